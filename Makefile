@@ -1,0 +1,32 @@
+# Each target sets up all it needs in a local virtual environment (.venv).
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check unit bench clean
+
+demo: .venv/installed
+	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
+
+test: check unit
+
+check: .venv/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+
+unit: .venv/installed
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/derive.py
+	$(BIN)/python benchmarks/simulate.py
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+clean:
+	rm -rf .venv out .pytest_cache .ruff_cache .hypothesis
