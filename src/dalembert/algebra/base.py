@@ -1,0 +1,119 @@
+"""The contract of a scalar algebra: what a derivation may ask of the numbers it runs over.
+
+Matrices are NumPy arrays of dtype object, so `A @ v + h` is the same text over every algebra. The arithmetic tier
+(+ − × ÷ and functions) is enough for kinematics and recursions; the differential tier adds Jacobians and time
+derivatives, which the formalisms need.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Scalar = Any
+Array = np.ndarray
+
+
+class Algebra(ABC):
+    """Arithmetic on scalars of one kind."""
+
+    name: str
+
+    @abstractmethod
+    def is_zero(self, x: Scalar) -> bool:
+        """True when `x` is zero by its structure (never by its value at some state)."""
+
+    @abstractmethod
+    def function(self, name: str, *arguments: Scalar) -> Scalar:
+        """The value of sin, cos, tan, asin, acos, atan, atan2, sqrt, exp, log or pow."""
+
+    @abstractmethod
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+        """`yes` where the condition holds, `no` elsewhere."""
+
+    @abstractmethod
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
+        """The condition a < b or a ≤ b."""
+
+    @abstractmethod
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:
+        """The conditions joined by `and` or `or`."""
+
+    def sin(self, x: Scalar) -> Scalar:
+        """The sine of `x`."""
+        return self.function("sin", x)
+
+    def cos(self, x: Scalar) -> Scalar:
+        """The cosine of `x`."""
+        return self.function("cos", x)
+
+    def sqrt(self, x: Scalar) -> Scalar:
+        """The square root of `x`."""
+        return self.function("sqrt", x)
+
+
+class DifferentialAlgebra(Algebra):
+    """An algebra whose scalars are expressions of symbols and can be differentiated."""
+
+    @abstractmethod
+    def symbols(self, names: Sequence[str]) -> Array:
+        """One symbol for each name, as an object vector."""
+
+    @abstractmethod
+    def jacobian(self, f: Array, x: Array) -> Array:
+        """∂f/∂x with shape f.shape + (len(x),)."""
+
+    @abstractmethod
+    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:
+        """Σ (∂f/∂x) ẋ over the pairs (x, ẋ) in `along`, in the shape of f."""
+
+    @abstractmethod
+    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
+        """`f` with the symbols named in `values` replaced, all at once."""
+
+    def gradient(self, f: Scalar, x: Array) -> Array:
+        """∂f/∂x of one scalar, as a vector."""
+        return self.jacobian(vector([f]), x)[0]
+
+
+def vector(entries: Sequence[Scalar]) -> Array:
+    """An object vector of the entries.
+
+    >>> vector([1, 2]) @ vector([3, 4])
+    11
+    """
+    out = np.empty(len(entries), dtype=object)
+    for i, entry in enumerate(entries):
+        out[i] = entry
+    return out
+
+
+def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
+    """An object matrix of the rows; entries may themselves be arrays (batches of numbers)."""
+    out = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
+    for i, row in enumerate(rows):
+        out[i] = vector(row)
+    return out
+
+
+def zeros(*shape: int) -> Array:
+    """An object array of exact zeros."""
+    out = np.empty(shape, dtype=object)
+    out.fill(0)
+    return out
+
+
+def identity(n: int) -> Array:
+    """The n×n identity with exact entries."""
+    out = zeros(n, n)
+    for i in range(n):
+        out[i, i] = 1
+    return out
+
+
+def stack(*blocks: Array) -> Array:
+    """The blocks below each other (vectors end to end); blocks without rows vanish."""
+    return np.concatenate([np.asarray(block, dtype=object) for block in blocks], axis=0)

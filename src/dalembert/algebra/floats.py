@@ -1,0 +1,69 @@
+"""Plain numbers: real, complex or whole batches of them as NumPy arrays. An oracle that shares no graph with the rest."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from dalembert.algebra.base import Algebra, Array, Scalar
+
+_FUNCTIONS = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "log": np.log,
+    "pow": lambda x, y: x**y,
+}
+
+
+class Floats(Algebra):
+    """Numbers. Complex ones serve the complex-step derivative, so comparisons look at the real part.
+
+    >>> Floats().sin(0.0)
+    np.float64(0.0)
+    """
+
+    name = "floats"
+
+    def is_zero(self, x: Scalar) -> bool:  # noqa: D102
+        return isinstance(x, int | float) and x == 0
+
+    def function(self, name: str, *arguments: Scalar) -> Scalar:  # noqa: D102
+        if name == "atan2":
+            y, x = arguments
+            angle = np.arctan2(np.real(y), np.real(x))
+            # first-order part for complex steps: d atan2 = (x dy − y dx)/(x² + y²)
+            slope = (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / (np.real(x) ** 2 + np.real(y) ** 2)
+            return angle + 1j * slope if np.iscomplexobj(x) or np.iscomplexobj(y) else angle
+        return _FUNCTIONS[name](*arguments)
+
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:  # noqa: D102
+        return np.where(condition, yes, no)
+
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:  # noqa: D102
+        return np.real(a) <= np.real(b) if or_equal else np.real(a) < np.real(b)
+
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:  # noqa: D102
+        return reduce(np.logical_and if name == "and" else np.logical_or, conditions)
+
+
+FLOATS = Floats()
+
+
+def numbers(entries: Array, batch: int) -> np.ndarray:
+    """An object array of numbers and batches of numbers as one numeric array, with the batch on the last axis.
+
+    >>> numbers(np.array([1, 2.5], dtype=object), 2)
+    array([[1. , 1. ],
+           [2.5, 2.5]])
+    """
+    out = np.empty((*entries.shape, batch), dtype=complex if any(map(np.iscomplexobj, entries.flat)) else float)
+    for index in np.ndindex(*entries.shape):
+        out[index] = entries[index]
+    return out

@@ -1,0 +1,82 @@
+"""SymEngine expressions: what the user reads, and the road of the portable engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector
+
+_FUNCTIONS = {
+    "sin": se.sin,
+    "cos": se.cos,
+    "tan": se.tan,
+    "asin": se.asin,
+    "acos": se.acos,
+    "atan": se.atan,
+    "atan2": se.atan2,
+    "sqrt": se.sqrt,
+    "exp": se.exp,
+    "log": se.log,
+    "pow": lambda x, y: se.sympify(x) ** y,
+}
+
+
+class Symbolic(DifferentialAlgebra):
+    """Expressions of SymEngine.
+
+    >>> algebra = Symbolic()
+    >>> x, y = algebra.symbols(["x", "y"])
+    >>> algebra.gradient(x * y, vector([x, y]))
+    array([y, x], dtype=object)
+    """
+
+    name = "symbolic"
+
+    def is_zero(self, x: Scalar) -> bool:  # noqa: D102
+        return bool(x == 0)
+
+    def function(self, name: str, *arguments: Scalar) -> Scalar:  # noqa: D102
+        return _FUNCTIONS[name](*arguments)
+
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:  # noqa: D102
+        return se.Piecewise((yes, condition), (no, True))
+
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:  # noqa: D102
+        return se.Le(a, b) if or_equal else se.Lt(a, b)
+
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:  # noqa: D102
+        return (se.And if name == "and" else se.Or)(*conditions)
+
+    def symbols(self, names: Sequence[str]) -> Array:  # noqa: D102
+        return vector([se.Symbol(name) for name in names])
+
+    def jacobian(self, f: Array, x: Array) -> Array:  # noqa: D102
+        out = np.empty((*f.shape, len(x)), dtype=object)
+        for index in np.ndindex(*f.shape):
+            entry = se.sympify(f[index])
+            present = entry.free_symbols
+            for j, xj in enumerate(x):
+                out[(*index, j)] = entry.diff(xj) if xj in present else 0
+        return out
+
+    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:  # noqa: D102
+        out = np.empty(f.shape, dtype=object)
+        pairs = [(xj, xdj) for x, xd in along for xj, xdj in zip(x, xd, strict=True) if not self.is_zero(xdj)]
+        for index in np.ndindex(*f.shape):
+            entry = se.sympify(f[index])
+            present = entry.free_symbols
+            out[index] = sum((entry.diff(xj) * xdj for xj, xdj in pairs if xj in present), start=0)
+        return out
+
+    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:  # noqa: D102
+        table = {se.Symbol(name): se.sympify(value) for name, value in values.items()}
+        out = np.empty(f.shape, dtype=object)
+        for index in np.ndindex(*f.shape):
+            out[index] = se.sympify(f[index]).subs(table)
+        return out
+
+
+SYMBOLIC = Symbolic()

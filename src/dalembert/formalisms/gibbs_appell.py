@@ -1,0 +1,66 @@
+"""The Gibbs–Appell equations: one scalar, the energy of acceleration, differentiated by the quasi-accelerations.
+
+Source: papers/volterra (4)–(6), (9) and refs. [9, 28]; ∂S/∂u̇ = U with S = Σ ½ m a·a + ½ α·I α + α·(ω × I ω).
+
+| symbol | name | meaning |
+|---|---|---|
+| S | `S` | energy of acceleration |
+| u̇ | `ud` | quasi-accelerations |
+| a, α | `a`, `alpha` | accelerations of the mass centre (world axes) and of the rotation (body axes) |
+| U | `U` | generalized active forces |
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, Scalar, identity
+from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.kinematics import System, active_forces
+from dalembert.spatial import cross
+
+ABOUT = About(
+    key="gibbs_appell",
+    title="The Gibbs–Appell equations",
+    source="papers/volterra (4)–(6), (9) and refs. [9, 28]",
+    needs="bodies",
+    velocities="u",
+    count="d",
+    nonlinear=False,
+    citation="""@article{appell1899,
+  author = {Appell, Paul},
+  title = {Sur les mouvements de roulement; \\'equations du mouvement analogues \\`a celles de Lagrange},
+  journal = {Comptes Rendus},
+  volume = {129},
+  pages = {317--320},
+  year = {1899}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """∂S/∂u̇ = U, which is linear in u̇: M u̇ = U − (∂S/∂u̇ at u̇ = 0)."""
+    algebra, speeds = system.algebra, system.speeds
+    ud = algebra.symbols([f"dot({name})" for name in system.structure.speed_names])
+    S = _energy_of_acceleration(system, speeds.qd, (system.q, speeds.qd), (speeds.u, ud))
+    S_ud = algebra.gradient(S, ud)  # ∂S/∂u̇
+    M = algebra.jacobian(S_ud, ud)
+    rest = algebra.substitute(S_ud, {f"dot({name})": 0 for name in system.structure.speed_names})
+    U = active_forces(system.motion, speeds.W)  # (9)
+    return in_speeds("gibbs_appell", system, speeds, M, U - rest)
+
+
+def reaction(system: System) -> Array:
+    """∂S/∂q̈ − Q with all n accelerations free: the reaction of the constraints."""
+    S = _energy_of_acceleration(system, system.qd, (system.q, system.qd), (system.qd, system.qdd))
+    return system.algebra.gradient(S, system.qdd) - active_forces(system.motion, identity(len(system.q)))
+
+
+def _energy_of_acceleration(system: System, qd: Array, *along: tuple[Array, Array]) -> Scalar:
+    """S = Σ ½ m a·a + ½ α·I α + α·(ω × I ω) for velocities q̇ that change along the given rates."""
+    S: Scalar = 0
+    for body in system.motion.bodies:
+        V, w = body.B @ qd + body.C, body.D @ qd + body.E  # (6)
+        a = system.algebra.total_derivative(V, *along, system.clock)
+        alpha = system.algebra.total_derivative(w, *along, system.clock)
+        turning = alpha @ (0.5 * (body.inertia @ alpha) + cross(w, body.inertia @ w))
+        S = S + 0.5 * body.mass * (a @ a) + turning
+    return S

@@ -1,0 +1,60 @@
+"""Kane's equations: the active and inertia forces of every body, each projected on its partial velocities, sum to zero.
+
+Source: papers/volterra (4)–(6), (9) and refs. [13, 14]; Σ partial velocity · (active + inertia force) = 0.
+
+| symbol | name | meaning |
+|---|---|---|
+| ∂V_G/∂u, ∂ω/∂u | `V_u`, `w_u` | partial velocities: B W (world axes) and D W (body axes) |
+| a, α | `a`, `alpha` | accelerations; those with u̇ = 0 are the remainders |
+| −m a, −(I α + ω × I ω) | | inertia force and inertia torque |
+| U | `U` | generalized active forces |
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, identity, zeros
+from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.kinematics import System, active_forces
+from dalembert.spatial import cross
+
+ABOUT = About(
+    key="kane",
+    title="Kane's equations",
+    source="papers/volterra (4)–(6), (9) and refs. [13, 14]",
+    needs="bodies",
+    velocities="u",
+    count="d",
+    nonlinear=False,
+    citation="""@book{kane1985,
+  author = {Kane, Thomas R. and Levinson, David A.},
+  title = {Dynamics: Theory and Applications},
+  publisher = {McGraw-Hill},
+  year = {1985}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M u̇ = f with M = Σ m V_uᵀV_u + w_uᵀ I w_u."""
+    speeds = system.speeds
+    d = len(speeds.u)
+    M, f = zeros(d, d), active_forces(system.motion, speeds.W).copy()  # (9)
+    for body in system.motion.bodies:
+        V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (6)
+        V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # partial velocities
+        a, alpha = system.rate_of(V, speeds), system.rate_of(w, speeds)  # with u̇ = 0
+        M = M + body.mass * (V_u.T @ V_u) + w_u.T @ (body.inertia @ w_u)
+        f = f - body.mass * (V_u.T @ a) - w_u.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
+    return in_speeds("kane", system, speeds, M, f)
+
+
+def reaction(system: System) -> Array:
+    """What active and inertia forces, projected on all n velocities q̇, leave over: the reaction of the constraints."""
+    algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
+    total = -active_forces(system.motion, identity(len(q)))
+    for body in system.motion.bodies:
+        V, w = body.B @ qd + body.C, body.D @ qd + body.E
+        a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
+        alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
+        total = total + body.mass * (body.B.T @ a) + body.D.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
+    return total

@@ -1,0 +1,63 @@
+"""Maggi's equations: Lagrange's operators projected on the directions the constraints leave free, closed by A q̈ = β.
+
+Source: papers/volterra, ref. [11], in the form its authors compute with; W from (4)(5).
+
+| symbol | name | meaning |
+|---|---|---|
+| M q̈ − h | `M`, `h` | Lagrange's operators d/dt ∂L/∂q̇ − ∂L/∂q − Q |
+| W | `W` | q̇ = W u + X; its columns span the free directions |
+| A q̈ = β | `system.A`, `system.beta` | constraints at acceleration level |
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, stack
+from dalembert.equations import About, LinearForm, in_velocities
+from dalembert.kinematics import System, generalized_forces, kinetic, potential
+
+ABOUT = About(
+    key="maggi",
+    title="Maggi's equations",
+    source="papers/volterra (4)(5) and ref. [11]",
+    needs="energies",
+    velocities="q̇",
+    count="n",
+    nonlinear=True,
+    citation="""@article{maggi1901,
+  author = {Maggi, Gian Antonio},
+  title = {Di alcune nuove forme delle equazioni della dinamica applicabili ai sistemi anolonomi},
+  journal = {Rendiconti della Regia Accademia dei Lincei},
+  volume = {10},
+  pages = {287--291},
+  year = {1901}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """[WᵀM; A] q̈ = [Wᵀh; β]."""
+    M, h = _operators(system)
+    W = system.speeds.W  # (5)
+    return in_velocities(
+        "maggi",
+        system,
+        stack(W.T @ M, system.A),
+        stack(W.T @ h, system.beta),
+        multipliers=False,
+        order=system.structure.maggi_order,
+    )
+
+
+def reaction(system: System) -> Array:
+    """The reaction of the constraints, M q̈ − h: what Lagrange's operators leave over."""
+    M, h = _operators(system)
+    return M @ system.qdd - h
+
+
+def _operators(system: System) -> tuple[Array, Array]:
+    """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T, V = kinetic(system.motion, qd), potential(system.motion)
+    p = algebra.gradient(T, qd)
+    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    return algebra.jacobian(p, qd), h

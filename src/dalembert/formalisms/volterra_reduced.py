@@ -1,0 +1,115 @@
+"""The reduced Volterra equations: the constant momenta of ignorable coordinates join the constraints, so d − s equations remain.
+
+Source: papers/volterra (10)–(67).
+
+| symbol | name | meaning |
+|---|---|---|
+| q_I | `ignorable` | coordinates that Definition 1 finds ignorable |
+| M′ q̇ + N′ = 0 | `M_prime`, `N_prime` | dynamical constraints, N′ = N₂ − G_I |
+| G_I | `G` | constant momenta, from the initial state |
+| u_NI, W_NI, X_NI | `speeds` | q̇ = W_NI u_NI + X_NI |
+| B_NI, C_NI | `B_NI`, `C_NI` | d/dt of the partial velocities, in the inertial frame |
+| K_NI, A_NI, L_NI | `K`, `A`, `L` | M_NI u̇_NI = L_NI |
+
+Deviates: (65) prints F_NI where K_NI of (63) is meant; (61) prints D_NI where C_NI of (58) is meant; under (12) the second
+a₁ is a₂.
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, zeros
+from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.kinematics import Speeds, System, active_forces, generalized_forces, kinetic, potential
+from dalembert.kinematics.speeds import invert
+from dalembert.spatial import skew
+
+ABOUT = About(
+    key="volterra_reduced",
+    title="The reduced Volterra equations",
+    source="papers/volterra (10)–(67)",
+    needs="bodies",
+    velocities="u_NI",
+    count="d − s",
+    nonlinear=False,
+    citation="""@article{yoosefian2025,
+  author = {Yoosefian Nooshabadi, Mohammad Hussein and Nejat Pishkenari, Hossein},
+  title = {Development of an efficient formulation for {V}olterra's equations of motion for multibody dynamical systems},
+  journal = {Scientia Iranica},
+  volume = {32},
+  number = {2},
+  pages = {6891},
+  year = {2025},
+  doi = {10.24200/sci.2024.60600.6891}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M_NI u̇_NI = L_NI, (64)."""
+    algebra, known = system.algebra, system.structure
+    G = algebra.symbols([f"G({system.model.coordinate_names[i]})" for i in known.ignorable])
+    momenta = _ignorable_momenta(system)  # ∂T/∂q̇_I, (22)
+    speeds = _speeds(system, momenta, G)
+    T = kinetic(system.motion, speeds.qd)  # (46)
+    T_u = algebra.gradient(T, speeds.u)  # (50)
+    M = algebra.jacobian(T_u, speeds.u)  # (47)
+    A = system.rate_of(T_u, speeds)  # (52)
+    K = _K(system, speeds)
+    U = active_forces(system.motion, speeds.W)  # (33)
+    L = U + K - A  # (65), corrected
+    note = _note(system)
+    return in_speeds(
+        "volterra_reduced", system, speeds, M, L, constants=G, constants_from=momenta, notes=(note,) if note else ()
+    )
+
+
+def _ignorable_momenta(system: System) -> Array:
+    """M′ q̇ + N₂ = ∂T/∂q̇_I: (23), whose value at the start is G_I: (26)."""
+    qd_I = system.qd[list(system.structure.ignorable)]
+    return system.algebra.gradient(kinetic(system.motion, system.qd), qd_I)
+
+
+def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
+    """u_NI and q̇ = W_NI u_NI + X_NI: (42)–(44)."""
+    algebra, known, full = system.algebra, system.structure, system.speeds
+    chosen = list(known.reduced)
+    M_prime = algebra.jacobian(momenta, system.qd)  # (24)
+    rest = {name: 0 for name in (str(v) for v in system.qd)}
+    N_prime = algebra.substitute(momenta, rest) - G  # (25)
+    u = full.u[chosen]
+    rows = [(M_prime, N_prime), (system.a, system.b)]
+    return invert(system.motion, u, full.Y[chosen], full.Z[chosen], rows, known.reduced_order)
+
+
+def _K(system: System, speeds: Speeds) -> Array:
+    """K_NI = Σ (F_NI + J_NI): (63)."""
+    K = zeros(len(speeds.u))
+    for body in system.motion.bodies:
+        V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (55)
+        V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # (56)
+        B_NI = system.rate_of(V_u, speeds)  # (58)
+        C_NI = system.rate_of(w_u, speeds) + skew(w) @ w_u  # (58), inertial derivative in body axes
+        F = B_NI.T @ (body.mass * V)  # (61)
+        J = C_NI.T @ (body.inertia @ w)  # (61), corrected
+        K = K + F + J
+    return K
+
+
+def reaction(system: System) -> Array:
+    """The reaction of the constraints by (18)(19); it vanishes on the ignorable coordinates by Definition 1."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T, V = kinetic(system.motion, qd), potential(system.motion)
+    rate = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), (qd, system.qdd), system.clock)
+    out = rate - algebra.gradient(T - V, q) - generalized_forces(system.motion)
+    out[list(system.structure.ignorable)] = 0
+    return out
+
+
+def _note(system: System) -> str:
+    """What Definition 1 found, in a sentence."""
+    known, names = system.structure, system.model.coordinate_names
+    if not known.s:
+        return "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
+    chosen = ", ".join(known.speed_names[i] for i in known.reduced)
+    kept = f"the speeds {chosen} remain" if chosen else "no speed remains"
+    return f"the momenta of {', '.join(names[i] for i in known.ignorable)} are constants of the motion; {kept}"

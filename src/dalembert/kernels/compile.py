@@ -1,0 +1,90 @@
+"""From expressions to compiled functions of arrays: coordinates on the first axis, batch on the last."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from dalembert.algebra import Array, DifferentialAlgebra
+
+
+class Function(ABC):
+    """A compiled function of inputs (n,) or (n, batch) and parameters (m,) or (m, batch)."""
+
+    n_outputs: int
+
+    @abstractmethod
+    def evaluate(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """The outputs for inputs (n, batch) and parameters (m, batch)."""
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """The outputs, (k,) for one state or (k, batch) for many."""
+        single = inputs.ndim == 1
+        columns = np.ascontiguousarray(inputs[:, None] if single else inputs, dtype=float)
+        batch = columns.shape[1]
+        constants = parameters[:, None] if parameters.ndim == 1 else parameters
+        constants = np.ascontiguousarray(np.broadcast_to(constants, (len(parameters), batch)), dtype=float)
+        out = self.evaluate(columns, constants)
+        return out[:, 0] if single else out
+
+
+class HeyokaFunction(Function):
+    """Machine code from heyoka; code is kept on disk and reused between processes."""
+
+    def __init__(self, inputs: Array, outputs: Array, parameters: Array) -> None:
+        import heyoka as hy
+
+        from dalembert.algebra.fast import expression
+
+        self.n_outputs = len(outputs)
+        expressions = hy.subs(
+            [expression(e) for e in outputs], {p: hy.par[i] for i, p in enumerate(parameters)} if len(parameters) else {}
+        )
+        self.compiled = hy.cfunc(expressions, vars=list(inputs))
+        self._n_parameters = self.compiled.nparams
+
+    def evaluate(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Run the machine code on all columns."""
+        return self.compiled(inputs, pars=np.ascontiguousarray(parameters[: self._n_parameters]))
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """The outputs; one state goes straight to the machine code."""
+        if inputs.ndim == 1 and parameters.ndim == 1:
+            return self.compiled(inputs, pars=parameters[: self._n_parameters])
+        return super().__call__(inputs, parameters)
+
+
+class PortableFunction(Function):
+    """Machine code from SymEngine's LLVM back end: the fallback for machines without heyoka."""
+
+    def __init__(self, inputs: Array, outputs: Array, parameters: Array) -> None:
+        import symengine as se
+
+        self.n_outputs = len(outputs)
+        arguments = [*inputs, *parameters]
+        backend = "llvm" if se.have_llvm else "lambda"
+        self._compiled = se.Lambdify(arguments, [se.sympify(e) for e in outputs], backend=backend, cse=True)
+
+    def evaluate(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Run the machine code on all columns."""
+        rows = np.ascontiguousarray(np.concatenate([inputs, parameters], axis=0).T)
+        return np.asarray(self._compiled(rows), dtype=float).reshape(len(rows), self.n_outputs).T
+
+
+class EmptyFunction(Function):
+    """A function without outputs."""
+
+    n_outputs = 0
+
+    def evaluate(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Nothing, for every column."""
+        return np.zeros((0, inputs.shape[1]))
+
+
+def compile_function(algebra: DifferentialAlgebra, inputs: Array, outputs: Array, parameters: Array) -> Function:
+    """A compiled function of `outputs`, in the engine that belongs to the algebra."""
+    if not len(outputs):
+        return EmptyFunction()
+    kind = HeyokaFunction if algebra.name == "fast" else PortableFunction
+    return kind(inputs, outputs, parameters)

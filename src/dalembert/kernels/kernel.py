@@ -1,0 +1,168 @@
+"""The compiled equations of one formalism: everything a simulation asks for, as functions of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import Array, Scalar, stack, vector
+from dalembert.equations import LinearForm
+from dalembert.kernels.compile import Function, compile_function
+from dalembert.kernels.solve import assembled, fused
+from dalembert.kinematics.power import power
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Compiled functions of one form, each compiled when it is first used.
+
+    Fused where the engine is heyoka (the whole right-hand side is one graph), assembled where it is portable (compiled
+    M, f, A, β and a numeric solve). States are y = (q, v, work), where work is the integral of the power in (80) and
+    stands there only when some power can flow.
+    """
+
+    form: LinearForm
+
+    @property
+    def fused(self) -> bool:
+        """True when the linear system is solved inside the graph."""
+        return self.form.system.algebra.name == "fast"
+
+    @cached_property
+    def parameters(self) -> Array:
+        """The symbols of the model's parameters and of the constants of the motion."""
+        system = self.form.system
+        return stack(system.algebra.symbols(list(system.model.parameter_values)), self.form.constants)
+
+    @cached_property
+    def power(self) -> Scalar | None:
+        """The power as a function of (q, v, t), or None when it is zero by structure."""
+        form, algebra = self.form, self.form.system.algebra
+        value = power(form.system)
+        if algebra.is_zero(value):
+            return None
+        return value
+
+    @property
+    def has_work(self) -> bool:
+        """True when the integral of the power is carried as a state."""
+        return self.power is not None
+
+    @cached_property
+    def _solution(self) -> tuple[Array, Array]:
+        """v̇ and λ in the graph."""
+        return fused(self.form)
+
+    @cached_property
+    def rates(self) -> Array:
+        """ẏ as expressions of (q, v, t): q̇, v̇ and the power."""
+        form = self.form
+        vd, _ = self._solution
+        if self.power is None:
+            return stack(form.qd, vd)
+        qdd = form.W @ vd + form.qdd_bias
+        return stack(form.qd, vd, self._in_state(vector([self.power]), qdd))
+
+    def _in_state(self, f: Array, qdd: Array) -> Array:
+        """A function of (q, q̇, q̈, t) as a function of (q, v, t)."""
+        system = self.form.system
+        table: dict[str, Scalar] = {str(x): value for x, value in zip(system.qdd, qdd, strict=True)}
+        if self.form.v is not system.qd:
+            table |= {str(x): value for x, value in zip(system.qd, self.form.qd, strict=True)}
+        return system.algebra.substitute(f, table)
+
+    def _compile(self, outputs: Array, inputs: Array | None = None) -> Function:
+        system = self.form.system
+        if inputs is None:
+            inputs = stack(system.q, self.form.v, vector([system.t]))
+        return compile_function(system.algebra, inputs, outputs, self.parameters)
+
+    @cached_property
+    def _start(self) -> Function:
+        system = self.form.system
+        return self._compile(
+            stack(self.form.v_from_qd, self.form.constants_from), stack(system.q, system.qd, vector([system.t]))
+        )
+
+    @cached_property
+    def _rates(self) -> Function:
+        return self._compile(self.rates)
+
+    @cached_property
+    def _accelerations(self) -> Function:
+        form = self.form
+        vd, lam = self._solution
+        return self._compile(stack(form.qd, form.W @ vd + form.qdd_bias, lam))
+
+    @cached_property
+    def _pieces(self) -> Function:
+        """M, f, A, β, q̇, W, bias side by side, for the numeric solve."""
+        form = self.form
+        parts = (form.M, form.f, form.A, form.beta, form.qd, form.W, form.qdd_bias)
+        return self._compile(np.concatenate([np.asarray(p, dtype=object).ravel() for p in parts]))
+
+    @cached_property
+    def _power_of(self) -> Function:
+        system = self.form.system
+        return self._compile(vector([self.power]), stack(system.q, system.qd, system.qdd, vector([system.t])))
+
+    def start(self, q: np.ndarray, qd: np.ndarray, t: Any, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """v and the constants of the motion at a state (q, q̇, t)."""
+        out = self._start(_stacked(q, qd, t), _padded(parameters, len(self.form.constants)))
+        k = len(self.form.v)
+        return out[:k], out[k:]
+
+    def state_rates(self, y: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+        """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
+        size = self.form.n_states
+        if self.fused:
+            return self._rates(_stacked(y[:size], t), constants)
+        qd, qdd, _, vd = self._assembled(y[:size], t, constants)
+        parts = [qd, vd]
+        if self.has_work:
+            q = y[: len(self.form.system.q)]
+            parts.append(self._power_of(_stacked(q, qd, qdd, t), constants))
+        return np.concatenate(parts, axis=0)
+
+    def accelerations(
+        self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q̇, q̈ and λ at states (q, v, t)."""
+        n = len(q)
+        y = np.concatenate([q, v], axis=0)
+        if self.fused:
+            out = self._accelerations(_stacked(y, t), constants)
+            return out[:n], out[n : 2 * n], out[2 * n :]
+        return self._assembled(y, t, constants)[:3]
+
+    def _assembled(self, y: np.ndarray, t: Any, constants: np.ndarray) -> tuple[np.ndarray, ...]:
+        """q̇, q̈, λ, v̇ by compiled pieces and a numeric solve."""
+        form = self.form
+        single = y.ndim == 1
+        columns = y[:, None] if single else y
+        out = self._pieces(_stacked(columns, t), constants).T
+        shapes = [np.shape(p) for p in (form.M, form.f, form.A, form.beta, form.qd, form.W, form.qdd_bias)]
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        M, f, A, beta, qd, W, bias = (
+            part.reshape(-1, *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
+        )
+        vd, lam = assembled(M, f, A, beta)
+        qdd = (W @ vd[..., None])[..., 0] + bias
+        found = (qd.T, qdd.T, lam.T, vd.T)
+        return tuple(part[:, 0] for part in found) if single else found
+
+
+def _stacked(*parts: Any) -> np.ndarray:
+    """Arrays and a time end to end, batch on the last axis."""
+    *arrays, t = parts
+    first = arrays[0]
+    time = np.broadcast_to(np.asarray(t, dtype=float), first.shape[1:])[None]
+    return np.concatenate([*arrays, time], axis=0)
+
+
+def _padded(parameters: np.ndarray, count: int) -> np.ndarray:
+    """Parameters followed by zeros in the place of constants that are not known yet."""
+    return np.concatenate([parameters, np.zeros((count, *parameters.shape[1:]))], axis=0)

@@ -1,0 +1,19 @@
+"""Facts every formalism shares: positions, velocities, Jacobians, constraint levels, energies, structure."""
+
+from dalembert.kinematics.applied import active_forces as active_forces
+from dalembert.kinematics.applied import applied as applied
+from dalembert.kinematics.applied import generalized_forces as generalized_forces
+from dalembert.kinematics.constraints import Constraints as Constraints
+from dalembert.kinematics.constraints import constraints as constraints
+from dalembert.kinematics.constraints import levels as levels
+from dalembert.kinematics.energies import kinetic as kinetic
+from dalembert.kinematics.energies import mass_matrix as mass_matrix
+from dalembert.kinematics.energies import potential as potential
+from dalembert.kinematics.motion import Motion as Motion
+from dalembert.kinematics.motion import MovingBody as MovingBody
+from dalembert.kinematics.motion import move as move
+from dalembert.kinematics.speeds import Speeds as Speeds
+from dalembert.kinematics.structure import Structure as Structure
+from dalembert.kinematics.structure import structure as structure
+from dalembert.kinematics.system import System as System
+from dalembert.kinematics.system import system as system

@@ -1,0 +1,124 @@
+"""What the loads do: each is a force paired with the velocity it works on, so that its power is F · (J q̇ + c).
+
+Conservative loads (gravity, springs) also have a potential. Energy formalisms take the potential, the others the forces
+themselves: if one of the two were wrong, the formalisms would disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.algebra import Array, Scalar, matrix, vector, zeros
+from dalembert.kinematics.motion import Motion
+from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A force and the Jacobian of the velocity it works on; `potential` is None when it has none."""
+
+    name: str
+    force: Array
+    J: Array
+    potential: Scalar | None = None
+
+
+def applied(motion: Motion) -> list[Applied]:
+    """Every force on the system, gravity first."""
+    out = _gravity(motion)
+    for load in motion.model.loads:
+        out += _of(load, motion)
+    return out
+
+
+def _gravity(motion: Motion) -> list[Applied]:
+    g = vector([motion.lower(x) for x in motion.model.gravity])
+    if all(motion.algebra.is_zero(x) for x in g):
+        return []
+    return [
+        Applied(f"gravity on {body.name}", body.mass * g, body.B, -body.mass * (g @ body.p_WG))
+        for body in motion.bodies
+        if not motion.algebra.is_zero(body.mass)
+    ]
+
+
+def _of(load: Load, motion: Motion) -> list[Applied]:
+    match load:
+        case Force():
+            return [_force(load, motion)]
+        case Torque():
+            return _torque(load, motion)
+        case JointTorque():
+            return [_joint_torque(load, motion)]
+        case Spring():
+            return [_spring(load, motion)]
+        case Damper():
+            return [_damper(load, motion)]
+
+
+def _force(load: Force, motion: Motion) -> Applied:
+    body = motion.body(load.body)
+    point = body.center if load.point is None else vector([motion.lower(x) for x in load.point])
+    _, J, _ = body.frame.point(point)
+    return Applied(load.name, motion.frames[load.frame].R @ vector([motion.lower(x) for x in load.force]), J)
+
+
+def _torque(load: Torque, motion: Motion) -> list[Applied]:
+    torque_W = motion.frames[load.frame].R @ vector([motion.lower(x) for x in load.torque])
+    body = motion.frames[load.body]
+    out = [Applied(load.name, body.R.T @ torque_W, body.D)]
+    if load.reaction is not None:
+        other = motion.frames[load.reaction]
+        out.append(Applied(f"reaction of {load.name}", -(other.R.T @ torque_W), other.D))
+    return out
+
+
+def _joint_torque(load: JointTorque, motion: Motion) -> Applied:
+    joint = next(j for j in motion.joints if (j.body, j.joint) == (load.body, load.joint))
+    return Applied(load.name, vector([motion.lower(load.value)]), matrix([list(joint.gradient)]))
+
+
+def _between(load: Spring | Damper, motion: Motion) -> tuple[Array, Array, Array]:
+    """Vector from the first point to the second, and J, c of its rate."""
+    ends = [
+        motion.frames[body].point(vector([motion.lower(x) for x in point]))
+        for body, point in zip(load.bodies, load.points, strict=True)
+    ]
+    (p1, J1, c1), (p2, J2, c2) = ends
+    return p2 - p1, J2 - J1, c2 - c1
+
+
+def _spring(load: Spring, motion: Motion) -> Applied:
+    span, J, _ = _between(load, motion)
+    k, length = motion.lower(load.stiffness), motion.lower(load.natural_length)
+    if motion.algebra.is_zero(length):
+        return Applied(load.name, -(k * span), J, k * (span @ span) * 0.5)
+    distance = motion.algebra.sqrt(span @ span)
+    stretch = distance - length
+    return Applied(load.name, -(k * stretch / distance) * span, J, 0.5 * k * stretch * stretch)
+
+
+def _damper(load: Damper, motion: Motion) -> Applied:
+    span, J, c = _between(load, motion)
+    # the rate of the distance is (span · rate of span) / distance, and the force points along span / distance
+    pull = motion.lower(load.damping) * (span @ (J @ motion.qd + c)) / (span @ span)
+    return Applied(load.name, -pull * span, J)
+
+
+def generalized_forces(motion: Motion) -> Array:
+    """Q: the applied generalized forces that have no potential."""
+    if motion.model.energies is not None:
+        return vector([motion.lower(force) for force in motion.model.energies.forces])
+    total = zeros(motion.n)
+    for load in applied(motion):
+        if load.potential is None:
+            total = total + load.J.T @ load.force
+    return total
+
+
+def active_forces(motion: Motion, W: Array) -> Array:
+    """U = Σ (∂V/∂u)ᵀ F over all applied forces, conservative ones included: (9) of papers/volterra with ∂V/∂u = J W."""
+    total = zeros(W.shape[1])
+    for load in applied(motion):
+        total = total + (load.J @ W).T @ load.force
+    return total

@@ -1,0 +1,37 @@
+"""Kinetic and potential energy, and the mass matrix by sums over bodies."""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, Scalar, zeros
+from dalembert.kinematics.applied import applied
+from dalembert.kinematics.motion import Motion
+
+
+def kinetic(motion: Motion, qd: Array) -> Scalar:
+    """T = Σ ½ m V_G·V_G + ½ ω·I ω at the velocities `qd`: (7) of papers/volterra."""
+    if motion.model.energies is not None:
+        return motion.lower(motion.model.energies.kinetic)
+    total: Scalar = 0
+    for body in motion.bodies:
+        V, w = body.B @ qd + body.C, body.D @ qd + body.E
+        total = total + 0.5 * (body.mass * (V @ V) + w @ (body.inertia @ w))
+    return total
+
+
+def potential(motion: Motion) -> Scalar:
+    """V: the sum of the potentials of gravity and springs, or V as the user gave it."""
+    if motion.model.energies is not None:
+        return motion.lower(motion.model.energies.potential)
+    total: Scalar = 0
+    for load in applied(motion):
+        if load.potential is not None:
+            total = total + load.potential
+    return total
+
+
+def mass_matrix(motion: Motion) -> Array:
+    """M = Σ m BᵀB + DᵀI D."""
+    M = zeros(motion.n, motion.n)
+    for body in motion.bodies:
+        M = M + body.mass * (body.B.T @ body.B) + body.D.T @ (body.inertia @ body.D)
+    return M

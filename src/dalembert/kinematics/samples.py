@@ -1,0 +1,140 @@
+"""Random states that fulfil the constraints, and the model in motion at them, over plain numbers.
+
+Structural facts (rank, pivots, ignorable coordinates) are looked at here, not at one state but at several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.algebra import FLOATS, Array, numbers, vector
+from dalembert.errors import InconsistentStateError
+from dalembert.kinematics.constraints import Constraints, Levels, levels
+from dalembert.kinematics.motion import Motion, move
+from dalembert.model import Model
+
+_SEED = 1743
+_TOLERANCE = 1e-11
+
+
+@dataclass(frozen=True)
+class States:
+    """A batch of states: q and qd of shape (n, K), t of shape (K,)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    t: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+def at(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+    """The model in motion over plain numbers, all states at once."""
+    values = dict(model.parameter_values if parameters is None else parameters)
+    return move(model, FLOATS, states.t, _entries(states.q), _entries(states.qd), values)
+
+
+def consistent(
+    model: Model,
+    count: int,
+    *,
+    seed: int = _SEED,
+    parameters: Mapping[str, float] | None = None,
+    include_initial: bool = False,
+) -> States:
+    """`count` random states on the constraints, around the model's initial state, from a fixed seed.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("free").parameters(m=1.0).coordinates("x")
+    >>> consistent(model, 3).q.shape
+    (1, 3)
+    """
+    rng = np.random.default_rng(seed)
+    facts = levels(model)
+    kept: list[States] = []
+    if include_initial:
+        q0, qd0 = model.initial
+        kept.append(States(q0[:, None], qd0[:, None], np.zeros(1)))
+    for _ in range(20):
+        missing = count - sum(len(s) for s in kept)
+        if missing <= 0:
+            break
+        good = project(model, facts, _draw(model, rng, missing), parameters)
+        kept.append(good)
+    found = States(*(np.concatenate([getattr(s, name) for s in kept], axis=-1) for name in ("q", "qd", "t")))
+    if len(found) < count:
+        raise InconsistentStateError(
+            f"model '{model.name}': only {len(found)} of {count} random states could be brought onto the constraints. "
+            "Expected a neighbourhood of the initial state in which the constraints can be met. "
+            "Start the model from a state that fulfils them."
+        )
+    return found
+
+
+def project(
+    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
+) -> States:
+    """The states brought onto the constraints by Newton steps, without those that do not get there."""
+    q, qd, t = states.q.copy(), states.qd.copy(), states.t
+    h = len(facts.phi)
+    with np.errstate(all="ignore"):
+        for _ in range(30 if h else 0):
+            phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
+            if np.nanmax(np.abs(phi), initial=0.0) < _TOLERANCE:
+                break
+            q = q - _least_norm(A[:h], phi)
+        for _ in range(30 if facts.velocity else 0):
+            psi, A = _residual(model, facts, States(q, qd, t), parameters, position=False)
+            if np.nanmax(np.abs(psi), initial=0.0) < _TOLERANCE:
+                break
+            qd = qd - _least_norm(A, psi)
+        out = States(q, qd, t)
+        good = np.isfinite(q).all(axis=0) & np.isfinite(qd).all(axis=0)
+        for position in (True, False):
+            residual, _ = _residual(model, facts, out, parameters, position=position)
+            good &= (np.abs(residual) < 1e-9).all(axis=0)
+    return States(q[:, good], qd[:, good], t[good])
+
+
+def _draw(model: Model, rng: np.random.Generator, count: int) -> States:
+    q0, qd0 = model.initial
+    n = len(q0)
+    q = q0[:, None] + rng.uniform(-1, 1, (n, count))
+    qd = np.maximum(1.0, np.abs(qd0))[:, None] * rng.uniform(-1, 1, (n, count))
+    return States(q, qd, rng.uniform(0, 10, count))
+
+
+def _residual(
+    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None, *, position: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Violation on one level, and A (k×n), at all states."""
+    known = Constraints(at_formulas(model, states, parameters), facts)
+    K = len(states)
+    violation = known.phi if position else known.velocity
+    return numbers(violation, K), numbers(known.A, K)
+
+
+def at_formulas(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+    """Like `at`, without the walk over the bodies: enough for constraints and speeds."""
+    from dalembert.expressions.lower import Lowering
+    from dalembert.kinematics.motion import values
+
+    known = dict(model.parameter_values if parameters is None else parameters)
+    q, qd = _entries(states.q), _entries(states.qd)
+    lower = Lowering(FLOATS, values(model, states.t, list(q), list(qd), known))
+    return Motion(model, FLOATS, states.t, q, qd, lower, (), ())
+
+
+def _least_norm(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The smallest x with A x = b, state by state; A (k, n, K), b (k, K) -> (n, K)."""
+    A = np.where(np.isfinite(A), A, 0.0)
+    inverse = np.linalg.pinv(np.moveaxis(A, -1, 0), rcond=1e-10)
+    return np.einsum("Knk,kK->nK", inverse, b)
+
+
+def _entries(rows: np.ndarray) -> Array:
+    return vector(list(rows))

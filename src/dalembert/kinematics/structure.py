@@ -1,0 +1,195 @@
+"""Structural facts, found once and reported: independent constraints, ignorable coordinates, the choice of speeds."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import numbers, vector
+from dalembert.algebra.linear import PivotOrder, pivot_order
+from dalembert.errors import InputError, SingularError
+from dalembert.expressions import rate
+from dalembert.kinematics import samples
+from dalembert.kinematics.applied import generalized_forces
+from dalembert.kinematics.constraints import Levels, levels
+from dalembert.kinematics.energies import kinetic, mass_matrix, potential
+from dalembert.kinematics.samples import States
+from dalembert.model import Model
+
+_COUNT = 12
+_NOTHING = 1e-11
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What is known of a model before any formalism begins."""
+
+    levels: Levels
+    rows: tuple[int, ...]  # independent constraint rows, in their own order
+    dropped: tuple[str, ...]  # names of redundant constraints
+    ignorable: tuple[int, ...]
+    reasons: dict[str, str]  # why the other coordinates are not ignorable
+    speed_names: tuple[str, ...]
+    speeds: tuple[Any, ...]  # formulas of u, d of them
+    order: PivotOrder  # for [Y; a]
+    chosen: bool  # True when the program chose the speeds
+    reduced: tuple[int, ...]  # the speeds that serve as u_NI
+    reduced_order: PivotOrder  # for [Y_NI; M'; a]
+    maggi_order: PivotOrder  # for [WᵀM; A]
+
+    @property
+    def d(self) -> int:
+        """The number of degrees of freedom."""
+        return len(self.speeds)
+
+    @property
+    def s(self) -> int:
+        """The number of ignorable coordinates."""
+        return len(self.ignorable)
+
+
+def structure(model: Model) -> Structure:
+    """The structural facts of a model, looked at in its initial state and at random consistent ones."""
+    states = samples.consistent(model, _COUNT, include_initial=True)
+    facts = levels(model)
+    A = _jacobian(model, facts.A, states)
+    constraint_order = pivot_order(A)
+    rows = tuple(sorted(constraint_order.rows))
+    a = A[:, rows, :]
+    ignorable, reasons = _ignorable(model, states, A, facts)
+    names, speeds, chosen = _speeds(model, a, states)
+    Y = _jacobian(model, _gradients(model, speeds), states)
+    order = pivot_order(np.concatenate([Y, a], axis=1))
+    _require_independent(model, names, order)
+    M = _mass(model, states)
+    reduced, reduced_order = _reduced(Y, M[:, ignorable, :], a, ignorable, names)
+    W = np.linalg.inv(np.concatenate([Y, a], axis=1))[:, :, : len(speeds)]
+    maggi_order = pivot_order(np.concatenate([np.swapaxes(W, 1, 2) @ M, a], axis=1))
+    dropped = tuple(name for i, name in enumerate(facts.names) if i not in rows)
+    return Structure(
+        facts, rows, dropped, ignorable, reasons, names, speeds, order, chosen, reduced, reduced_order, maggi_order
+    )
+
+
+def _jacobian(model: Model, entries: tuple[tuple[Any, ...], ...], states: States) -> np.ndarray:
+    """A matrix of formulas at all states, with shape (K, rows, n)."""
+    out = np.zeros((len(states), len(entries), len(states.q)))
+    lower = samples.at_formulas(model, states).lower
+    for i, row in enumerate(entries):
+        for j, entry in enumerate(row):
+            out[:, i, j] = lower(entry)
+    return out
+
+
+def _gradients(model: Model, speeds: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(se.diff(u, rate(name)) for name in model.coordinate_names) for u in speeds)
+
+
+def _mass(model: Model, states: States) -> np.ndarray:
+    """The mass matrix at all states, with shape (K, n, n)."""
+    if model.energies is None:
+        return np.moveaxis(numbers(mass_matrix(samples.at(model, states)), len(states)), -1, 0)
+    momenta = tuple(se.diff(model.energies.kinetic, rate(name)) for name in model.coordinate_names)
+    return _jacobian(model, _gradients(model, momenta), states)
+
+
+def _ignorable(model: Model, states: States, A: np.ndarray, facts: Levels) -> tuple[tuple[int, ...], dict[str, str]]:
+    """Definition 1 of papers/volterra: q_i absent from L, no column in a, no generalized force; else the reason."""
+    slope, force = _lagrangian_slopes(model, states), _forces(model, states)
+    ignorable, reasons = [], {}
+    for i, name in enumerate(model.coordinate_names):
+        touched = [facts.names[r] for r in range(A.shape[1]) if np.abs(A[:, r, i]).max() > _NOTHING]
+        if slope[i] > _NOTHING:
+            reasons[name] = f"the Lagrangian depends on {name}"
+        elif touched:
+            reasons[name] = f"the constraint '{touched[0]}' has a non-zero column for {name}"
+        elif force[i] > _NOTHING:
+            reasons[name] = f"the generalized force on {name} is not zero"
+        else:
+            ignorable.append(i)
+    return tuple(ignorable), reasons
+
+
+def _lagrangian_slopes(model: Model, states: States) -> np.ndarray:
+    """The largest |∂L/∂q_i| over the states, relative to the size of L, by complex steps."""
+    n, K = states.q.shape
+    q = np.repeat(states.q[:, :, None], n, axis=2).astype(complex)
+    q[np.arange(n), :, np.arange(n)] += 1e-30j
+    spread = States(q.reshape(n, -1), np.repeat(states.qd, n, axis=1), np.repeat(states.t, n))
+    motion = samples.at(model, spread)
+    with np.errstate(all="ignore"):
+        T, V = kinetic(motion, motion.qd), potential(motion)
+    size = np.maximum(1e-12, np.abs(numbers(vector([T, V]), K * n)).sum(axis=0))
+    L = numbers(vector([T - V]), K * n)[0]
+    return np.abs(np.imag(L) / 1e-30 / size).reshape(K, n).max(axis=0)
+
+
+def _forces(model: Model, states: States) -> np.ndarray:
+    """The largest generalized force on each coordinate over the states."""
+    motion = samples.at(model, states)
+    return np.abs(numbers(generalized_forces(motion), len(states))).max(axis=1)
+
+
+def _speeds(model: Model, a: np.ndarray, states: States) -> tuple[tuple[str, ...], tuple[Any, ...], bool]:
+    """Names and formulas of d speeds: the user's, completed by well-conditioned generalized velocities."""
+    n, r = len(model.coordinate_list), a.shape[1]
+    d = n - r
+    given = model.speed_list
+    if len(given) > d:
+        raise InputError(
+            f"model '{model.name}': {len(given)} speeds for {d} degrees of freedom "
+            f"({n} coordinates, {r} independent constraints). Give at most {d} speeds, or none."
+        )
+    Y = _jacobian(model, _gradients(model, tuple(u.value for u in given)), states)
+    order = pivot_order(np.concatenate([a, Y], axis=1))
+    if order.rank < r + len(given):
+        raise InputError(
+            f"model '{model.name}': the speeds {', '.join(u.name for u in given)} are not independent of each other "
+            "and of the constraints. Expected independent combinations of the velocities. Replace one of them."
+        )
+    # the columns that are not solved for are the velocities that can be chosen freely
+    free = sorted(order.columns[order.rank :])
+    added = [model.coordinate_names[j] for j in free]
+    taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
+    fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
+    names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
+    return names, (*(u.value for u in given), *(rate(name) for name in added)), not given
+
+
+def _require_independent(model: Model, names: tuple[str, ...], order: PivotOrder) -> None:
+    if order.rank < len(order.columns):
+        raise SingularError(
+            f"model '{model.name}': the speeds {', '.join(names)} and the constraints do not determine the velocities. "
+            "Expected [Y; a] to be invertible. Choose other speeds."
+        )
+
+
+def _reduced(
+    Y: np.ndarray, M_I: np.ndarray, a: np.ndarray, ignorable: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], PivotOrder]:
+    """d − s of the speeds that complete [M'; a] well: those that mix in ignorable velocities come last."""
+    base = np.concatenate([M_I, a], axis=1)
+    wanted = Y.shape[1] - len(ignorable)
+    mixing = np.abs(Y[:, :, ignorable]).max(axis=(0, 2), initial=0.0) > _NOTHING
+    for threshold in (1e-2, 1e-4, 1e-8):
+        chosen: list[int] = []
+        for i in sorted(range(Y.shape[1]), key=lambda i: bool(mixing[i])):
+            trial = pivot_order(np.concatenate([_unit(base), _unit(Y[:, [*chosen, i], :])], axis=1))
+            full = base.shape[1] + len(chosen) + 1
+            if len(chosen) < wanted and trial.rank == full and trial.quality > threshold:
+                chosen.append(i)
+        if len(chosen) == wanted:
+            chosen.sort()
+            return tuple(chosen), pivot_order(np.concatenate([Y[:, chosen, :], base], axis=1))
+    raise SingularError(
+        f"of the speeds {', '.join(names)} no {wanted} complete the dynamical constraints to an invertible system. "
+        "Choose other speeds."
+    )
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300)

@@ -1,0 +1,102 @@
+"""The facts every formalism shares: a model in motion over symbols, its constraints and its structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector
+from dalembert.expressions import rate
+from dalembert.kinematics.constraints import Constraints
+from dalembert.kinematics.motion import Motion, move
+from dalembert.kinematics.speeds import Speeds, invert, speed_map
+from dalembert.kinematics.structure import Structure, structure
+from dalembert.model import Model
+
+
+@dataclass(frozen=True)
+class System:
+    """A model in motion over the symbols of a differential algebra."""
+
+    model: Model
+    algebra: DifferentialAlgebra
+    structure: Structure
+    motion: Motion
+    qdd: Array
+
+    @property
+    def t(self) -> Scalar:
+        """The symbol of time."""
+        return self.motion.t
+
+    @property
+    def q(self) -> Array:
+        """The symbols of the coordinates."""
+        return self.motion.q
+
+    @property
+    def qd(self) -> Array:
+        """The symbols of the velocities."""
+        return self.motion.qd
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """All constraints, on all levels."""
+        return Constraints(self.motion, self.structure.levels)
+
+    @property
+    def a(self) -> Array:
+        """The independent rows of a (equal to A: constraints linear in velocity)."""
+        return self.constraints.A[list(self.structure.rows)]
+
+    @property
+    def b(self) -> Array:
+        """The independent rows of b."""
+        return self.constraints.b[list(self.structure.rows)]
+
+    @property
+    def A(self) -> Array:
+        """The independent rows of A in A q̈ = β."""
+        return self.constraints.A[list(self.structure.rows)]
+
+    @property
+    def beta(self) -> Array:
+        """The independent rows of β in A q̈ = β."""
+        return self.constraints.beta[list(self.structure.rows)]
+
+    @cached_property
+    def speeds(self) -> Speeds:
+        """The d quasi-velocities and q̇ = W u + X: (3)–(5) of papers/volterra."""
+        known = self.structure
+        u = self.algebra.symbols(known.speed_names)
+        Y, Z = speed_map(self.motion, known.speeds)
+        return invert(self.motion, u, Y, Z, [(self.a, self.b)], known.order)
+
+    @property
+    def clock(self) -> tuple[Array, Array]:
+        """Time and its rate, for total derivatives: (t, 1)."""
+        return vector([self.t]), vector([1])
+
+    def rate_of(self, f: Array, speeds: Speeds) -> Array:
+        """∂f/∂t + (∂f/∂q)(W u + X): the total derivative of a function of (q, u, t) with u̇ = 0."""
+        return self.algebra.total_derivative(f, (self.q, speeds.qd), self.clock)
+
+    def lower(self, formula: Any) -> Scalar:
+        """A formula of the model as a scalar of this algebra."""
+        return self.motion.lower(formula)
+
+
+def system(model: Model, algebra: str | None = None, known: Structure | None = None) -> System:
+    """The shared facts of a model over an algebra; `known` saves finding the structure again."""
+    from dalembert.algebra import default_name
+
+    scalars = choose(algebra or default_name())
+    names = model.coordinate_names
+    q = scalars.symbols(names)
+    qd = scalars.symbols([rate(name).name for name in names])
+    qdd = scalars.symbols([f"ddot({name})" for name in names])
+    (t,) = scalars.symbols(["t"])
+    parameters = list(model.parameter_values)
+    motion = move(model, scalars, t, q, qd, dict(zip(parameters, scalars.symbols(parameters), strict=True)))
+    return System(model, scalars, known or structure(model), motion, qdd)

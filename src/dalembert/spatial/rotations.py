@@ -1,0 +1,62 @@
+"""Rotation matrices and cross products, over any algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector
+
+
+def skew(v: Array) -> Array:
+    """The matrix of v × (·).
+
+    >>> skew(vector([1, 2, 3])) @ vector([1, 2, 3])
+    array([0, 0, 0], dtype=object)
+    """
+    x, y, z = v
+    return matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """a × b."""
+    return vector([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def about_axis(algebra: Algebra, axis: Sequence[float], angle: Scalar) -> Array:
+    """The rotation by `angle` about a unit `axis` of numbers: R = 1 + sinα k× + (1 − cosα) k×k×.
+
+    >>> from dalembert.algebra import FLOATS
+    >>> about_axis(FLOATS, (0, 0, 1), 0.0).astype(float).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    k = np.array([float(a) for a in axis])
+    s, c = algebra.sin(angle), algebra.cos(angle)
+    K = skew(vector([_exact(x) for x in k]))
+    along = np.outer(k, k)
+    R = identity(3)
+    for i in range(3):
+        for j in range(3):
+            # k kᵀ + c (1 − k kᵀ) + s k×, written so that principal axes give bare sines and cosines
+            straight, turned = _exact(along[i, j]), _exact(float(i == j) - along[i, j])
+            R[i, j] = straight
+            if turned:
+                R[i, j] = R[i, j] + turned * c if straight else turned * c
+            if K[i, j]:
+                R[i, j] = R[i, j] + K[i, j] * s
+    return R
+
+
+def roll_pitch_yaw(algebra: Algebra, angles: Sequence[Scalar]) -> Array:
+    """Rz(yaw) Ry(pitch) Rx(roll) for angles = (roll, pitch, yaw); angles that are zero leave no trace."""
+    R = identity(3)
+    for axis, angle in zip(((0, 0, 1), (0, 1, 0), (1, 0, 0)), reversed(list(angles)), strict=True):
+        if not algebra.is_zero(angle):
+            R = R @ about_axis(algebra, axis, angle)
+    return R
+
+
+def _exact(x: float) -> float | int:
+    """Whole numbers as int, so that 0 and 1 stay structural."""
+    return int(x) if float(x).is_integer() else float(x)
