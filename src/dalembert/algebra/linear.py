@@ -1,7 +1,8 @@
 """Linear algebra on object arrays, unrolled, over any algebra.
 
 Pivots cannot be chosen by value while a graph is being built, so symmetric positive definite systems are factored as
-LDLᵀ without pivots, and general ones by LU in an order of rows and columns that was fixed at sample states.
+LDLᵀ without pivots, and general ones by LU in an order of rows and columns that was fixed at sample states, as long as
+its pivots are the same everywhere, and by orthogonal columns from there on.
 """
 
 from __future__ import annotations
@@ -70,10 +71,16 @@ def kkt_solve(algebra: Algebra, M: Array, A: Array, h: Array, beta: Array) -> tu
 
 @dataclass(frozen=True)
 class PivotOrder:
-    """The order in which rows and columns are eliminated, and how small the pivots got at the sample states."""
+    """The order in which rows and columns are eliminated, fixed at sample states.
+
+    `rows` are independent rows; the columns listed first are the ones to solve for. The first `steady` pivots have the
+    same value at all states, so elimination by them is safe everywhere; later ones might vanish along a motion.
+    `quality` is the smallest pivot relative to the largest entry.
+    """
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
+    steady: int
     quality: float
 
     @property
@@ -83,26 +90,27 @@ class PivotOrder:
 
 
 def pivot_order(samples: Array, *, threshold: float = 1e-9) -> PivotOrder:
-    """The elimination order, by complete pivoting, that is good at all samples at once.
+    """The elimination order that is good at all samples at once; `samples` is one matrix at K states, (K, r, n).
 
-    `samples` has shape (K, r, n): the same matrix at K states, the first of which matters most. A pivot is worth the
-    smaller of its size at the first state and the geometric mean of its sizes, each relative to its own matrix.
-    The first `rank` rows are independent, and the columns listed first are the ones to solve for.
+    Pivots with one value at all states come first, those with the fewest neighbours ahead. The others are ranked by the
+    smaller of their size at the first state, which matters most, and the geometric mean of their sizes.
+
+    >>> pivot_order(np.array([[[0.0, 2.0], [1.0, 5.0]], [[0.0, 2.0], [1.0, 7.0]]])).rank
+    2
     """
     A = np.array(samples, dtype=float)
-    K, r, n = A.shape
-    scale = np.abs(A).reshape(K, -1).max(axis=1, initial=0.0) if r and n else np.zeros(K)
-    A = A / np.where(scale > 0, scale, 1.0)[:, None, None]
-    rows, columns, quality = list(range(r)), list(range(n)), 1.0
-    done = 0
+    _, r, n = A.shape
+    scale = np.abs(A).max(initial=0.0)
+    A = A / (scale or 1.0)
+    rows, columns, quality, steady, done = list(range(r)), list(range(n)), 1.0, 0, 0
     while done < min(r, n):
-        size = np.abs(A[:, done:, done:])
-        worth = np.minimum(size[0], np.exp(np.mean(np.log(np.maximum(size, 1e-300)), axis=0)))
-        i, j = np.unravel_index(np.argmax(worth > 0.5 * worth.max()), worth.shape)
-        if worth[i, j] <= threshold:
+        block = A[:, done:, done:]
+        i, j, worth, is_steady = _best_pivot(block)
+        if worth <= threshold:
             break
-        quality = min(quality, float(worth[i, j]))
-        i, j = int(i) + done, int(j) + done
+        quality = min(quality, worth)
+        steady += int(is_steady and steady == done)
+        i, j = i + done, j + done
         A[:, [done, i]] = A[:, [i, done]]
         A[:, :, [done, j]] = A[:, :, [j, done]]
         rows[done], rows[i] = rows[i], rows[done]
@@ -111,18 +119,35 @@ def pivot_order(samples: Array, *, threshold: float = 1e-9) -> PivotOrder:
         factor = A[:, done + 1 :, done] / np.where(np.abs(pivot) > 1e-300, pivot, 1.0)[:, None]
         A[:, done + 1 :, :] -= factor[:, :, None] * A[:, None, done, :]
         done += 1
-    return PivotOrder(tuple(rows[:done]), tuple(columns), quality)
+    return PivotOrder(tuple(rows[:done]), tuple(columns), steady, quality)
+
+
+def _best_pivot(block: np.ndarray) -> tuple[int, int, float, bool]:
+    """Place and worth of the best pivot in a block (K, r, n), and whether it has one value at all states."""
+    size = np.abs(block)
+    worth = np.minimum(size[0], np.exp(np.mean(np.log(np.maximum(size, 1e-300)), axis=0)))
+    same = (np.ptp(block, axis=0) <= 1e-13 * size.max(axis=0)) & (worth > 1e-3)
+    if same.any():
+        filled = size.max(axis=0) > 1e-14
+        neighbours = filled.sum(axis=1)[:, None] * filled.sum(axis=0)[None, :]
+        i, j = np.unravel_index(np.argmin(np.where(same, neighbours, np.inf)), worth.shape)
+    else:
+        i, j = np.unravel_index(np.argmax(worth), worth.shape)
+    return int(i), int(j), float(worth[i, j]), bool(same[i, j])
 
 
 def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
-    """A⁻¹ b for a square A by elimination in the given order; b is a vector or a matrix of columns.
+    """A⁻¹ b for a square A, in the given order; b is a vector or a matrix of columns.
+
+    LU elimination runs through the steady pivots. What is left has pivots that may vanish somewhere although A is
+    regular there, so it is solved by orthogonal columns (Gram–Schmidt), which need no pivots.
 
     >>> from dalembert.algebra import FLOATS
     >>> A = np.array([[0.0, 2.0], [1.0, 0.0]], dtype=object)
     >>> lu_solve(FLOATS, A, np.array([4.0, 3.0], dtype=object), pivot_order(A[None].astype(float)))
     array([3.0, 2.0], dtype=object)
     """
-    n = len(A)
+    n, m = len(A), order.steady
     if order.rank < n:
         raise SingularError(
             f"a {n}x{n} matrix has rank {order.rank} at the sample states. "
@@ -130,22 +155,47 @@ def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
         )
     U = np.array(A, dtype=object)[np.ix_(order.rows, order.columns)]
     x = np.array(b, dtype=object).reshape(n, -1)[list(order.rows)]
-    for j in range(n):
+    for j in range(m):
         for i in range(j + 1, n):
             if algebra.is_zero(U[i, j]):
                 continue
             factor = U[i, j] / U[j, j]
-            for row in (U, x):
-                for k in range(row.shape[1]):
-                    if not algebra.is_zero(row[j, k]) and (row is x or k > j):
-                        row[i, k] = row[i, k] - factor * row[j, k]
-    for i in reversed(range(n)):
+            for rows, first in ((U, j + 1), (x, 0)):
+                for k in range(first, rows.shape[1]):
+                    if not algebra.is_zero(rows[j, k]):
+                        rows[i, k] = rows[i, k] - factor * rows[j, k]
+    x[m:] = orthogonal_solve(algebra, U[m:, m:], x[m:])
+    for i in reversed(range(m)):
         for column in x.T:
             rest = column[i] - _dot(algebra, [(U[i, k], column[k]) for k in range(i + 1, n)])
             column[i] = 0 if algebra.is_zero(rest) else rest / U[i, i]
     out = np.empty_like(x)
     out[list(order.columns)] = x
     return out.reshape(np.shape(b))
+
+
+def orthogonal_solve(algebra: Algebra, A: Array, b: Array) -> Array:
+    """A⁻¹ b for a square A (b a matrix of columns) by A = Q R with orthogonal, not normalized, columns of Q."""
+    n = len(A)
+    Q, R, x = A.copy(), identity(n), b.copy()
+    lengths = zeros(n)
+    for k in range(n):
+        lengths[k] = _dot(algebra, [(e, e) for e in Q[:, k]])
+        for j in range(k + 1, n):
+            along = _dot(algebra, list(zip(Q[:, k], Q[:, j], strict=True)))
+            if not algebra.is_zero(along):
+                R[k, j] = along / lengths[k]
+                Q[:, j] = Q[:, j] - R[k, j] * Q[:, k]
+    for column in x.T:
+        rest = column.copy()
+        for k in range(n):
+            along = _dot(algebra, list(zip(Q[:, k], rest, strict=True)))
+            column[k] = 0 if algebra.is_zero(along) else along / lengths[k]
+            if not algebra.is_zero(along):
+                rest = rest - column[k] * Q[:, k]
+        for k in reversed(range(n)):
+            column[k] = column[k] - _dot(algebra, [(R[k, j], column[j]) for j in range(k + 1, n)])
+    return x
 
 
 def inverse(algebra: Algebra, A: Array, order: PivotOrder) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,8 @@ from dalembert.algebra import Array, Scalar, stack, vector
 from dalembert.equations import LinearForm
 from dalembert.kernels.compile import Function, compile_function
 from dalembert.kernels.solve import assembled, fused
+from dalembert.kernels.taylor import TaylorMachine
+from dalembert.kinematics import System
 from dalembert.kinematics.power import power
 
 
@@ -25,6 +28,7 @@ class Kernel:
     """
 
     form: LinearForm
+    residual: Callable[[System], Array] | None = None  # reaction as a function of (q, q̇, q̈, t); None: it is Aᵀλ
 
     @property
     def fused(self) -> bool:
@@ -98,6 +102,17 @@ class Kernel:
         return self._compile(stack(form.qd, form.W @ vd + form.qdd_bias, lam))
 
     @cached_property
+    def state_symbols(self) -> Array:
+        """The symbols of the states (q, v[, work])."""
+        extra = self.form.system.algebra.symbols(["work"] if self.has_work else [])
+        return stack(self.form.system.q, self.form.v, extra)
+
+    @cached_property
+    def taylor(self) -> TaylorMachine:
+        """The maker of Taylor integrators (heyoka only)."""
+        return TaylorMachine(self.state_symbols, self.rates, self.form.system.t, self.parameters)
+
+    @cached_property
     def _pieces(self) -> Function:
         """M, f, A, β, q̇, W, bias side by side, for the numeric solve."""
         form = self.form
@@ -138,6 +153,24 @@ class Kernel:
             return out[:n], out[n : 2 * n], out[2 * n :]
         return self._assembled(y, t, constants)[:3]
 
+    def reactions(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+        """The generalized reaction forces Aᵀλ at states (q, v, t), by the formalism's own road."""
+        qd, qdd, lam = self.accelerations(q, v, t, constants)
+        if self.residual is not None:
+            return self._residual(_stacked(q, qd, qdd, t), constants)
+        A = self._constraint_matrix(_stacked(q, v, t), constants).reshape(len(lam), len(q), *q.shape[1:])
+        return np.einsum("kn...,k...->n...", A, lam)
+
+    @cached_property
+    def _residual(self) -> Function:
+        system = self.form.system
+        assert self.residual is not None
+        return self._compile(self.residual(system), stack(system.q, system.qd, system.qdd, vector([system.t])))
+
+    @cached_property
+    def _constraint_matrix(self) -> Function:
+        return self._compile(self.form.A.ravel())
+
     def _assembled(self, y: np.ndarray, t: Any, constants: np.ndarray) -> tuple[np.ndarray, ...]:
         """q̇, q̈, λ, v̇ by compiled pieces and a numeric solve."""
         form = self.form
@@ -147,7 +180,7 @@ class Kernel:
         shapes = [np.shape(p) for p in (form.M, form.f, form.A, form.beta, form.qd, form.W, form.qdd_bias)]
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
         M, f, A, beta, qd, W, bias = (
-            part.reshape(-1, *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
+            part.reshape(len(out), *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
         )
         vd, lam = assembled(M, f, A, beta)
         qdd = (W @ vd[..., None])[..., 0] + bias

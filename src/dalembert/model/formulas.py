@@ -45,7 +45,11 @@ class Reader:
         if isinstance(formula, str | int | float):
             return parse(formula, coordinates=self._coordinates, parameters=self._parameters, where=where, rates=rates)
         return from_sympy(
-            formula, coordinates=self._sympy_coordinates(), parameters=self._sympy_parameters(), where=where, rates=rates
+            formula,
+            coordinates=self._sympy_coordinates(),
+            parameters=self._sympy_parameters(),
+            where=where,
+            rates=rates,
         )
 
     def constant(self, formula: Any, where: str) -> Any:

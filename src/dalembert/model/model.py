@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from symengine import Piecewise
 
 from dalembert.errors import InputError, ModelError, Problem, nearest
 from dalembert.expressions import is_identifier, parse
@@ -59,7 +60,9 @@ class Model:
         # gravity may name parameters that are declared later, so it is read when it is asked for
         self._gravity = tuple(gravity)
         if len(self._gravity) != 3:
-            raise InputError(f"model '{name}': gravity has {len(self._gravity)} components. Expected 3, e.g. (0, -9.81, 0).")
+            raise InputError(
+                f"model '{name}': gravity has {len(self._gravity)} components. Expected 3, e.g. (0, -9.81, 0)."
+            )
 
     # what is declared
 
@@ -105,7 +108,7 @@ class Model:
 
     def simulation(self, duration: float | str = 10.0, samples: int = 501) -> Model:
         """Set the default duration and number of samples of a simulation."""
-        where = f"model '{self.name}', simulation"
+        where = "simulation"
         self.duration = self._number(duration, f"{where}, duration")
         if self.duration <= 0:
             raise InputError(f"{where}: the duration is {self.duration:g}. Expected a positive time.")
@@ -167,8 +170,8 @@ class Model:
     ) -> Model:
         """Add a body, carried by `parent` through one joint or a sequence of them.
 
-        `inertia` is about the mass centre in body axes: (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with the entries
-        of the matrix as they stand in it, or a 3×3 matrix.
+        `inertia` is about the mass centre in body axes: (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with the
+        entries of the matrix as they stand in it, or a 3×3 matrix.
         """
         where = f"body '{name}'"
         if name == WORLD or not is_identifier(name.replace("-", "_")):
@@ -209,7 +212,13 @@ class Model:
         return self
 
     def torque(
-        self, body: str, torque: Sequence[Any], *, frame: str = WORLD, reaction: str | None = None, name: str | None = None
+        self,
+        body: str,
+        torque: Sequence[Any],
+        *,
+        frame: str = WORLD,
+        reaction: str | None = None,
+        name: str | None = None,
     ) -> Model:
         """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
         key = self._load_name(name, "torque")
@@ -283,10 +292,8 @@ class Model:
             self.speed(value)
         return self
 
-    def set_energies(
-        self, kinetic: Any, potential: Any = 0, forces: Mapping[str, Any] | Sequence[Any] = ()
-    ) -> Model:
-        """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by name of coordinate."""
+    def set_energies(self, kinetic: Any, potential: Any = 0, forces: Mapping[str, Any] | Sequence[Any] = ()) -> Model:
+        """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
         names = self.coordinate_names
         if isinstance(forces, Mapping):
             for name in forces:
@@ -295,7 +302,8 @@ class Model:
             forces = [forces.get(name, 0) for name in names]
         if len(forces) not in (0, len(names)):
             raise InputError(
-                f"model '{self.name}': {len(forces)} forces for {len(names)} coordinates. Give one force for each, or none."
+                f"model '{self.name}': {len(forces)} forces for {len(names)} coordinates. "
+                "Give one force for each, or none."
             )
         read = self._reader.read
         self.energies = Energies(
@@ -386,6 +394,29 @@ class Model:
         """The SymPy symbols the user declared, by name (empty for models written as text)."""
         return self._reader.sympy_symbols
 
+    @property
+    def formulas(self) -> tuple[Any, ...]:
+        """Every formula of coordinates, velocities or time in the model."""
+        found: list[Any] = [joint.value for body in self.bodies for joint in body.joints if joint.value is not None]
+        found += [c.phi for c in self.holonomic_list] + [c.psi for c in self.nonholonomic_list]
+        found += [u.value for u in self.speed_list]
+        for load in self.loads:
+            match load:
+                case Force():
+                    found += load.force
+                case Torque():
+                    found += load.torque
+                case JointTorque():
+                    found.append(load.value)
+        if self.energies is not None:
+            found += [self.energies.kinetic, self.energies.potential, *self.energies.forces]
+        return tuple(found)
+
+    @property
+    def smooth(self) -> bool:
+        """False when a formula switches branches (abs, sign, min, max, piecewise)."""
+        return not any(formula.atoms(Piecewise) for formula in self.formulas)
+
     def with_parameters(self, values: Mapping[str, float] | None = None, **more: float) -> Model:
         """A copy of the model with other default values of its parameters."""
         changes = {**(values or {}), **more}
@@ -395,7 +426,9 @@ class Model:
                 raise InputError(f"model '{self.name}': there is no parameter '{name}'. {nearest(name, known)}")
         out = self.copy()
         out.parameter_list = tuple(
-            Parameter(p.name, self._number(changes.get(p.name, p.value), f"parameter '{p.name}'"), p.description, p.unit)
+            Parameter(
+                p.name, self._number(changes.get(p.name, p.value), f"parameter '{p.name}'"), p.description, p.unit
+            )
             for p in self.parameter_list
         )
         return out
@@ -443,7 +476,9 @@ class Model:
     def _number(self, value: Any, where: str) -> float:
         """A finite number, given as such or as a formula of earlier parameters."""
         if isinstance(value, str):
-            formula = parse(value, coordinates=(), parameters=self.parameter_values, where=where, rates=False, time=False)
+            formula = parse(
+                value, coordinates=(), parameters=self.parameter_values, where=where, rates=False, time=False
+            )
             value = float(formula.subs(self.parameter_values))
         if isinstance(value, bool) or not math.isfinite(number := float(value)):
             raise InputError(f"{where}: the value is {value}. Expected a finite number.")
@@ -458,7 +493,9 @@ class Model:
             pairs: Iterable[tuple[str, Any]] = values.items()
         else:
             if len(values) != len(names):
-                raise InputError(f"start, {what}: {len(values)} values for {len(names)} coordinates. Give one for each.")
+                raise InputError(
+                    f"start, {what}: {len(values)} values for {len(names)} coordinates. Give one for each."
+                )
             pairs = zip(names, values, strict=True)
         return {name: self._number(value, f"coordinate '{name}', {what}") for name, value in pairs}
 
@@ -489,7 +526,9 @@ class Model:
             xx, yy, zz, xy, xz, yz = flat
             flat = [xx, xy, xz, xy, yy, yz, xz, yz, zz]
         if len(flat) != 9:
-            raise InputError(f"{where}: got {len(flat)} numbers. Expected 3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3.")
+            raise InputError(
+                f"{where}: got {len(flat)} numbers. Expected 3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3."
+            )
         rows = [self._vector(flat[i : i + 3], where, constant=True) for i in (0, 3, 6)]
         return (rows[0], rows[1], rows[2])
 

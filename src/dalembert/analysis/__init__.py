@@ -1,0 +1,1 @@
+"""Examining: energies, momenta, consistency, agreement, operation counts."""

@@ -1,0 +1,51 @@
+"""Is a state on the constraints? Wrong states are errors, never silently repaired."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.errors import InconsistentStateError
+from dalembert.kernels import Manifold
+from dalembert.model import Model
+
+_TOLERANCE = 1e-8
+
+
+def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> None:
+    """Raise with every violated constraint, its size, time and state, unless all constraints hold."""
+    phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
+    if not len(velocity):
+        return
+    names = manifold.system.structure.levels.names
+    scale = np.abs(A) @ (1 + np.abs(q)), np.abs(A) @ (1 + np.abs(qd))
+    broken = [
+        f"{level} of '{names[i]}' is {value:.6g}"
+        for level, values, size in (("position", phi, scale[0]), ("velocity", velocity, scale[1]))
+        for i, value in enumerate(values)
+        if not abs(value) <= _TOLERANCE * max(1.0, size[i])
+    ]
+    if broken:
+        shown = ", ".join(
+            f"{name} = {x:.6g} (rate {xd:.6g})"
+            for name, x, xd in zip(manifold.system.model.coordinate_names, q, qd, strict=True)
+        )
+        raise InconsistentStateError(
+            f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. "
+            f"State: {shown}. Start from a state that fulfils them."
+        )
+
+
+def require_same_velocities(model: Model, given: np.ndarray, rebuilt: np.ndarray, t: np.ndarray) -> None:
+    """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint."""
+    gap = np.abs(given - rebuilt)
+    allowed = 1e-7 * (1 + np.abs(given).max(axis=0))
+    if (gap <= allowed).all():
+        return
+    worst = np.unravel_index(np.argmax(gap / allowed), gap.shape)
+    i = int(worst[0])
+    state = f"state {int(worst[1])} of the batch" if gap.ndim == 2 else "the state"
+    raise InconsistentStateError(
+        f"{state} does not fulfil the constraints at velocity level: the rate of '{model.coordinate_names[i]}' is "
+        f"{given[worst]:.6g}, the constraints and the quasi-velocities give {rebuilt[worst]:.6g}. "
+        "Give velocities that fulfil the constraints."
+    )

@@ -1,0 +1,75 @@
+"""What can be observed along a motion: energies, momenta, speeds and violations, compiled as one function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.kernels import Function, compile_function
+from dalembert.kinematics import System, kinetic, potential
+from dalembert.kinematics.power import jacobi
+from dalembert.kinematics.speeds import speed_map
+from dalembert.spatial import cross
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Observables along a motion, samples on the last axis."""
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+    jacobi: np.ndarray  # q̇·∂L/∂q̇ − L
+    momenta: np.ndarray  # generalized momenta ∂L/∂q̇, (n, samples)
+    linear_momentum: np.ndarray  # Σ m V_G, world axes, (3, samples); zero for models given by energies
+    angular_momentum: np.ndarray  # about the world origin, world axes, (3, samples)
+    speeds: np.ndarray  # u, (d, samples)
+    position_violation: np.ndarray  # φ, (holonomic, samples)
+    velocity_violation: np.ndarray  # φ̇ and ψ, (constraints, samples)
+
+    @property
+    def total(self) -> np.ndarray:
+        """T + V."""
+        return self.kinetic + self.potential
+
+
+class Observables:
+    """The observables of one system, compiled at first use."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    @cached_property
+    def _parts(self) -> tuple[Array, ...]:
+        system = self.system
+        T, V = kinetic(system.motion, system.qd), potential(system.motion)
+        P, H = body_momenta(system)
+        Y, Z = speed_map(system.motion, system.structure.speeds)
+        known = system.constraints
+        scalars = vector([T, V, jacobi(system)])
+        return (scalars, system.algebra.gradient(T, system.qd), P, H, Y @ system.qd + Z, known.phi, known.velocity)
+
+    @cached_property
+    def _function(self) -> Function:
+        system = self.system
+        inputs = stack(system.q, system.qd, vector([system.t]))
+        parameters = system.algebra.symbols(list(system.model.parameter_values))
+        return compile_function(system.algebra, inputs, stack(*self._parts), parameters)
+
+    def along(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Observed:
+        """The observables at the samples (t, q, q̇)."""
+        out = self._function(np.concatenate([q, qd, t[None]], axis=0), parameters)
+        (T, V, jacobi_), p, P, H, u, phi, psi = np.split(out, np.cumsum([len(part) for part in self._parts])[:-1])
+        return Observed(T, V, jacobi_, p, P, H, u, phi, psi)
+
+
+def body_momenta(system: System) -> tuple[Array, Array]:
+    """Σ m V_G and Σ r_G × m V_G + R I ω, both in world axes, about the world origin."""
+    P, H = zeros(3), zeros(3)
+    for body in system.motion.bodies:
+        V, w = body.B @ system.qd + body.C, body.D @ system.qd + body.E
+        P = P + body.mass * V
+        H = H + cross(body.p_WG, body.mass * V) + body.R_WB @ (body.inertia @ w)
+    return P, H

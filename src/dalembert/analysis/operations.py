@@ -1,0 +1,39 @@
+"""Counting arithmetic: how many operations one evaluation of the right-hand side takes, shared parts counted once."""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, stack, vector
+from dalembert.equations import LinearForm
+from dalembert.kernels.solve import fused
+
+
+def count(form: LinearForm) -> int:
+    """Operations for q̇ and v̇ at one state, the linear solve included."""
+    vd, _ = fused(form)
+    outputs = stack(form.qd, vd)
+    if form.system.algebra.name == "fast":
+        return _in_decomposition(form, outputs)
+    return _after_elimination(outputs)
+
+
+def _in_decomposition(form: LinearForm, outputs: Array) -> int:
+    """Counted in heyoka's straight-line program: a sum of k terms is k − 1 operations, anything else is one."""
+    import heyoka as hy
+
+    from dalembert.algebra.fast import expression
+
+    system = form.system
+    constants = system.algebra.symbols([*system.model.parameter_values, *(str(c) for c in form.constants)])
+    inputs = stack(system.q, form.v, vector([system.t]), constants)
+    program = hy.cfunc([expression(e) for e in outputs], vars=list(inputs), opt_level=0, compact_mode=True).dc
+    lines = [str(line) for line in program[len(inputs) : len(program) - len(outputs)]]
+    return sum(max(1, line.count(" + "), line.count(" * ")) for line in lines)
+
+
+def _after_elimination(outputs: Array) -> int:
+    """Counted by SymEngine after common parts are taken out."""
+    import symengine as se
+    from symengine.lib.symengine_wrapper import count_ops
+
+    parts, rest = se.cse([se.sympify(e) for e in outputs])
+    return int(count_ops(*(value for _, value in parts), *rest))

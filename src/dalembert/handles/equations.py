@@ -1,0 +1,259 @@
+"""The equations of motion a user holds: one formalism, one model, ready to read, evaluate and simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert import formalisms
+from dalembert.analysis import consistency, operations
+from dalembert.equations import About, LinearForm
+from dalembert.errors import InputError, NotApplicableError
+from dalembert.handles.simulation import simulate
+from dalembert.handles.trajectory import Trajectory
+from dalembert.handles.workspace import Workspace
+from dalembert.kernels import Kernel
+from dalembert.model import Model
+from dalembert.show import latex
+
+
+class Equations:
+    """Equations of motion by one formalism.
+
+    >>> import dalembert as dl
+    >>> eom = dl.derive(dl.load("cart-pendulum"), "volterra_reduced")
+    >>> eom.n_dynamic, eom.n_states, eom.ignorable
+    (1, 4, ('x',))
+    >>> eom.accelerations([0.3, 0.2, 0.0], [0.0, 0.0, 1.0]).shape
+    (3,)
+    """
+
+    def __init__(self, workspace: Workspace, key: str, parameters: Mapping[str, float] | None = None) -> None:
+        self._module = formalisms.find(key)
+        self.workspace = workspace
+        self._changes = dict(parameters or {})
+        self._values = workspace.values(self._changes)
+        self.require_applicable()
+        self.form: LinearForm = self._module.derive(workspace.system)
+
+    def require_applicable(self) -> None:
+        """Raise when the formalism cannot treat the model: which element, why, and which formalisms can."""
+        model, known = self.workspace.model, self.workspace.structure
+        reason = formalisms.refusal(self.about, model, known)
+        if reason is not None:
+            able = ", ".join(formalisms.applicable(model, known))
+            raise NotApplicableError(
+                f"formalism '{self.about.key}' cannot treat model '{model.name}': {reason}. Formalisms that can: {able}."
+            )
+
+    # what was derived
+
+    @property
+    def about(self) -> About:
+        """What the formalism says of itself."""
+        return self._module.ABOUT
+
+    @property
+    def formalism(self) -> str:
+        """The key of the formalism."""
+        return self.about.key
+
+    @property
+    def model(self) -> Model:
+        """The model, as it was when the equations were derived."""
+        return self.workspace.model
+
+    @property
+    def engine(self) -> str:
+        """`heyoka` or `portable`."""
+        return self.workspace.engine
+
+    @property
+    def n_dynamic(self) -> int:
+        """The number of dynamic equations, as Table 1 of papers/volterra counts them."""
+        return self.form.n_dynamic
+
+    @property
+    def n_states(self) -> int:
+        """The number of state variables."""
+        return self.form.n_states
+
+    @property
+    def ignorable(self) -> tuple[str, ...]:
+        """The names of the ignorable coordinates."""
+        return tuple(self.model.coordinate_names[i] for i in self.workspace.structure.ignorable)
+
+    @property
+    def speeds(self) -> dict[str, str]:
+        """The quasi-velocities that are used, name by name with their formulas; empty for Lagrange."""
+        known = self.workspace.structure
+        if self.formalism == "lagrange":
+            return {}
+        used = known.reduced if self.about.velocities == "u_NI" else range(known.d)
+        return {known.speed_names[i]: str(known.speeds[i]) for i in used}
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """The names of the velocity variables: rates of coordinates, or speeds."""
+        if self.about.velocities == "q̇":
+            return tuple(f"dot({name})" for name in self.model.coordinate_names)
+        return tuple(self.speeds)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was detected, chosen and dropped, in sentences."""
+        known = self.workspace.structure
+        out = list(self.form.notes)
+        if known.chosen and self.formalism != "lagrange":
+            out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
+        if known.dropped:
+            out.append(f"redundant constraints dropped: {', '.join(known.dropped)}")
+        return tuple(out)
+
+    @cached_property
+    def operations(self) -> int:
+        """The number of arithmetic operations in one evaluation of the whole right-hand side."""
+        return operations.count(self.form)
+
+    # reading
+
+    @cached_property
+    def _symbolic(self) -> LinearForm:
+        same = self.engine == "portable"
+        return self.form if same else self._module.derive(self.workspace.symbolic)
+
+    @cached_property
+    def mass_matrix(self) -> Any:
+        """M of M v̇ = f + Aᵀλ, as a SymPy matrix."""
+        return latex.to_sympy_matrix(self.model, self._symbolic.M)
+
+    @cached_property
+    def forcing(self) -> Any:
+        """f of M v̇ = f + Aᵀλ, as a SymPy column."""
+        return latex.to_sympy_matrix(self.model, self._symbolic.f[:, None])
+
+    @cached_property
+    def constraint_matrix(self) -> Any:
+        """A of A v̇ = β, as a SymPy matrix; without rows where the formalism has no multipliers."""
+        return latex.to_sympy_matrix(self.model, self._symbolic.A)
+
+    @cached_property
+    def constraint_forcing(self) -> Any:
+        """β of A v̇ = β, as a SymPy column."""
+        return latex.to_sympy_matrix(self.model, self._symbolic.beta[:, None])
+
+    def latex(self) -> str:
+        """The equations in LaTeX, long expressions through named intermediates."""
+        return latex.equations(self._symbolic)
+
+    def _repr_latex_(self) -> str:
+        return latex.display(self._symbolic)
+
+    def __repr__(self) -> str:
+        return f"<Equations of '{self.model.name}' by {self.formalism}: {self.n_dynamic} dynamic, {self.n_states} states>"
+
+    # evaluating
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The compiled equations."""
+        return Kernel(self.form, getattr(self._module, "reaction", None))
+
+    def with_parameters(self, values: Mapping[str, float] | None = None, **more: float) -> Equations:
+        """The same equations with other parameter values; nothing is derived or compiled again."""
+        out = object.__new__(Equations)
+        out.__dict__.update(self.__dict__)
+        out.__dict__["kernel"] = self.kernel
+        out._changes = {**self._changes, **(values or {}), **more}
+        out._values = self.workspace.values(out._changes)
+        return out
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of the parameters in use."""
+        return dict(zip(self.model.parameter_values, self._values.tolist(), strict=True))
+
+    def accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """q̈ at states (n,) or (n, batch)."""
+        positions, v, time, constants, velocities = self._state(q, qd, t)
+        rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
+        consistency.require_same_velocities(self.model, velocities, rates, time)
+        return qdd
+
+    def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """The generalized reaction forces Aᵀλ at states (n,) or (n, batch)."""
+        positions, v, time, constants, _ = self._state(q, qd, t)
+        return self.kernel.reactions(positions, v, time, constants)
+
+    def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """λ at states (n,) or (n, batch), one for each constraint; the smallest where it is not unique."""
+        reaction = self.reactions(q, qd, t)
+        positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
+        _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self._values)
+        inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
+        return np.einsum("...kn,n...->k...", inverse, reaction)
+
+    def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
+        """q, v, t, parameters with constants of the motion, and q̇."""
+        n = len(self.model.coordinate_names)
+        positions, velocities = np.array(q, dtype=float), np.array(qd, dtype=float)
+        for name, value in (("q", positions), ("qd", velocities)):
+            if value.ndim not in (1, 2) or value.shape[0] != n or value.shape != positions.shape:
+                raise InputError(
+                    f"{name} has shape {value.shape}. Expected ({n},) for one state or ({n}, batch), the same for q and qd; "
+                    f"coordinates are {', '.join(self.model.coordinate_names)}."
+                )
+            if not np.isfinite(value).all():
+                raise InputError(f"{name} contains values that are not finite. Expected numbers.")
+        time = np.broadcast_to(np.asarray(t, dtype=float), positions.shape[1:])
+        v, constants = self.kernel.start(positions, velocities, time, self._values)
+        known = self._values if positions.ndim == 1 else np.repeat(self._values[:, None], positions.shape[1], axis=1)
+        return positions, v, time, np.concatenate([known, constants], axis=0), velocities
+
+    # simulating
+
+    def simulate(
+        self,
+        duration: float | None = None,
+        *,
+        q0: npt.ArrayLike | Mapping[str, float] | None = None,
+        qd0: npt.ArrayLike | Mapping[str, float] | None = None,
+        t0: float = 0.0,
+        integrator: str | None = None,
+        samples: int | None = None,
+        times: Sequence[float] | None = None,
+        project: bool = True,
+        rtol: float | None = None,
+        atol: float | None = None,
+        max_step: float | None = None,
+        step: float | None = None,
+        dense: bool = False,
+        progress: Callable[[float], bool | None] | None = None,
+        parameters: Mapping[str, float] | None = None,
+    ) -> Trajectory:
+        """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
+
+        `integrator` is taylor (default), rk45, dop853 or rk4. After each step the state is projected onto the constraints
+        unless `project` is False. `samples` are spread evenly, or given as `times`; with `dense` the result can also be
+        asked at any time, see `Trajectory.at`.
+        """
+        from dalembert.integrators import Settings
+
+        equations = self if not parameters else self.with_parameters(parameters)
+        settings = Settings(rtol, atol, max_step, step, dense, progress)
+        return simulate(
+            equations,
+            duration,
+            q0=q0,
+            qd0=qd0,
+            t0=t0,
+            integrator=integrator,
+            samples=samples,
+            times=times,
+            project=project,
+            settings=settings,
+        )

@@ -1,0 +1,131 @@
+"""Setting up and running a simulation of a user's equations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis import consistency
+from dalembert.errors import InputError, nearest
+from dalembert.handles.trajectory import Trajectory
+from dalembert.integrators import InitialValueProblem, Settings, find, integrate, projection
+
+if TYPE_CHECKING:
+    from dalembert.handles.equations import Equations
+
+
+def simulate(
+    equations: Equations,
+    duration: float | None,
+    *,
+    q0: npt.ArrayLike | Mapping[str, float] | None,
+    qd0: npt.ArrayLike | Mapping[str, float] | None,
+    t0: float,
+    integrator: str | None,
+    samples: int | None,
+    times: Sequence[float] | None,
+    project: bool,
+    settings: Settings,
+) -> Trajectory:
+    """Run the equations from their initial state; see `Equations.simulate`."""
+    model, workspace = equations.model, equations.workspace
+    start_q, start_qd = (
+        _start(model.coordinate_names, given, default, what)
+        for given, default, what in zip((q0, qd0), model.initial, ("q0", "qd0"), strict=True)
+    )
+    grid = _grid(t0, model.duration if duration is None else duration, samples or model.samples, times)
+    consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
+    name = integrator or _default_integrator(equations)
+    method = find(name)
+    problem, constants = _problem(equations, start_q, start_qd, float(grid[0]), project)
+    stepper = method(problem, settings, float(grid[-1]))  # compiles what it needs
+    begun = time.process_time()
+    solution = integrate(problem, stepper, grid, settings)
+    used = time.process_time() - begun
+    return Trajectory(equations, solution, constants, name, used)
+
+
+def _default_integrator(equations: Equations) -> str:
+    """`taylor` where it can run, `dop853` elsewhere."""
+    return "taylor" if equations.engine == "heyoka" and equations.model.smooth else "dop853"
+
+
+def _problem(
+    equations: Equations, q: np.ndarray, qd: np.ndarray, t: float, project: bool
+) -> tuple[InitialValueProblem, np.ndarray]:
+    kernel, model = equations.kernel, equations.model
+    v, constants_of_motion = kernel.start(q, qd, t, equations._values)
+    constants = np.concatenate([equations._values, constants_of_motion])
+    work = [0.0] if kernel.has_work else []
+    names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
+    taylor = None
+    if equations.engine == "heyoka":
+        taylor = lambda tolerance: kernel.taylor.make(tolerance, constants)  # noqa: E731
+    problem = InitialValueProblem(
+        names,
+        t,
+        np.concatenate([q, v, work]),
+        lambda time, y: kernel.state_rates(y, time, constants),
+        taylor,
+        _projection(equations) if project else None,
+        model.smooth,
+    )
+    return problem, constants
+
+
+def _projection(equations: Equations) -> Any:
+    """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
+    manifold, n = equations.workspace.manifold, len(equations.model.coordinate_names)
+    in_velocities = equations.about.velocities == "q̇"
+    if not (manifold.holonomic or (in_velocities and manifold.rows)):
+        return None
+
+    def project(t: float, y: np.ndarray) -> np.ndarray:
+        out = y.copy()
+        out[:n] = projection.onto_positions(manifold, y[:n], t, equations._values)
+        if in_velocities:
+            out[n : 2 * n] = projection.onto_velocities(manifold, out[:n], y[n : 2 * n], t, equations._values)
+        return out
+
+    return project
+
+
+def _start(names: tuple[str, ...], given: Any, default: np.ndarray, what: str) -> np.ndarray:
+    """Initial values from an array, a mapping by name, or the model's default."""
+    if given is None:
+        return default
+    if isinstance(given, Mapping):
+        out = default.copy()
+        for name, value in given.items():
+            if name not in names:
+                raise InputError(f"simulate, {what}: there is no coordinate '{name}'. {nearest(name, names)}")
+            out[names.index(name)] = float(value)
+    else:
+        out = np.array(given, dtype=float)
+    if out.shape != (len(names),):
+        raise InputError(
+            f"simulate, {what}: got shape {out.shape}. Expected {len(names)} values, for {', '.join(names)}."
+        )
+    if not np.isfinite(out).all():
+        raise InputError(f"simulate, {what}: not all values are finite. Got {out.tolist()}.")
+    return out
+
+
+def _grid(t0: float, duration: float, samples: int, times: Sequence[float] | None) -> np.ndarray:
+    """The sample times, beginning at the start."""
+    if times is not None:
+        grid = np.array(times, dtype=float)
+        if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
+            raise InputError("simulate: times must be at least two increasing numbers, the first being the start.")
+        return grid
+    if not (np.isfinite(duration) and duration > 0):
+        raise InputError(f"simulate: the duration is {duration}. Expected a positive number of seconds.")
+    if int(samples) != samples or samples < 2:
+        raise InputError(f"simulate: samples is {samples}. Expected a whole number of at least 2.")
+    if not np.isfinite(t0):
+        raise InputError(f"simulate: t0 is {t0}. Expected a number.")
+    return np.linspace(t0, t0 + duration, int(samples))

@@ -1,0 +1,72 @@
+"""Everything about one model on one engine that several formalisms share, found once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import default_name
+from dalembert.analysis.observables import Observables
+from dalembert.errors import EngineError, InputError, nearest
+from dalembert.kernels import Manifold
+from dalembert.kinematics import Structure, System, structure, system
+from dalembert.model import Model
+
+ENGINES = {"heyoka": "fast", "portable": "symbolic"}
+
+
+def choose_engine(name: str | None) -> str:
+    """`heyoka` or `portable`; None takes heyoka where it is installed.
+
+    >>> choose_engine("portable")
+    'portable'
+    """
+    best = "heyoka" if default_name() == "fast" else "portable"
+    if name is None:
+        return best
+    if name not in ENGINES:
+        raise InputError(f"there is no engine '{name}'. {nearest(name, ENGINES)} Expected 'heyoka' or 'portable'.")
+    if name == "heyoka" and best != "heyoka":
+        raise EngineError("the engine 'heyoka' is not installed here. Use engine='portable', or install heyoka (Linux).")
+    return name
+
+
+class Workspace:
+    """One model on one engine."""
+
+    def __init__(self, model: Model, engine: str | None = None) -> None:
+        model.require_sound()
+        self.model = model.copy()
+        self.engine = choose_engine(engine)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Rank, ignorable coordinates, choice of speeds."""
+        return structure(self.model)
+
+    @cached_property
+    def system(self) -> System:
+        """The facts every formalism shares, over the algebra of the engine."""
+        return system(self.model, ENGINES[self.engine], self.structure)
+
+    @cached_property
+    def symbolic(self) -> System:
+        """The same facts over SymEngine, for reading."""
+        return self.system if self.engine == "portable" else system(self.model, "symbolic", self.structure)
+
+    @cached_property
+    def manifold(self) -> Manifold:
+        """The constraints as compiled functions."""
+        return Manifold(self.system)
+
+    @cached_property
+    def observables(self) -> Observables:
+        """Energies, momenta and violations as compiled functions."""
+        return Observables(self.system)
+
+    def values(self, changes: Mapping[str, float] | None = None) -> np.ndarray:
+        """The values of the parameters in their order, with changes."""
+        chosen = self.model if not changes else self.model.with_parameters(changes)
+        return np.array(list(chosen.parameter_values.values()), dtype=float)

@@ -1,0 +1,193 @@
+"""Model files in TOML: `docs/model-files.md` is their reference, `schema` their format, and this the way to a model.
+
+A file is read with suspicion: its size, the number of its elements and the size of each formula are bounded, and
+nothing in it is ever evaluated as code. Everything that is wrong with it is reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import ModelFileError, Problem, nearest
+from dalembert.importers import schema
+from dalembert.importers.schema import MAX_ELEMENTS, attempt, quote, wrong
+from dalembert.importers.source import read_text, tables
+from dalembert.model import Model
+
+MAX_PROBLEMS = 100
+
+
+def read_toml(path: str | Path) -> Model:
+    """The model described by a TOML file.
+
+    >>> from dalembert.errors import ModelFileError
+    >>> try:
+    ...     read_toml("no-such-place/pendulum.toml")
+    ... except ModelFileError as error:
+    ...     print(error.problems[0].fact)
+    there is no such file.
+    """
+    return loads_toml(read_text(path), str(path))
+
+
+def loads_toml(text: str, source: str = "<text>") -> Model:
+    """The model described by a text in TOML; `source` is what messages call it.
+
+    >>> loads_toml('''
+    ... name = "falling stone"
+    ... gravity = [0, 0, -9.81]
+    ... coordinates.z = { start = 10 }
+    ... [[body]]
+    ... name = "stone"
+    ... mass = 1
+    ... joint = { type = "prismatic", axis = [0, 0, 1], displacement = "z" }
+    ... ''')
+    <Model 'falling stone': 1 bodies, 1 coordinates, 0 constraints>
+    """
+    data = tables(text, source)
+    builder = _Builder(_begin(data))
+    with suppress(_Enough):
+        builder.build(data)
+    if builder.found:
+        raise _failure(source, builder.found)
+    return builder.model
+
+
+def _begin(data: dict[str, Any]) -> Model:
+    """An empty model with what the head of the file says, as far as it is sound."""
+    name, about, gravity = data.get("name"), data.get("description"), data.get("gravity")
+    return Model(
+        name if isinstance(name, str) else "model",
+        gravity if isinstance(gravity, list) and len(gravity) == 3 else (0, 0, 0),
+        about if isinstance(about, str) else "",
+    )
+
+
+def _failure(source: str, found: list[Problem]) -> ModelFileError:
+    """One error that lists all problems."""
+    shown = found[:MAX_PROBLEMS]
+    count = "1 problem" if len(found) == 1 else f"{len(shown)} problems"
+    more = "\n  - and more; correct these first." if len(found) > MAX_PROBLEMS else ""
+    lines = "\n".join(f"  - {problem}" for problem in shown)
+    return ModelFileError(f"{source} has {count}:\n{lines}{more}", shown)
+
+
+class _Enough(Exception):
+    """There are more problems than anybody reads at once."""
+
+
+class _Builder:
+    """Adds the elements of a file to a model, one after the other, and keeps the problems of each."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.found: list[Problem] = []
+
+    def note(self, problems: Iterable[Problem]) -> bool:
+        """Keep the problems; true if there were none."""
+        before = len(self.found)
+        for problem in problems:
+            self.found.append(problem)
+            if len(self.found) > MAX_PROBLEMS:
+                raise _Enough
+        return len(self.found) == before
+
+    def build(self, data: dict[str, Any]) -> None:
+        """Add everything, names before the formulas that use them."""
+        for section in data:
+            if section not in schema.SECTIONS:
+                advice = nearest(section[: schema.MAX_NAME], schema.SECTIONS)
+                self.note([Problem("model file", f"there is no key or section {quote(section)}.", advice)])
+        self._head(data)
+        self._each("parameters", data, self._parameter)
+        self._each("coordinates", data, self._coordinate)
+        if "gravity" in data:
+            self.note(schema.GRAVITY(data["gravity"], "gravity", self.model))
+        for kind in schema.ELEMENTS:
+            self._elements(kind, data)
+        self._each("speeds", data, self._speed)
+        self._once("energies", data, schema.ENERGIES, self.model.set_energies)
+        self._once("simulation", data, schema.SIMULATION, self.model.simulation)
+
+    def _head(self, data: dict[str, Any]) -> None:
+        if "name" in data:
+            self.note(schema.name(data["name"], "name", self.model))
+        else:
+            self.note([Problem("model file", "the key 'name' is missing.", 'Add a line name = "..." at the top.')])
+        self.note(schema.text(data.get("description", ""), "description", self.model))
+
+    def _each(self, section: str, data: dict[str, Any], add: Callable[[str, Any], None]) -> None:
+        """The named entries of a section such as [parameters]."""
+        given = data.get(section, {})
+        if not isinstance(given, dict):
+            self.note([wrong(section, f"a table: the header [{section}] and a line for each", given)])
+        elif self._few(section, len(given)):
+            for name, entry in given.items():
+                add(name, entry)
+
+    def _elements(self, kind: str, data: dict[str, Any]) -> None:
+        """The elements written as [[kind]]."""
+        given = data.get(kind, [])
+        if not isinstance(given, list):
+            advice = f"Write its header with double brackets: [[{kind}]]."
+            self.note([Problem(kind, "this is not an array of elements.", advice)])
+        elif self._few(kind, len(given)):
+            for place, entry in enumerate(given):
+                self._element(kind, entry, _title(kind, entry, place))
+
+    def _few(self, kind: str, count: int) -> bool:
+        if count <= MAX_ELEMENTS:
+            return True
+        advice = f"Expected at most {MAX_ELEMENTS} in one file."
+        return self.note([Problem(kind, f"the file has {count} of them.", advice)])
+
+    def _element(self, kind: str, given: Any, where: str) -> None:
+        if not self.note(schema.table(given, schema.ELEMENTS[kind], where, self.model)):
+            return
+        values = dict(given)
+        if kind == "body":
+            values["joint"] = self._joints(given["joint"], where)
+        elif kind in ("holonomic", "nonholonomic"):
+            values["phi" if kind == "holonomic" else "psi"] = values.pop("formula")
+        self.note(attempt(where, lambda: getattr(self.model, kind)(**values)))
+
+    def _joints(self, given: Any, where: str) -> list[Any]:
+        sequence = given if isinstance(given, list) else [given]
+        return [schema.make_joint(each, f"{where}, joint", self.model) for each in sequence]
+
+    def _parameter(self, name: str, given: Any) -> None:
+        where = f"parameter {quote(name)}"
+        entry = given if isinstance(given, dict) else {"value": given}
+        sound = self.note(schema.table(entry, schema.PARAMETER, where, self.model))
+        # a parameter without a sound value is still known to the formulas that use it
+        values: dict[str, Any] = entry if sound else {"value": 1.0}
+        self.note(attempt(where, lambda: self.model.parameter(name, **values)))
+
+    def _coordinate(self, name: str, given: Any) -> None:
+        where = f"coordinate {quote(name)}"
+        sound = self.note(schema.table(given, schema.COORDINATE, where, self.model))
+        values = dict(given) if sound else {}
+        if "rate" in values:
+            values["start_rate"] = values.pop("rate")
+        self.note(attempt(where, lambda: self.model.coordinate(name, **values)))
+
+    def _speed(self, name: str, given: Any) -> None:
+        where = f"speed {quote(name)}"
+        entry = given if isinstance(given, dict) else {"formula": given}
+        if self.note(schema.table(entry, schema.SPEED, where, self.model)):
+            about = entry.get("description", "")
+            self.note(attempt(where, lambda: self.model.speed(entry["formula"], name, about)))
+
+    def _once(self, section: str, data: dict[str, Any], keys: schema.Keys, add: Callable[..., Any]) -> None:
+        """A section that is one element."""
+        if section in data and self.note(schema.table(data[section], keys, section, self.model)):
+            self.note(attempt(section, lambda: add(**data[section])))
+
+
+def _title(kind: str, given: Any, place: int) -> str:
+    """What messages call an element: its name, or its place in the file if it has none."""
+    name = given.get("name") if isinstance(given, dict) else None
+    return f"{kind} {quote(name)}" if isinstance(name, str) and name else f"{kind} number {place + 1}"

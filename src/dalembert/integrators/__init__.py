@@ -1,0 +1,30 @@
+"""Integrators: one file each, one loop that drives them all."""
+
+from __future__ import annotations
+
+from dalembert.errors import InputError, nearest
+from dalembert.integrators.base import InitialValueProblem as InitialValueProblem
+from dalembert.integrators.base import Settings as Settings
+from dalembert.integrators.base import Solution as Solution
+from dalembert.integrators.base import Status as Status
+from dalembert.integrators.base import Stepper
+from dalembert.integrators.base import integrate as integrate
+from dalembert.integrators.dop853 import DormandPrince853
+from dalembert.integrators.rk4 import RungeKutta4
+from dalembert.integrators.rk45 import RungeKutta45
+from dalembert.integrators.taylor import Taylor
+
+INTEGRATORS: tuple[type[Stepper], ...] = (Taylor, RungeKutta45, DormandPrince853, RungeKutta4)
+NAMES: tuple[str, ...] = tuple(kind.name for kind in INTEGRATORS)
+
+
+def find(name: str) -> type[Stepper]:
+    """The integrator called `name`.
+
+    >>> find("rk4").name
+    'rk4'
+    """
+    for kind in INTEGRATORS:
+        if kind.name == name:
+            return kind
+    raise InputError(f"there is no integrator '{name}'. {nearest(name, NAMES)} All integrators: {', '.join(NAMES)}.")

@@ -1,0 +1,151 @@
+"""The contract of an integrator and the loop that drives every one of them: sampling, projection, progress, errors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import InputError, SimulationError
+
+
+class Status(Enum):
+    """How a simulation ended; the value is the sentence people read."""
+
+    FINISHED = "The simulation reached its end."
+    STOPPED = "The simulation was stopped by its progress callback before its end."
+
+
+@dataclass(frozen=True)
+class InitialValueProblem:
+    """ẏ = rates(t, y) with y(t0) = y0."""
+
+    names: tuple[str, ...]
+    t0: float
+    y0: np.ndarray
+    rates: Callable[[float, np.ndarray], np.ndarray]
+    taylor: Callable[[float | None], Any] | None = None  # makes heyoka's integrator of this problem, for a tolerance
+    project: Callable[[float, np.ndarray], np.ndarray] | None = None
+    smooth: bool = True  # False when formulas switch branches
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user may choose; None leaves the choice to the method."""
+
+    rtol: float | None = None
+    atol: float | None = None
+    max_step: float | None = None
+    step: float | None = None
+    dense: bool = False
+    progress: Callable[[float], bool | None] | None = None  # gets the fraction done; True stops the run
+    max_steps: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol", "max_step", "step"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise InputError(f"simulate: {name} is {value}. Expected a positive number.")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One accepted step: its ends, and the solution in between."""
+
+    t0: float
+    t1: float
+    y1: np.ndarray
+    at: Callable[[float], np.ndarray]
+    keep: Callable[[], Callable[[float], np.ndarray]]  # an `at` that stays valid after further steps
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Samples of a solution, and how it was reached."""
+
+    t: np.ndarray
+    y: np.ndarray  # (states, samples)
+    status: Status
+    steps: int
+    evaluations: int | None
+    dense: tuple[tuple[float, float, Callable[[float], np.ndarray]], ...] = field(default=(), repr=False)
+
+
+class Stepper(ABC):
+    """A method, advancing one problem step by step."""
+
+    name: str
+    evaluations: int | None = 0
+
+    @abstractmethod
+    def advance(self, limit: float) -> Step:
+        """One accepted step that does not go beyond `limit`."""
+
+    @abstractmethod
+    def restart(self, y: np.ndarray) -> None:
+        """Go on from `y` at the present time (after a projection)."""
+
+
+def integrate(
+    problem: InitialValueProblem, stepper: Stepper, times: np.ndarray, settings: Settings
+) -> Solution:
+    """The solution at `times` (increasing, the first is the start)."""
+    y = np.empty((len(problem.y0), len(times)))
+    y[:, 0] = problem.y0
+    t, end, done, steps = float(times[0]), float(times[-1]), 1, 0
+    status, kept = Status.FINISHED, []
+    while done < len(times):
+        step = stepper.advance(end)
+        steps += 1
+        _require_sound(problem, step, t, steps, settings)
+        while done < len(times) and times[done] < step.t1:
+            y[:, done] = step.at(float(times[done]))
+            done += 1
+        if settings.dense:
+            kept.append((step.t0, step.t1, step.keep()))
+        last = step.y1
+        if problem.project is not None:
+            last = problem.project(step.t1, step.y1)
+            stepper.restart(last)
+        while done < len(times) and times[done] <= step.t1:
+            y[:, done] = last
+            done += 1
+        t = step.t1
+        if settings.progress is not None and settings.progress((t - times[0]) / (end - times[0])):
+            status = Status.STOPPED
+            break
+    return Solution(times[:done], y[:, :done], status, steps, stepper.evaluations, tuple(kept))
+
+
+def _require_sound(problem: InitialValueProblem, step: Step, t: float, steps: int, settings: Settings) -> None:
+    if not np.isfinite(step.y1).all():
+        bad = [name for name, value in zip(problem.names, step.y1, strict=True) if not np.isfinite(value)]
+        raise SimulationError(
+            f"at t = {t:.9g} the next step gives values that are not finite for {', '.join(bad[:6])}. "
+            f"{describe(problem.names, step.at(t))} "
+            "The motion ends here: look for a singular configuration, a division by zero or a force that grows without bound."
+        )
+    if steps >= settings.max_steps:
+        raise SimulationError(
+            f"the simulation took {steps} steps and is only at t = {step.t1:.9g}. "
+            f"{describe(problem.names, step.y1)} Shorten it, or loosen its tolerances."
+        )
+
+
+def collapse(problem: InitialValueProblem, t: float, h: float, y: np.ndarray) -> SimulationError:
+    """The error for a step size that has become too small to move on."""
+    return SimulationError(
+        f"at t = {t:.9g} the step size fell to {h:.3g}, too small to go on. {describe(problem.names, y)} "
+        "The motion has a singularity here, or the tolerances are too tight for it."
+    )
+
+
+def describe(names: Sequence[str], y: np.ndarray) -> str:
+    """A state in words, shortened when it is long."""
+    shown = ", ".join(f"{name} = {value:.6g}" for name, value in list(zip(names, y, strict=True))[:12])
+    more = f", and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"State: {shown}{more}."

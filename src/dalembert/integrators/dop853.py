@@ -1,0 +1,59 @@
+"""Dormand and Prince's method of order 8 as SciPy has it, on compiled right-hand sides."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
+
+
+class DormandPrince853(Stepper):
+    """SciPy's DOP853; tolerances 1e-10 and 1e-12 unless told otherwise."""
+
+    name = "dop853"
+
+    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
+        self._problem, self._settings, self._end = problem, settings, end
+        self._solver = self._begin(problem.t0, problem.y0, None)
+        self._before = 0
+
+    def _begin(self, t: float, y: np.ndarray, h: float | None) -> DOP853:
+        return DOP853(
+            self._problem.rates,
+            t,
+            y,
+            self._end,
+            rtol=self._settings.rtol or 1e-10,
+            atol=self._settings.atol or 1e-12,
+            max_step=self._settings.max_step or np.inf,
+            first_step=h,
+        )
+
+    def restart(self, y: np.ndarray) -> None:
+        """Go on from a projected state, with the step size already found."""
+        solver = self._solver
+        if solver.status == "running":
+            self._before += solver.nfev
+            self._solver = self._begin(solver.t, y, min(solver.h_abs, self._end - solver.t))
+
+    def advance(self, limit: float) -> Step:
+        """One accepted step."""
+        solver = self._solver
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", RuntimeWarning)
+            solver.step()
+        if solver.status == "failed":
+            raise collapse(self._problem, float(solver.t), float(solver.h_abs), solver.y)
+        self.evaluations = self._before + solver.nfev
+        between = None
+
+        def at(time: float) -> np.ndarray:
+            nonlocal between
+            between = between or solver.dense_output()
+            return between(time)
+
+        t0 = float(solver.t_old if solver.t_old is not None else solver.t)
+        return Step(t0, float(solver.t), solver.y.copy(), at, solver.dense_output)

@@ -1,0 +1,50 @@
+"""Projection onto the constraints after a step: mass-weighted, positions first, then velocities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.errors import SimulationError
+from dalembert.kernels import Manifold
+
+_ROUNDS = 10
+_TOLERANCE = 1e-13
+
+
+def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
+    """The q nearest in the metric of M with φ(q, t) = 0."""
+    rows, still = manifold.holonomic, np.zeros_like(q)
+    for _ in range(_ROUNDS if rows else 0):
+        phi, _, A, M = manifold.evaluate(q, still, t, parameters)
+        step = _correction(M, A[rows], phi[rows])
+        q = q - step
+        if np.max(np.abs(step)) <= _TOLERANCE * (1 + np.max(np.abs(q))):
+            return q
+    if rows:
+        phi, *_ = manifold.evaluate(q, still, t, parameters)
+        if not np.max(np.abs(phi)) < 1e-9:
+            raise SimulationError(
+                f"at t = {t:.9g} the state could not be brought back onto the constraints: the largest violation is "
+                f"{np.max(np.abs(phi)):.3g}. The configuration is close to a singular one."
+            )
+    return q
+
+
+def onto_velocities(
+    manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray
+) -> np.ndarray:
+    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0; several rounds where ψ is nonlinear."""
+    rows = manifold.rows
+    for _ in range(_ROUNDS if rows else 0):
+        _, residual, A, M = manifold.evaluate(q, qd, t, parameters)
+        step = _correction(M, A[rows], residual[rows])
+        qd = qd - step
+        if np.max(np.abs(step)) <= _TOLERANCE * (1 + np.max(np.abs(qd))):
+            break
+    return qd
+
+
+def _correction(M: np.ndarray, A: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """M⁻¹Aᵀ(A M⁻¹Aᵀ)⁻¹ residual."""
+    MiAt = np.linalg.solve(M, A.T)
+    return MiAt @ np.linalg.solve(A @ MiAt, residual)

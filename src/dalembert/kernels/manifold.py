@@ -1,0 +1,45 @@
+"""The constraints as compiled functions: violations, Jacobians, and the mass matrix that weighs a projection."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import Array, stack, vector
+from dalembert.kernels.compile import Function, compile_function
+from dalembert.kinematics import System, kinetic, mass_matrix
+
+
+class Manifold:
+    """The set of states on which the constraints hold."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.holonomic = [i for i in system.structure.rows if i < len(system.structure.levels.phi)]
+        self.rows = list(system.structure.rows)
+
+    @cached_property
+    def _function(self) -> Function:
+        system, known = self.system, self.system.constraints
+        inputs = stack(system.q, system.qd, vector([system.t]))
+        outputs = stack(known.phi, known.velocity, known.A.ravel(), self._mass().ravel())
+        parameters = system.algebra.symbols(list(system.model.parameter_values))
+        return compile_function(system.algebra, inputs, outputs, parameters)
+
+    def _mass(self) -> Array:
+        system = self.system
+        if system.model.energies is None:
+            return mass_matrix(system.motion)
+        momenta = system.algebra.gradient(kinetic(system.motion, system.qd), system.qd)
+        return system.algebra.jacobian(momenta, system.qd)
+
+    def evaluate(
+        self, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """φ, the velocity residual, A and M at one state, or at many with the batch on the last axis."""
+        time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
+        out = self._function(np.concatenate([q, qd, time], axis=0), parameters)
+        h, k, n = len(self.system.structure.levels.phi), len(self.system.structure.levels.names), len(q)
+        phi, velocity, A, M = np.split(out, [h, h + k, h + k + k * n])
+        return phi, velocity, A.reshape(k, n, *q.shape[1:]), M.reshape(n, n, *q.shape[1:])

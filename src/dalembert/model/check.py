@@ -1,0 +1,24 @@
+"""Everything that is wrong with a model, found before any work begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dalembert.errors import Problem
+from dalembert.model.checks import bodies, constraints, energies, loads, numbers, speeds, structure
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
+
+_PARTS = (structure, numbers, bodies, loads, energies, constraints, speeds)
+
+
+def problems(model: Model) -> list[Problem]:
+    """All problems of a model, each with its place, what is wrong and what to do; an empty list for a sound model.
+
+    >>> from dalembert.model import Model
+    >>> for problem in problems(Model("nothing").coordinates("x")):
+    ...     print(problem)
+    model 'nothing': it has neither bodies nor energies. Add a body, or describe the system by its energies.
+    """
+    return [problem for part in _PARTS for problem in part.problems(model)]

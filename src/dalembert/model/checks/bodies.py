@@ -1,0 +1,60 @@
+"""Could such bodies exist? Masses, inertias, and bodies that add nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.errors import Problem
+from dalembert.model.checks.loads import named
+from dalembert.model.checks.values import Table, at_start, value
+
+if TYPE_CHECKING:
+    from dalembert.model.elements import Body
+    from dalembert.model.model import Model
+
+_CLOSE = 1e-9
+
+
+def problems(model: Model) -> list[Problem]:
+    """Negative masses, inertias that no distribution of mass has, and bodies without mass that carry nothing."""
+    table = at_start(model)
+    used = {b.parent for b in model.bodies} | {name for load in model.loads for _, name in named(load)}
+    found = []
+    for body in model.bodies:
+        mass = value(body.mass, table)
+        if mass < 0:
+            advice = "Expected at least 0; correct `mass` or the parameters in it."
+            found.append(Problem(f"body '{body.name}', mass", f"the mass is {mass:g}.", advice))
+        inertia = _matrix(body, table)
+        found += _inertia(f"body '{body.name}', inertia", inertia)
+        if mass == 0 and not inertia.any() and body.name not in used:
+            fact = "it has no mass, carries no other body and no load acts on it."
+            found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it."))
+    return found
+
+
+def _matrix(body: Body, table: Table) -> np.ndarray:
+    return np.array([[value(entry, table) for entry in row] for row in body.inertia])
+
+
+def _inertia(path: str, matrix: np.ndarray) -> list[Problem]:
+    """An inertia is symmetric, no principal moment is negative, and none exceeds the sum of the other two."""
+    if not np.isfinite(matrix).all():
+        return []  # told by `numbers`
+    small = _CLOSE * float(np.abs(matrix).max())
+    i, j = divmod(int(np.abs(matrix - matrix.T).argmax()), 3)
+    if abs(matrix[i, j] - matrix[j, i]) > small:
+        fact = f"the matrix is not symmetric: [{i}][{j}] is {matrix[i, j]:g} but [{j}][{i}] is {matrix[j, i]:g}."
+        return [Problem(path, fact, "Make both entries equal.")]
+    moments = np.linalg.eigvalsh(matrix)
+    shown = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
+    if moments[0] < -small:
+        fact = f"a principal moment is negative; they are {shown}."
+        return [Problem(path, fact, "Expected moments of at least 0; check signs and the products of inertia.")]
+    if moments[2] > moments[0] + moments[1] + small:
+        fact = f"the principal moments {shown} break the triangle inequality."
+        advice = "No body has one moment larger than the sum of the others; take the inertia about the mass centre."
+        return [Problem(path, fact, advice)]
+    return []

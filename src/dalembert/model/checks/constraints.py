@@ -1,0 +1,99 @@
+"""Do the constraints restrict the motion, and does the initial state fulfil them?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import Problem
+from dalembert.expressions import TIME, coordinate, rate
+from dalembert.model.checks.values import Table, at_start, size, slope, value
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
+
+_CLOSE = 1e-8
+
+
+def problems(model: Model) -> list[Problem]:
+    """Constraints that say nothing about the motion, or that the initial state violates."""
+    q = {coordinate(name) for name in model.coordinate_names}
+    qd = {rate(name) for name in model.coordinate_names}
+    table = at_start(model)
+    found = []
+    for constraint in model.holonomic_list:
+        path = f"holonomic '{constraint.name}'"
+        if constraint.phi.free_symbols & q:
+            found += _position(path, constraint.phi, q, table) + _rate(path, constraint.phi, q, table)
+        else:
+            found.append(_idle(path, "no coordinate", "Remove it, or use the coordinates it ties together."))
+    for constraint in model.nonholonomic_list:
+        path = f"nonholonomic '{constraint.name}'"
+        if constraint.psi.free_symbols & qd:
+            found += _velocity(path, constraint.psi, qd, table)
+        elif constraint.psi.free_symbols & q:
+            found.append(_idle(path, "no velocity", "It restricts positions: declare it as holonomic."))
+        else:
+            advice = "Remove it, or use the velocities it ties together."
+            found.append(_idle(path, "neither coordinates nor velocities", advice))
+    return found
+
+
+def _idle(path: str, lacks: str, advice: str) -> Problem:
+    return Problem(path, f"it contains {lacks}.", advice)
+
+
+def _position(path: str, phi: Any, q: set[Any], table: Table) -> list[Problem]:
+    """φ = 0 at the start."""
+    amount, terms = value(phi, table), size(phi, table)
+    if not abs(amount) > _CLOSE * terms:
+        return []
+    return [_violation(path, "φ", amount, terms, f"Change the initial positions{_solution(phi, q, table)}.")]
+
+
+def _rate(path: str, phi: Any, q: set[Any], table: Table) -> list[Problem]:
+    """φ̇ = ∂φ/∂t + (∂φ/∂q) q̇ = 0 at the start."""
+    slopes = {x.name: slope(phi, table, x.name) for x in sorted(phi.free_symbols & q, key=str)}
+    parts = [slopes[name] * table[rate(name).name] for name in slopes] + [slope(phi, table, TIME.name)]
+    amount, terms = sum(parts), sum(map(abs, parts))
+    if not abs(amount) > _CLOSE * terms:
+        return []
+    name = max(slopes, key=lambda name: abs(slopes[name]))
+    hint = ""
+    if slopes[name]:
+        old = table[rate(name).name]
+        hint = _instead(rate(name).name, old - amount / slopes[name], old)
+    return [_violation(path, "dφ/dt", amount, terms, f"Change the initial rates{hint}.")]
+
+
+def _velocity(path: str, psi: Any, qd: set[Any], table: Table) -> list[Problem]:
+    """ψ = 0 at the start."""
+    amount, terms = value(psi, table), size(psi, table)
+    if not abs(amount) > _CLOSE * terms:
+        return []
+    return [_violation(path, "ψ", amount, terms, f"Change the initial rates{_solution(psi, qd, table)}.")]
+
+
+def _violation(path: str, letter: str, amount: float, terms: float, advice: str) -> Problem:
+    shown = f"{letter} = {amount:.6g}, expected 0 (its terms are of size {terms:.3g})"
+    return Problem(path, f"the initial state violates it: {shown}.", advice)
+
+
+def _solution(formula: Any, unknowns: set[Any], table: Table) -> str:
+    """One start value that would fulfil the constraint, all others left as they are, by Newton's method."""
+    names = sorted(x.name for x in formula.free_symbols & unknowns)
+    steepness = {name: abs(slope(formula, table, name)) for name in names}
+    name = max(names, key=lambda name: -1.0 if math.isnan(steepness[name]) else steepness[name])
+    trial = dict(table)
+    for _ in range(20):
+        amount, steep = value(formula, trial), slope(formula, trial, name)
+        if abs(amount) <= _CLOSE * size(formula, trial):
+            return _instead(name, trial[name], table[name])
+        if not abs(steep) > 0:
+            break
+        trial[name] -= amount / steep
+    return ""
+
+
+def _instead(name: str, new: float, old: float) -> str:
+    return f"; with {name} = {new:.10g} instead of {old:.10g} it would hold"

@@ -1,0 +1,89 @@
+"""Do the loads act on something that exists?"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from dalembert.errors import InputError, Problem, nearest
+from dalembert.model.elements import WORLD
+from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
+
+
+def problems(model: Model) -> list[Problem]:
+    """Loads and gravity without bodies, bodies and joints that do not exist, connections of a body with itself."""
+    if model.energies is not None and not model.bodies:
+        return _without_bodies(model)
+    found = []
+    for load in model.loads:
+        found += _bodies(load, model)
+        if isinstance(load, JointTorque):
+            found += _joint(load, model)
+        elif isinstance(load, Spring | Damper) and load.bodies[0] == load.bodies[1]:
+            fact = f"both ends are on '{load.bodies[0]}', so it does nothing."
+            found.append(Problem(title(load), fact, "Give `bodies` two different names."))
+    return found
+
+
+def title(load: Load) -> str:
+    """What messages call a load."""
+    kinds = {Force: "force", Torque: "torque", JointTorque: "joint_torque", Spring: "spring", Damper: "damper"}
+    return f"{kinds[type(load)]} '{load.name}'"
+
+
+def named(load: Load) -> list[tuple[str, str]]:
+    """The bodies a load names, each with the key it stands under."""
+    match load:
+        case Force():
+            return [("body", load.body), ("frame", load.frame)]
+        case Torque():
+            reaction = [] if load.reaction is None else [("reaction", load.reaction)]
+            return [("body", load.body), ("frame", load.frame), *reaction]
+        case JointTorque():
+            return [("body", load.body)]
+        case Spring() | Damper():
+            return [("bodies", name) for name in load.bodies]
+
+
+def _without_bodies(model: Model) -> list[Problem]:
+    advice = "Put it into the potential or the forces of the energies."
+    found = [
+        Problem(title(load), "it acts on a body, but the system is described by energies.", advice)
+        for load in model.loads
+    ]
+    # a gravity that cannot be read is told by `numbers`
+    with suppress(InputError):
+        if any(g != 0 for g in model.gravity):
+            found.append(Problem("gravity", "it acts on bodies, but the system is described by energies.", advice))
+    return found
+
+
+def _bodies(load: Load, model: Model) -> list[Problem]:
+    names = {body.name for body in model.bodies}
+    found = []
+    for key, name in named(load):
+        if name == WORLD and key == "body":
+            fact = "it acts on the world, which does not move."
+            found.append(Problem(f"{title(load)}, body", fact, f"Expected a body. {nearest('', names)}"))
+        elif name not in names and name != WORLD:
+            known = names if key == "body" else {WORLD, *names}
+            fact = f"there is no body '{name}'."
+            found.append(Problem(f"{title(load)}, {key}", fact, nearest(name, known)))
+    return found
+
+
+def _joint(load: JointTorque, model: Model) -> list[Problem]:
+    body = next((body for body in model.bodies if body.name == load.body), None)
+    if body is None:
+        return []
+    path, count = f"{title(load)}, joint", len(body.joints)
+    if not 0 <= load.joint < count:
+        fact = f"body '{body.name}' has no joint {load.joint}."
+        return [Problem(path, fact, f"Expected 0 to {count - 1}: joints are counted from 0.")]
+    if body.joints[load.joint].value is None:
+        fact = f"joint {load.joint} of body '{body.name}' is fixed and cannot be driven."
+        return [Problem(path, fact, "Name a joint that moves, or apply a force or torque to the body.")]
+    return []

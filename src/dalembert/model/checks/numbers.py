@@ -1,0 +1,104 @@
+"""Does every formula have a finite value at the start, with the default parameters?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import InputError, Problem
+from dalembert.model.checks.values import Table, at_start, value
+from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+
+if TYPE_CHECKING:
+    from dalembert.model.elements import Body
+    from dalembert.model.model import Model
+
+
+def problems(model: Model) -> list[Problem]:
+    """Formulas that divide by zero, take the root of a negative number, or grow beyond the numbers."""
+    table = at_start(model)
+    found = _gravity(model, table)
+    for path, formula in formulas(model):
+        if not math.isfinite(value(formula, table)):
+            found.append(_undefined(path, formula, table))
+    return found
+
+
+def _gravity(model: Model, table: Table) -> list[Problem]:
+    """Gravity is read late, when all parameters are known, so its formulas can still be wrong here."""
+    try:
+        entries = list(_vector("gravity", model.gravity))
+    except InputError as error:
+        return [Problem("gravity", str(error))]
+    return [_undefined(path, entry, table) for path, entry in entries if not math.isfinite(value(entry, table))]
+
+
+def _undefined(path: str, formula: Any, table: Table) -> Problem:
+    symbols = sorted(s.name for s in formula.free_symbols)
+    shown = ", ".join(f"{name} = {table[name]:g}" for name in symbols[:8])
+    fact = f"'{_short(formula)}' has no finite value at the start" + (f", where {shown}." if shown else ".")
+    return Problem(path, fact, "Change the formula, the parameters or the initial state.")
+
+
+def formulas(model: Model) -> Iterator[tuple[str, Any]]:
+    """Every formula of the model with the path of its element."""
+    for body in model.bodies:
+        yield from _of_body(body)
+    for load in model.loads:
+        yield from _of_load(load)
+    for constraint in model.holonomic_list:
+        yield f"holonomic '{constraint.name}'", constraint.phi
+    for constraint in model.nonholonomic_list:
+        yield f"nonholonomic '{constraint.name}'", constraint.psi
+    for speed in model.speed_list:
+        yield f"speed '{speed.name}'", speed.value
+    if model.energies is not None:
+        yield "kinetic energy", model.energies.kinetic
+        yield "potential energy", model.energies.potential
+        for name, force in zip(model.coordinate_names, model.energies.forces, strict=True):
+            yield f"force on '{name}'", force
+
+
+def _of_body(body: Body) -> Iterator[tuple[str, Any]]:
+    path = f"body '{body.name}'"
+    yield f"{path}, mass", body.mass
+    yield from _vector(f"{path}, center", body.center)
+    for i, row in enumerate(body.inertia):
+        yield from _vector(f"{path}, inertia[{i}]", row)
+    for i, joint in enumerate(body.joints):
+        where = f"{path}, joint {i} ({joint.kind})"
+        yield from _vector(f"{where}, position", joint.position)
+        yield from _vector(f"{where}, rotation", joint.rotation)
+        if joint.value is not None:
+            yield where, joint.value
+
+
+def _of_load(load: Load) -> Iterator[tuple[str, Any]]:
+    match load:
+        case Force(name=name, force=force, point=point):
+            yield from _vector(f"force '{name}'", force)
+            yield from _vector(f"force '{name}', point", point or ())
+        case Torque(name=name, torque=torque):
+            yield from _vector(f"torque '{name}'", torque)
+        case JointTorque(name=name, value=torque):
+            yield f"joint_torque '{name}'", torque
+        case Spring(name=name, points=points, stiffness=stiffness, natural_length=length):
+            yield f"spring '{name}', stiffness", stiffness
+            yield f"spring '{name}', natural_length", length
+            for i, point in enumerate(points):
+                yield from _vector(f"spring '{name}', points[{i}]", point)
+        case Damper(name=name, points=points, damping=damping):
+            yield f"damper '{name}', damping", damping
+            for i, point in enumerate(points):
+                yield from _vector(f"damper '{name}', points[{i}]", point)
+
+
+def _vector(path: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    for i, entry in enumerate(entries):
+        yield f"{path}[{i}]", entry
+
+
+def _short(formula: Any) -> str:
+    text = str(formula)
+    return text if len(text) <= 60 else text[:57] + "..."
