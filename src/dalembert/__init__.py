@@ -1,1 +1,31 @@
-"""."""
+"""dalembert: one mechanical model, every classical road to its equations of motion, and the evidence that they agree.
+
+>>> import dalembert as dl
+>>> model = dl.load("cart-pendulum")
+>>> eom = dl.derive(model, "volterra_reduced")
+>>> eom.n_dynamic, eom.n_states
+(1, 4)
+"""
+
+from dalembert.errors import DalembertError as DalembertError
+from dalembert.errors import EngineError as EngineError
+from dalembert.errors import FormulaError as FormulaError
+from dalembert.errors import InconsistentStateError as InconsistentStateError
+from dalembert.errors import InputError as InputError
+from dalembert.errors import ModelError as ModelError
+from dalembert.errors import ModelFileError as ModelFileError
+from dalembert.errors import NotApplicableError as NotApplicableError
+from dalembert.errors import Problem as Problem
+from dalembert.errors import SimulationError as SimulationError
+from dalembert.errors import SingularError as SingularError
+from dalembert.handles import Equations as Equations
+from dalembert.handles import Trajectory as Trajectory
+from dalembert.model import Model as Model
+from dalembert.pipeline import citation as citation
+from dalembert.pipeline import compare as compare
+from dalembert.pipeline import derive as derive
+from dalembert.pipeline import load as load
+from dalembert.pipeline import simulate as simulate
+from dalembert.pipeline import verify as verify
+
+__version__ = "0.1.0"

@@ -89,5 +89,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"Did you mean '{match[0]}'?"
     if not names:
         return "No names are known here."
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"Known names: {shown}."
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"Known names: {', '.join(names[:12])}{more}."

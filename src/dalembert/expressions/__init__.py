@@ -1,6 +1,6 @@
 """Formulas: their vocabulary, from text, from SymPy and back."""
 
-from dalembert.expressions.parse import parse
+from dalembert.expressions.parser import parse
 from dalembert.expressions.symbols import FUNCTIONS, RESERVED, TIME, coordinate, is_identifier, rate
 from dalembert.expressions.sympy_bridge import from_sympy, to_sympy
 

@@ -64,6 +64,8 @@ class Lowering:
             for factor in arguments[1:]:
                 product = product * factor
             return product
+        if isinstance(formula, se.cot):  # tan(x + π/2) turns into it
+            return self._algebra.cos(arguments[0]) / self._algebra.sin(arguments[0])
         return self._algebra.function(self._name(formula), *arguments)
 
     def _power(self, base: Any, exponent: Any) -> Scalar:

@@ -38,13 +38,25 @@ def rate(name: str) -> se.Symbol:
     return se.Symbol(f"dot({name})")
 
 
+def compare(relation: Callable[..., se.Basic], left: se.Basic, right: se.Basic) -> se.Basic:
+    """The condition `relation(left, right)`, decided at once where no symbol is left in it.
+
+    >>> compare(se.Lt, se.pi, 3), compare(se.Lt, se.Symbol("x"), 3)
+    (False, x < 3)
+    """
+    result = relation(left, right)
+    if result.args and not result.free_symbols:
+        return relation(*(se.sympify(side).n(53, real=True) for side in (left, right)))
+    return result
+
+
 def absolute(value: se.Basic) -> se.Basic:
     """The magnitude of `value`, built with `Piecewise`.
 
     >>> absolute(se.Symbol("x"))
     Piecewise((x, 0 <= x), (-x, True))
     """
-    return se.Piecewise((value, se.Ge(value, 0)), (-value, True))
+    return se.Piecewise((value, compare(se.Ge, value, 0)), (-value, True))
 
 
 def signum(value: se.Basic) -> se.Basic:
@@ -53,7 +65,7 @@ def signum(value: se.Basic) -> se.Basic:
     >>> signum(se.Integer(-3))
     -1
     """
-    return se.Piecewise((1, se.Gt(value, 0)), (-1, se.Lt(value, 0)), (0, True))
+    return se.Piecewise((1, compare(se.Gt, value, 0)), (-1, compare(se.Lt, value, 0)), (0, True))
 
 
 def minimum(*values: se.Basic) -> se.Basic:
@@ -74,9 +86,9 @@ def maximum(*values: se.Basic) -> se.Basic:
     return _extreme(se.Ge, values)
 
 
-def _extreme(before: Callable[..., se.Basic], values: tuple[se.Basic, ...]) -> se.Basic:
+def _extreme(relation: Callable[..., se.Basic], values: tuple[se.Basic, ...]) -> se.Basic:
     # a value that stands before all later ones is chosen; otherwise the answer is among the later ones
-    branches = [(v, se.And(*(before(v, w) for w in values[k + 1 :]))) for k, v in enumerate(values[:-1])]
+    branches = [(v, se.And(*(compare(relation, v, w) for w in values[k + 1 :]))) for k, v in enumerate(values[:-1])]
     return se.Piecewise(*branches, (values[-1], True))
 
 

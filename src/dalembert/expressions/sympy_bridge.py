@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.expressions.parse import fold, number, quote
+from dalembert.expressions.parser import fold, number, quote
 from dalembert.expressions.symbols import (
     FUNCTIONS,
     TIME,
     absolute,
+    compare,
     coordinate,
     flaw,
     maximum,
@@ -106,7 +107,8 @@ def _to_sympy_node(node: Any, parts: list[Any]) -> Any:
     if isinstance(node, se.Piecewise):
         return _unevaluated_piecewise(zip(parts[::2], parts[1::2], strict=True))
     kind: Any = getattr(sympy, type(node).__name__)
-    return kind(*parts, evaluate=False) if issubclass(kind, sympy.logic.boolalg.Boolean) else kind(*parts)
+    options = {"evaluate": False} if issubclass(kind, sympy.logic.boolalg.Boolean) else {}
+    return kind(*parts, **options)
 
 
 @dataclass(frozen=True)
@@ -294,7 +296,7 @@ def _builders() -> dict[Any, Callable[..., se.Basic]]:
         sympy.cosh: lambda x: (se.exp(x) + se.exp(-x)) / 2,
         # this form stays finite for every x
         sympy.tanh: lambda x: 1 - 2 / (se.exp(2 * x) + 1),
-        sympy.Heaviside: lambda x, middle: piecewise(0, se.Lt(x, 0), middle, se.Le(x, 0), 1),
+        sympy.Heaviside: lambda x, middle: piecewise(0, compare(se.Lt, x, 0), middle, compare(se.Le, x, 0), 1),
     }
 
 
@@ -303,12 +305,12 @@ def _relations() -> dict[Any, Callable[..., se.Basic]]:
     import sympy
 
     return {
-        sympy.StrictLessThan: se.Lt,
-        sympy.LessThan: se.Le,
-        sympy.StrictGreaterThan: se.Gt,
-        sympy.GreaterThan: se.Ge,
-        sympy.Equality: lambda a, b: se.And(se.Le(a, b), se.Ge(a, b)),
-        sympy.Unequality: lambda a, b: se.Or(se.Lt(a, b), se.Gt(a, b)),
+        sympy.StrictLessThan: lambda a, b: compare(se.Lt, a, b),
+        sympy.LessThan: lambda a, b: compare(se.Le, a, b),
+        sympy.StrictGreaterThan: lambda a, b: compare(se.Gt, a, b),
+        sympy.GreaterThan: lambda a, b: compare(se.Ge, a, b),
+        sympy.Equality: lambda a, b: se.And(compare(se.Le, a, b), compare(se.Ge, a, b)),
+        sympy.Unequality: lambda a, b: se.Or(compare(se.Lt, a, b), compare(se.Gt, a, b)),
         sympy.And: se.And,
         sympy.Or: se.Or,
     }

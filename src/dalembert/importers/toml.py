@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import ModelFileError, Problem, nearest
+from dalembert.errors import InputError, ModelFileError, Problem, nearest
 from dalembert.importers import schema
 from dalembert.importers.schema import MAX_ELEMENTS, attempt, quote, wrong
 from dalembert.importers.source import read_text, tables
@@ -161,18 +161,24 @@ class _Builder:
     def _parameter(self, name: str, given: Any) -> None:
         where = f"parameter {quote(name)}"
         entry = given if isinstance(given, dict) else {"value": given}
-        sound = self.note(schema.table(entry, schema.PARAMETER, where, self.model))
-        # a parameter without a sound value is still known to the formulas that use it
-        values: dict[str, Any] = entry if sound else {"value": 1.0}
-        self.note(attempt(where, lambda: self.model.parameter(name, **values)))
+        self._declare(where, entry, schema.PARAMETER, self.model.parameter, name, {"value": 1.0})
 
     def _coordinate(self, name: str, given: Any) -> None:
         where = f"coordinate {quote(name)}"
-        sound = self.note(schema.table(given, schema.COORDINATE, where, self.model))
-        values = dict(given) if sound else {}
-        if "rate" in values:
-            values["start_rate"] = values.pop("rate")
-        self.note(attempt(where, lambda: self.model.coordinate(name, **values)))
+        self._declare(where, given, schema.COORDINATE, self.model.coordinate, name, {})
+
+    def _declare(
+        self, where: str, given: Any, keys: schema.Keys, add: Callable[..., Model], name: str, neutral: dict[str, Any]
+    ) -> None:
+        """Add a parameter or coordinate; one without a sound value is still known to the formulas that use it."""
+        if self.note(schema.table(given, keys, where, self.model)):
+            values = {"start_rate" if key == "rate" else key: value for key, value in given.items()}
+            if self.note(attempt(where, lambda: add(name, **values))):
+                return
+            with suppress(InputError):
+                add(name, **neutral)
+        else:
+            self.note(attempt(where, lambda: add(name, **neutral)))
 
     def _speed(self, name: str, given: Any) -> None:
         where = f"speed {quote(name)}"

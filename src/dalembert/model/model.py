@@ -12,6 +12,7 @@ from symengine import Piecewise
 
 from dalembert.errors import InputError, ModelError, Problem, nearest
 from dalembert.expressions import is_identifier, parse
+from dalembert.model.checks.values import value as evaluate
 from dalembert.model.elements import (
     WORLD,
     Body,
@@ -475,12 +476,16 @@ class Model:
 
     def _number(self, value: Any, where: str) -> float:
         """A finite number, given as such or as a formula of earlier parameters."""
-        if isinstance(value, str):
-            formula = parse(
-                value, coordinates=(), parameters=self.parameter_values, where=where, rates=False, time=False
-            )
-            value = float(formula.subs(self.parameter_values))
-        if isinstance(value, bool) or not math.isfinite(number := float(value)):
+        try:
+            if isinstance(value, str):
+                known = self.parameter_values
+                formula = parse(value, coordinates=(), parameters=known, where=where, rates=False, time=False)
+                number = evaluate(formula, known)
+            else:
+                number = float(value)
+        except (TypeError, OverflowError):
+            number = math.nan
+        if isinstance(value, bool) or not math.isfinite(number):
             raise InputError(f"{where}: the value is {value}. Expected a finite number.")
         return number
 

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.expressions.symbols import FUNCTIONS, TIME, coordinate, flaw, power_flaw, rate
+from dalembert.expressions.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, power_flaw, rate
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
@@ -327,7 +327,7 @@ class _Reader:
             case ast.UnaryOp(op=op):
                 return -parts[0] if isinstance(op, ast.USub) else parts[0]
             case ast.Compare(ops=ops):
-                return se.And(*(self._relation(node, op)(*parts[k : k + 2]) for k, op in enumerate(ops)))
+                return se.And(*(compare(self._relation(node, op), *parts[k : k + 2]) for k, op in enumerate(ops)))
             case ast.BoolOp(op=op):
                 return se.And(*parts) if isinstance(op, ast.And) else se.Or(*parts)
             case ast.Call(args=[ast.Name(id=name)]) if _called(node) == "dot":

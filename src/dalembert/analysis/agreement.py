@@ -1,0 +1,107 @@
+"""Do the formalisms agree? The same accelerations and reactions at random consistent states, by roads that share nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dalembert.kinematics.samples import States
+
+
+class Road(Protocol):
+    """Equations that give accelerations and reactions at a batch of states."""
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """q̈, (n, batch)."""
+        ...
+
+    def reactions(self, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """Aᵀλ, (n, batch)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of one formalism."""
+
+    status: str  # agrees, differs or refused
+    reason: str | None
+    acceleration_difference: float | None
+    reaction_difference: float | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The largest relative differences between the formalisms, and the reasons of those that do not apply."""
+
+    model: str
+    states: int
+    tolerance: float
+    engines: tuple[str, ...]
+    formalisms: Mapping[str, Verdict]
+
+    @property
+    def max_difference(self) -> float:
+        """The largest relative difference of all."""
+        found = [
+            difference
+            for verdict in self.formalisms.values()
+            for difference in (verdict.acceleration_difference, verdict.reaction_difference)
+            if difference is not None
+        ]
+        return max(found, default=0.0)
+
+    @property
+    def agrees(self) -> bool:
+        """True when every formalism that applies agrees within the tolerance."""
+        return all(verdict.status != "differs" for verdict in self.formalisms.values())
+
+    def __bool__(self) -> bool:
+        return self.agrees
+
+    def to_dict(self) -> dict:
+        """The findings as plain data."""
+        return {
+            "model": self.model,
+            "states": self.states,
+            "tolerance": self.tolerance,
+            "engines": list(self.engines),
+            "formalisms": {key: asdict(verdict) for key, verdict in self.formalisms.items()},
+            "max_difference": self.max_difference,
+            "agrees": self.agrees,
+        }
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The values every road is compared with, and the sizes that make differences relative."""
+
+    qdd: np.ndarray
+    reaction: np.ndarray
+    force: np.ndarray  # size of the forces at play at each state
+
+
+def reference(road: Road, states: States, M: np.ndarray) -> Reference:
+    """Accelerations, reactions and force sizes of the first road; M is (n, n, batch)."""
+    qdd = road.accelerations(states.q, states.qd, states.t)
+    reaction = road.reactions(states.q, states.qd, states.t)
+    inertia = np.einsum("ijs,js->is", np.abs(M), np.abs(qdd)).max(axis=0)
+    return Reference(qdd, reaction, np.maximum(inertia, np.abs(reaction).max(axis=0, initial=0.0)))
+
+
+def differences(road: Road, states: States, known: Reference) -> tuple[float, float]:
+    """The largest differences in q̈ and Aᵀλ over the states, relative to accelerations and forces of each state."""
+    qdd = road.accelerations(states.q, states.qd, states.t)
+    reaction = road.reactions(states.q, states.qd, states.t)
+    pace = np.abs(known.qdd).max(axis=0)
+    return _relative(qdd - known.qdd, pace), _relative(reaction - known.reaction, known.force)
+
+
+def _relative(gap: np.ndarray, size: np.ndarray) -> float:
+    """max |gap| / size, where states at which nothing happens count absolutely; nan counts as infinite."""
+    ratio = np.abs(gap).max(axis=0, initial=0.0) / np.where(size > 1e-12, size, 1.0)
+    worst = float(ratio.max(initial=0.0))
+    return worst if np.isfinite(worst) else float("inf")

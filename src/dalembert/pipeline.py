@@ -1,0 +1,166 @@
+"""The page of contents: every stage from a description to evidence, in order.
+
+    load ──► check ──► derive ──► simulate ──► verify, compare
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dalembert import formalisms, gallery
+from dalembert.analysis.agreement import Agreement, Verdict, differences, reference
+from dalembert.analysis.comparison import Comparison, Row
+from dalembert.errors import InputError, nearest
+from dalembert.handles import Equations, Trajectory, Workspace
+from dalembert.handles.workspace import ENGINES, choose_engine
+from dalembert.importers import read_toml
+from dalembert.kinematics import samples
+from dalembert.model import Model
+
+
+def load(source: str | Path) -> Model:
+    """A model from the gallery, by name, or from a file.
+
+    >>> load("double-pendulum").coordinate_names
+    ('theta1', 'theta2')
+    """
+    path = Path(source)
+    if str(source) in gallery.names():
+        return gallery.load(str(source))
+    if path.suffix == ".toml":
+        return read_toml(path)
+    if path.exists():
+        raise InputError(f"'{source}' is not a model file that can be read. Expected a .toml file.")
+    raise InputError(
+        f"there is no model '{source}'. {nearest(str(source), gallery.names())} "
+        "Expected a gallery name or the path of a .toml file."
+    )
+
+
+def derive(model: Model, formalism: str = "lagrange", *, engine: str | None = None) -> Equations:
+    """The equations of motion of a model by one formalism.
+
+    >>> derive(load("cart-pendulum"), "gibbs_appell").n_states
+    5
+    """
+    return Equations(Workspace(model, engine), formalism)
+
+
+def simulate(model: Model, duration: float | None = None, *, formalism: str = "lagrange", **options: Any) -> Trajectory:
+    """The motion of a model from its initial state; options as in `Equations.simulate`."""
+    return derive(model, formalism).simulate(duration, **options)
+
+
+def verify(
+    model: Model,
+    *,
+    states: int = 200,
+    tolerance: float = 1e-10,
+    engines: Sequence[str] | None = None,
+    seed: int = 20,
+    progress: Callable[[float], Any] | None = None,
+) -> Agreement:
+    """Every formalism that applies, at random consistent states, on every engine: do they agree?
+
+    >>> agreement = verify(load("simple-pendulum"), states=20, engines=["portable"])
+    >>> agreement.agrees
+    True
+    """
+    if states < 1:
+        raise InputError(f"verify: states is {states}. Expected at least 1.")
+    chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
+    spaces = {engine: Workspace(model, engine) for engine in chosen}
+    first = spaces[chosen[0]]
+    sampled = samples.consistent(first.model, states, seed=seed)
+    verdicts: dict[str, Verdict] = {}
+    known = None
+    for index, key in enumerate(formalisms.KEYS):
+        reason = formalisms.refusal(formalisms.find(key).ABOUT, first.model, first.structure)
+        if reason is not None:
+            verdicts[key] = Verdict("refused", reason, None, None)
+            continue
+        worst = (0.0, 0.0)
+        for space in spaces.values():
+            road = Equations(space, key)
+            if known is None:
+                _, _, _, M = first.manifold.evaluate(sampled.q, sampled.qd, sampled.t, first.values())
+                known = reference(road, sampled, M)
+            found = differences(road, sampled, known)
+            worst = (max(worst[0], found[0]), max(worst[1], found[1]))
+        verdicts[key] = Verdict("agrees" if max(worst) <= tolerance else "differs", None, *worst)
+        if progress is not None:
+            progress((index + 1) / len(formalisms.KEYS))
+    return Agreement(model.name, states, tolerance, tuple(chosen), verdicts)
+
+
+def _installed_engines() -> list[str]:
+    best = choose_engine(None)
+    return [best] + [engine for engine in ENGINES if engine != best and engine == "portable"]
+
+
+def compare(
+    model: Model,
+    keys: Sequence[str] | None = None,
+    *,
+    duration: float | None = None,
+    integrator: str | None = None,
+    samples: int | None = None,
+    engine: str | None = None,
+    max_step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    parameters: Mapping[str, float] | None = None,
+    progress: Callable[[float], Any] | None = None,
+) -> Comparison:
+    """Formalisms side by side over one simulation each, with all drift control switched off.
+
+    With `rk45` the largest step is one sample interval unless given, as in papers/volterra.
+
+    >>> table = compare(load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
+    >>> [(row.n_dynamic, row.n_states) for row in table]
+    [(3, 6), (1, 4)]
+    """
+    space = Workspace(model, engine)
+    length, count = duration or model.duration, samples or model.samples
+    if integrator == "rk45" and max_step is None:
+        max_step = length / (count - 1)
+    refused, rows, runs = {}, [], {}
+    wanted = list(keys or formalisms.KEYS)
+    for index, key in enumerate(wanted):
+        reason = formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.structure)
+        if reason is not None and not keys:
+            refused[key] = reason
+            continue
+        equations = Equations(space, key, parameters)
+        options = {"rtol": rtol, "atol": atol, "max_step": max_step}
+        run = equations.simulate(length, integrator=integrator, samples=count, project=False, **options)
+        runs[key] = run
+        rows.append(_row(equations, run))
+        if progress is not None:
+            progress((index + 1) / len(wanted))
+    method = next(iter(runs.values())).integrator if runs else integrator or "taylor"
+    return Comparison(model.name, float(length), method, tuple(rows), refused, runs)
+
+
+def _row(equations: Equations, run: Trajectory) -> Row:
+    return Row(
+        equations.formalism,
+        equations.n_dynamic,
+        equations.n_states,
+        equations.operations,
+        run.cpu_seconds,
+        run.energy_error,
+        run.constraint_error,
+        run.momentum_error,
+    )
+
+
+def citation(formalism: str) -> str:
+    """The BibTeX entry of the source of a formalism.
+
+    >>> citation("kane").splitlines()[0]
+    '@book{kane1985,'
+    """
+    return formalisms.find(formalism).ABOUT.citation

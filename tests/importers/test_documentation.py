@@ -1,0 +1,73 @@
+"""The reference of the format, `docs/model-files.md`, is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dalembert.errors import ModelFileError
+from dalembert.expressions import FUNCTIONS
+from dalembert.importers import loads_toml, schema, source
+
+PAGE = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+SAID = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS[:-1])
+def test_model_files_of_the_page_are_sound(block):
+    assert loads_toml(block).check() == []
+
+
+def test_the_walk_through_shows_the_file_it_builds():
+    assert loads_toml(BLOCKS[0]).coordinate_names == ("q1", "q2")
+
+
+def test_the_broken_file_gives_the_printed_message():
+    with pytest.raises(ModelFileError) as caught:
+        loads_toml(BLOCKS[-1], "two-link.toml")
+    assert str(caught.value) == SAID[0].strip()
+
+
+def test_the_broken_line_gives_the_printed_message():
+    with pytest.raises(ModelFileError) as caught:
+        loads_toml("name = 'a'\nmass = m", "two-link.toml")
+    assert str(caught.value) == SAID[1].strip()
+
+
+def test_the_printed_problem_is_found_by_the_check():
+    text = BLOCKS[0].replace('parent = "upper"', 'parent = "uper"')
+    assert [str(problem) for problem in loads_toml(text).check()] == [SAID[2].strip()]
+
+
+@pytest.mark.parametrize(
+    ("title", "keys"),
+    [
+        ("### `[parameters]`", schema.PARAMETER),
+        ("### `[coordinates]`", schema.COORDINATE),
+        ("### `[speeds]`", schema.SPEED),
+        ("### `[energies]`", schema.ENERGIES),
+        ("### `[simulation]`", schema.SIMULATION),
+        *((f"`[[{kind}]]`", keys) for kind, keys in schema.ELEMENTS.items()),
+        *(("### Joints", keys) for keys in schema.JOINTS.values()),
+    ],
+)
+def test_every_key_is_described(title, keys):
+    # the first table after the line of the reference that begins with the title or names it in a heading
+    reference = PAGE[PAGE.index("## The reference") :]
+    start = re.search(rf"^(### .*)?{re.escape(title)}", reference, re.MULTILINE)
+    assert start is not None
+    table = re.search(r"(\|.*\n)+", reference[start.start() :])
+    assert table is not None
+    for key in keys:
+        assert f"| `{key}` |" in table.group(), key
+
+
+def test_every_section_function_and_limit_is_described():
+    for section in schema.SECTIONS:
+        assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
+    for function in FUNCTIONS:
+        assert re.search(rf"`{function}[`(]", PAGE), function
+    for limit in (source.MAX_BYTES, schema.MAX_SAMPLES):
+        assert f"{limit:,}".replace(",", " ") in PAGE
+    assert str(schema.MAX_ELEMENTS) in PAGE
