@@ -1,6 +1,6 @@
 """The page of contents: every stage from a description to evidence, in order.
 
-    load ──► check ──► derive ──► simulate ──► verify, compare
+load ──► check ──► derive ──► simulate ──► verify, compare
 """
 
 from __future__ import annotations
@@ -134,8 +134,9 @@ def compare(
             refused[key] = reason
             continue
         equations = Equations(space, key, parameters)
-        options = {"rtol": rtol, "atol": atol, "max_step": max_step}
-        run = equations.simulate(length, integrator=integrator, samples=count, project=False, **options)
+        run = equations.simulate(
+            length, integrator=integrator, samples=count, project=False, rtol=rtol, atol=atol, max_step=max_step
+        )
         runs[key] = run
         rows.append(_row(equations, run))
         if progress is not None:

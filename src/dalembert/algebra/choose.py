@@ -32,4 +32,6 @@ def choose(name: str) -> DifferentialAlgebra:
         from dalembert.algebra.fast import FAST
 
         return FAST
-    raise InputError(f"there is no algebra '{name}'. Expected 'fast' or 'symbolic'. {nearest(name, ['fast', 'symbolic'])}")
+    raise InputError(
+        f"there is no algebra '{name}'. Expected 'fast' or 'symbolic'. {nearest(name, ['fast', 'symbolic'])}"
+    )

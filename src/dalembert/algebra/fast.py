@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 
 import heyoka as hy
 import numpy as np
@@ -43,45 +42,42 @@ class Fast(DifferentialAlgebra):
 
     name = "fast"
 
-    def is_zero(self, x: Scalar) -> bool:  # noqa: D102
+    def is_zero(self, x: Scalar) -> bool:
         return x == _ZERO if isinstance(x, hy.expression) else x == 0
 
-    def function(self, name: str, *arguments: Scalar) -> Scalar:  # noqa: D102
+    def function(self, name: str, *arguments: Scalar) -> Scalar:
         return _FUNCTIONS[name](*(expression(a) for a in arguments))
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:  # noqa: D102
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         return hy.select(condition, expression(yes), expression(no))
 
-    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:  # noqa: D102
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
         return (hy.lte if or_equal else hy.lt)(expression(a), expression(b))
 
-    def logical(self, name: str, *conditions: Scalar) -> Scalar:  # noqa: D102
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:
         return (hy.logical_and if name == "and" else hy.logical_or)(list(conditions))
 
-    def symbols(self, names: Sequence[str]) -> Array:  # noqa: D102
+    def symbols(self, names: Sequence[str]) -> Array:
         return vector([hy.expression(name) for name in names])
 
-    def jacobian(self, f: Array, x: Array) -> Array:  # noqa: D102
+    def jacobian(self, f: Array, x: Array) -> Array:
         flat = [expression(e) for e in f.ravel()]
         if not flat or not len(x):
             return np.empty((*f.shape, len(x)), dtype=object)
         tensors = hy.diff_tensors(flat, diff_args=list(x), diff_order=1)
         return np.asarray(tensors.jacobian, dtype=object).reshape(*f.shape, len(x))
 
-    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:  # noqa: D102
+    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:
         # d/dε f(x + ε ẋ) at ε = 0: one forward pass instead of a whole Jacobian
         moved = {
-            str(xj): xj + _STEP * xdj
-            for x, xd in along
-            for xj, xdj in zip(x, xd, strict=True)
-            if not self.is_zero(xdj)
+            str(xj): xj + _STEP * xdj for x, xd in along for xj, xdj in zip(x, xd, strict=True) if not self.is_zero(xdj)
         }
         if not moved or not f.size:
             return np.zeros(f.shape, dtype=object)
         rate = self.jacobian(self.substitute(f, moved), vector([_STEP]))[..., 0]
         return self.substitute(rate, {str(_STEP): 0.0})
 
-    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:  # noqa: D102
+    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
         if not f.size:
             return f
         table = {hy.expression(name): expression(value) for name, value in values.items()}

@@ -31,10 +31,10 @@ class Floats(Algebra):
 
     name = "floats"
 
-    def is_zero(self, x: Scalar) -> bool:  # noqa: D102
+    def is_zero(self, x: Scalar) -> bool:
         return isinstance(x, int | float) and x == 0
 
-    def function(self, name: str, *arguments: Scalar) -> Scalar:  # noqa: D102
+    def function(self, name: str, *arguments: Scalar) -> Scalar:
         if name == "atan2":
             y, x = arguments
             angle = np.arctan2(np.real(y), np.real(x))
@@ -43,13 +43,13 @@ class Floats(Algebra):
             return angle + 1j * slope if np.iscomplexobj(x) or np.iscomplexobj(y) else angle
         return _FUNCTIONS[name](*arguments)
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:  # noqa: D102
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         return np.where(condition, yes, no)
 
-    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:  # noqa: D102
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
         return np.real(a) <= np.real(b) if or_equal else np.real(a) < np.real(b)
 
-    def logical(self, name: str, *conditions: Scalar) -> Scalar:  # noqa: D102
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:
         return reduce(np.logical_and if name == "and" else np.logical_or, conditions)
 
 

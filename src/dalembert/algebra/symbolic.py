@@ -35,25 +35,25 @@ class Symbolic(DifferentialAlgebra):
 
     name = "symbolic"
 
-    def is_zero(self, x: Scalar) -> bool:  # noqa: D102
+    def is_zero(self, x: Scalar) -> bool:
         return bool(x == 0)
 
-    def function(self, name: str, *arguments: Scalar) -> Scalar:  # noqa: D102
+    def function(self, name: str, *arguments: Scalar) -> Scalar:
         return _FUNCTIONS[name](*arguments)
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:  # noqa: D102
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         return se.Piecewise((yes, condition), (no, True))
 
-    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:  # noqa: D102
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
         return se.Le(a, b) if or_equal else se.Lt(a, b)
 
-    def logical(self, name: str, *conditions: Scalar) -> Scalar:  # noqa: D102
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:
         return (se.And if name == "and" else se.Or)(*conditions)
 
-    def symbols(self, names: Sequence[str]) -> Array:  # noqa: D102
+    def symbols(self, names: Sequence[str]) -> Array:
         return vector([se.Symbol(name) for name in names])
 
-    def jacobian(self, f: Array, x: Array) -> Array:  # noqa: D102
+    def jacobian(self, f: Array, x: Array) -> Array:
         out = np.empty((*f.shape, len(x)), dtype=object)
         for index in np.ndindex(*f.shape):
             entry = se.sympify(f[index])
@@ -62,7 +62,7 @@ class Symbolic(DifferentialAlgebra):
                 out[(*index, j)] = entry.diff(xj) if xj in present else 0
         return out
 
-    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:  # noqa: D102
+    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:
         out = np.empty(f.shape, dtype=object)
         pairs = [(xj, xdj) for x, xd in along for xj, xdj in zip(x, xd, strict=True) if not self.is_zero(xdj)]
         for index in np.ndindex(*f.shape):
@@ -71,7 +71,7 @@ class Symbolic(DifferentialAlgebra):
             out[index] = sum((entry.diff(xj) * xdj for xj, xdj in pairs if xj in present), start=0)
         return out
 
-    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:  # noqa: D102
+    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
         table = {se.Symbol(name): se.sympify(value) for name, value in values.items()}
         out = np.empty(f.shape, dtype=object)
         for index in np.ndindex(*f.shape):

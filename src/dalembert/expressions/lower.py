@@ -104,4 +104,6 @@ class Lowering:
         for kind, name in _FUNCTIONS.items():
             if isinstance(formula, kind):
                 return name
-        raise FormulaError(f"'{formula}' uses {type(formula).__name__}, which cannot be computed. Use the listed functions.")
+        raise FormulaError(
+            f"'{formula}' uses {type(formula).__name__}, which cannot be computed. Use the listed functions."
+        )

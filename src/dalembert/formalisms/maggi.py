@@ -59,5 +59,9 @@ def _operators(system: System) -> tuple[Array, Array]:
     algebra, q, qd = system.algebra, system.q, system.qd
     T, V = kinetic(system.motion, qd), potential(system.motion)
     p = algebra.gradient(T, qd)
-    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    h = (
+        generalized_forces(system.motion)
+        + algebra.gradient(T - V, q)
+        - algebra.total_derivative(p, (q, qd), system.clock)
+    )
     return algebra.jacobian(p, qd), h

@@ -15,10 +15,9 @@ d/dt of a vector is meant in the inertial frame: with ω in body axes, ω × (�
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, vector, zeros
+from dalembert.algebra import Array, identity, zeros
 from dalembert.equations import About, LinearForm, in_speeds
 from dalembert.kinematics import Speeds, System, active_forces, kinetic
-from dalembert.algebra import identity
 from dalembert.spatial import skew
 
 ABOUT = About(

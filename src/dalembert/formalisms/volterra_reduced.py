@@ -74,7 +74,7 @@ def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
     algebra, known, full = system.algebra, system.structure, system.speeds
     chosen = list(known.reduced)
     M_prime = algebra.jacobian(momenta, system.qd)  # (24)
-    rest = {name: 0 for name in (str(v) for v in system.qd)}
+    rest = dict.fromkeys((str(v) for v in system.qd), 0)
     N_prime = algebra.substitute(momenta, rest) - G  # (25)
     u = full.u[chosen]
     rows = [(M_prime, N_prime), (system.a, system.b)]

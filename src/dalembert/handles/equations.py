@@ -154,7 +154,9 @@ class Equations:
         return latex.display(self._symbolic)
 
     def __repr__(self) -> str:
-        return f"<Equations of '{self.model.name}' by {self.formalism}: {self.n_dynamic} dynamic, {self.n_states} states>"
+        return (
+            f"<Equations of '{self.model.name}' by {self.formalism}: {self.n_dynamic} dynamic, {self.n_states} states>"
+        )
 
     # evaluating
 

@@ -194,5 +194,3 @@ class Trajectory:
             f"<Trajectory of '{self.equations.model.name}' by {self.formalism}, {self.integrator}: "
             f"{len(self.t)} samples from t = {self.t[0]:g} to {self.t[-1]:g}>"
         )
-
-

@@ -29,7 +29,9 @@ def choose_engine(name: str | None) -> str:
     if name not in ENGINES:
         raise InputError(f"there is no engine '{name}'. {nearest(name, ENGINES)} Expected 'heyoka' or 'portable'.")
     if name == "heyoka" and best != "heyoka":
-        raise EngineError("the engine 'heyoka' is not installed here. Use engine='portable', or install heyoka (Linux).")
+        raise EngineError(
+            "the engine 'heyoka' is not installed here. Use engine='portable', or install heyoka (Linux)."
+        )
     return name
 
 

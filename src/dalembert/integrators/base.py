@@ -82,6 +82,10 @@ class Stepper(ABC):
     evaluations: int | None = 0
 
     @abstractmethod
+    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
+        """Prepare to advance from the start of the problem to `end`."""
+
+    @abstractmethod
     def advance(self, limit: float) -> Step:
         """One accepted step that does not go beyond `limit`."""
 
@@ -90,9 +94,7 @@ class Stepper(ABC):
         """Go on from `y` at the present time (after a projection)."""
 
 
-def integrate(
-    problem: InitialValueProblem, stepper: Stepper, times: np.ndarray, settings: Settings
-) -> Solution:
+def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray, settings: Settings) -> Solution:
     """The solution at `times` (increasing, the first is the start)."""
     y = np.empty((len(problem.y0), len(times)))
     y[:, 0] = problem.y0

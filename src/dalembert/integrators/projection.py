@@ -30,9 +30,7 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
     return q
 
 
-def onto_velocities(
-    manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray
-) -> np.ndarray:
+def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
     """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0; several rounds where ψ is nonlinear."""
     rows = manifold.rows
     for _ in range(_ROUNDS if rows else 0):

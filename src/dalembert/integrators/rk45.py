@@ -59,7 +59,7 @@ class RungeKutta45(Stepper):
         """Go on from a projected state."""
         self._y = y
         self._f = self._problem.rates(self._t, y)
-        self.evaluations += 1
+        self.evaluations = (self.evaluations or 0) + 1
 
     def advance(self, limit: float) -> Step:
         """One accepted step."""

@@ -50,7 +50,7 @@ class Taylor(Stepper):
         after = machine.state.copy()
         if not np.isfinite(after).all():
             return Step(t0, t1, after, lambda _: before, lambda: lambda _: before)
-        if t1 - t0 <= 0 or abs(h) < 16 * np.spacing(abs(t0)) and t1 != limit:
+        if t1 - t0 <= 0 or (abs(h) < 16 * np.spacing(abs(t0)) and t1 != limit):
             raise collapse(self._problem, t0, float(h), before)
 
         def keep() -> Callable[[float], np.ndarray]:

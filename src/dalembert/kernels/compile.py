@@ -39,7 +39,8 @@ class HeyokaFunction(Function):
 
         self.n_outputs = len(outputs)
         expressions = hy.subs(
-            [expression(e) for e in outputs], {p: hy.par[i] for i, p in enumerate(parameters)} if len(parameters) else {}
+            [expression(e) for e in outputs],
+            {p: hy.par[i] for i, p in enumerate(parameters)} if len(parameters) else {},
         )
         self.compiled = hy.cfunc(expressions, vars=list(inputs))
         self._n_parameters = self.compiled.nparams

@@ -151,7 +151,8 @@ class Kernel:
         if self.fused:
             out = self._accelerations(_stacked(y, t), constants)
             return out[:n], out[n : 2 * n], out[2 * n :]
-        return self._assembled(y, t, constants)[:3]
+        qd, qdd, lam, _ = self._assembled(y, t, constants)
+        return qd, qdd, lam
 
     def reactions(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
         """The generalized reaction forces Aᵀλ at states (q, v, t), by the formalism's own road."""
@@ -171,7 +172,9 @@ class Kernel:
     def _constraint_matrix(self) -> Function:
         return self._compile(self.form.A.ravel())
 
-    def _assembled(self, y: np.ndarray, t: Any, constants: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _assembled(
+        self, y: np.ndarray, t: Any, constants: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q̇, q̈, λ, v̇ by compiled pieces and a numeric solve."""
         form = self.form
         single = y.ndim == 1
@@ -184,8 +187,9 @@ class Kernel:
         )
         vd, lam = assembled(M, f, A, beta)
         qdd = (W @ vd[..., None])[..., 0] + bias
-        found = (qd.T, qdd.T, lam.T, vd.T)
-        return tuple(part[:, 0] for part in found) if single else found
+        if single:
+            return qd[0], qdd[0], lam[0], vd[0]
+        return qd.T, qdd.T, lam.T, vd.T
 
 
 def _stacked(*parts: Any) -> np.ndarray:

@@ -19,6 +19,7 @@ from dalembert.algebra import Array, matrix, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Model
+from dalembert.model.checks.values import at_start, is_affine
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,14 @@ def levels(model: Model) -> Levels:
     velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_list))
     A = tuple(tuple(se.diff(f, v) for v in qd) for f in velocity)
     beta = tuple(-_along(f, q, qd) for f in velocity)
-    linear = tuple(not any(_depends(entry, qd) for entry in row) for row in A)
+    start = at_start(model)
+    linear = tuple(is_affine(f, set(qd), start) for f in velocity)
     return Levels(model.constraint_names, phi, velocity, A, beta, linear)
 
 
 def _along(f: Any, q: list[Any], qd: list[Any]) -> Any:
     """∂f/∂t + (∂f/∂q) q̇."""
     return se.diff(f, TIME) + sum((se.diff(f, x) * xd for x, xd in zip(q, qd, strict=True)), start=se.Integer(0))
-
-
-def _depends(f: Any, symbols: list[Any]) -> bool:
-    """True when f truly depends on one of the symbols, seen after expansion."""
-    present = se.sympify(f).free_symbols & set(symbols)
-    return bool(present) and bool(se.expand(f).free_symbols & present)
 
 
 @dataclass(frozen=True)

@@ -120,9 +120,7 @@ def values(model: Model, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], p
     }
 
 
-def move(
-    model: Model, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: dict[str, Scalar]
-) -> Motion:
+def move(model: Model, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: dict[str, Scalar]) -> Motion:
     """The motion of a model, given scalars for time, coordinates, velocities and parameters."""
     lower = Lowering(algebra, values(model, t, list(q), list(qd), parameters))
     walk = _Walk(model, algebra, lower, len(q))

@@ -75,9 +75,7 @@ def consistent(
     return found
 
 
-def project(
-    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
-) -> States:
+def project(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None) -> States:
     """The states brought onto the constraints by Newton steps, without those that do not get there."""
     q, qd, t = states.q.copy(), states.qd.copy(), states.t
     h = len(facts.phi)

@@ -39,7 +39,7 @@ class Coordinate:
 class Body:
     """A rigid body, carried by its parent through one joint or a sequence of joints.
 
-    `center` is the mass centre in body axes from the body origin, `inertia` the inertia about the mass centre in body axes.
+    `center` is the mass centre from the body origin and `inertia` the inertia about the mass centre, both in body axes.
     """
 
     name: str

@@ -31,7 +31,7 @@ class Torque:
 
 @dataclass(frozen=True)
 class JointTorque:
-    """A torque (revolute) or force (prismatic) along the motion of one joint, on the child, its opposite on the parent."""
+    """A torque (revolute) or force (prismatic) along one joint's motion, on the child; its opposite acts on the parent."""
 
     name: str
     body: str

@@ -53,7 +53,8 @@ def _inertia(path: str, matrix: np.ndarray) -> list[Problem]:
     if moments[0] < -small:
         fact = f"a principal moment is negative; they are {shown}."
         return [Problem(path, fact, "Expected moments of at least 0; check signs and the products of inertia.")]
-    if moments[2] > moments[0] + moments[1] + small:
+    # a single moment is what planar models give: the others never enter
+    if moments[1] > small and moments[2] > moments[0] + moments[1] + small:
         fact = f"the principal moments {shown} break the triangle inequality."
         advice = "No body has one moment larger than the sum of the others; take the inertia about the mass centre."
         return [Problem(path, fact, advice)]

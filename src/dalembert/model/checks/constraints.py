@@ -85,14 +85,13 @@ def _solution(formula: Any, unknowns: set[Any], table: Table) -> str:
     steepness = {name: abs(slope(formula, table, name)) for name in names}
     name = max(names, key=lambda name: -1.0 if math.isnan(steepness[name]) else steepness[name])
     trial = dict(table)
-    for _ in range(20):
+    for _ in range(30):
         amount, steep = value(formula, trial), slope(formula, trial, name)
-        if abs(amount) <= _CLOSE * size(formula, trial):
-            return _instead(name, trial[name], table[name])
-        if not abs(steep) > 0:
+        if amount == 0 or not abs(steep) > 0:
             break
         trial[name] -= amount / steep
-    return ""
+    solved = abs(value(formula, trial)) <= _CLOSE * size(formula, trial)
+    return _instead(name, trial[name], table[name]) if solved else ""
 
 
 def _instead(name: str, new: float, old: float) -> str:

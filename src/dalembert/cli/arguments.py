@@ -1,0 +1,145 @@
+"""The arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import InputError
+
+if TYPE_CHECKING:
+    from dalembert.model import Model
+
+Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
+Pair = tuple[str, str]
+
+
+def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
+    """A new command with its help."""
+    return subparsers.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog="\n  ".join(["examples:" if len(examples) > 1 else "example:", *examples]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The model a command is about."""
+    parser.add_argument("model", metavar="MODEL", help="a name from the gallery, or the path of a .toml file")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Output for programs."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+
+
+def add_formalisms(parser: argparse.ArgumentParser, default: str) -> None:
+    """Several formalisms."""
+    text = f"a formalism, e.g. kane; repeat it or separate several by commas (default: {default})"
+    parser.add_argument("--formalism", metavar="KEY", action="append", default=[], help=text)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """What derives and compiles."""
+    parser.add_argument("--engine", metavar="NAME", help="heyoka or portable (default: heyoka where it is installed)")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """How to simulate."""
+    number, whole = positive, at_least(2)
+    parser.add_argument("--duration", metavar="SECONDS", type=number, help="length of the motion (default: the model's)")
+    parser.add_argument("--samples", metavar="N", type=whole, help="number of samples (default: the model's)")
+    parser.add_argument("--integrator", metavar="NAME", help="taylor, rk45, dop853 or rk4 (default: the best that can run)")
+    parser.add_argument("--rtol", metavar="X", type=number, help="relative tolerance")
+    parser.add_argument("--atol", metavar="X", type=number, help="absolute tolerance")
+    parser.add_argument("--max-step", metavar="SECONDS", type=number, help="largest step of an adaptive integrator")
+    text = "another value of a parameter, a number or a formula; repeatable"
+    parser.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
+
+
+def positive(text: str) -> float:
+    """A positive number.
+
+    >>> positive("1e-3")
+    0.001
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"got '{text}', expected a positive number")
+    return value
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A reader of whole numbers that are not smaller than `least`.
+
+    >>> at_least(2)("501")
+    501
+    """
+
+    def whole(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"got '{text}', expected a whole number of at least {least}")
+        return value
+
+    return whole
+
+
+def assignment(text: str) -> Pair:
+    """The two sides of NAME=VALUE.
+
+    >>> assignment("theta=pi/2")
+    ('theta', 'pi/2')
+    """
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not (name and sign and value):
+        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=VALUE, such as m=1.5")
+    return name, value
+
+
+def by_name(pairs: Iterable[Pair], option: str) -> dict[str, Any]:
+    """The values by name; a name that is given twice is an error."""
+    out: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in out:
+            raise InputError(f"{option} {name}: given twice, as {out[name]} and as {value}. Give it once.")
+        out[name] = value
+    return out
+
+
+def keys(given: Iterable[str]) -> list[str]:
+    """The formalisms asked for, each once.
+
+    >>> keys(["kane,maggi", "kane"])
+    ['kane', 'maggi']
+    """
+    from dalembert.formalisms import find
+
+    wanted = [key for text in given for key in text.split(",")]
+    return list(dict.fromkeys(find(key.strip()).ABOUT.key for key in wanted))
+
+
+def load(arguments: argparse.Namespace) -> Model:
+    """The model asked for, sound, with the values that were set."""
+    from dalembert import pipeline
+
+    model = pipeline.load(arguments.model)
+    changes = by_name(getattr(arguments, "set", ()), "--set")
+    if changes:
+        model = model.with_parameters(changes)
+    starts, rates = by_name(getattr(arguments, "start", ()), "--start"), by_name(getattr(arguments, "rate", ()), "--rate")
+    if starts or rates:
+        model = model.copy().start(starts, rates)
+    model.require_sound()
+    return model

@@ -1,0 +1,107 @@
+"""The program `dalembert`: its commands, its exit codes, and what it says when something goes wrong.
+
+Exit codes: 0 done, 1 the work failed, 2 the input is wrong; 130 interrupted, 141 the reader of a pipe went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import NoReturn
+
+from dalembert import __version__
+from dalembert.cli import check, compare, derive, gallery, output, simulate, verify
+from dalembert.errors import DalembertError, InputError, nearest
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+COMMANDS = {
+    "gallery": gallery,
+    "check": check,
+    "derive": derive,
+    "verify": verify,
+    "simulate": simulate,
+    "compare": compare,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    >>> main(["--version"])
+    dalembert 0.1.0
+    0
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    output.forgive_encoding()
+    try:
+        code = _guarded(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_stdout()
+        return PIPE_CLOSED
+    return code
+
+
+def _guarded(words: list[str]) -> int:
+    """The exit code of a command; what it raises on purpose becomes a sentence on stderr."""
+    json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+    try:
+        return _run(words)
+    except SystemExit as finished:  # argparse ends so after --help and --version
+        return finished.code if isinstance(finished.code, int) else DONE
+    except DalembertError as error:
+        output.failure(error, json=json)
+        return WRONG_INPUT if isinstance(error, InputError) else FAILED
+    except KeyboardInterrupt:
+        output.failure(KeyboardInterrupt("interrupted before the work was done."), json=json)
+        return INTERRUPTED
+
+
+def _run(words: list[str]) -> int:
+    parser = _parser()
+    if not words:
+        parser.print_help(sys.stderr)
+        return WRONG_INPUT
+    if not words[0].startswith("-") and words[0] not in COMMANDS:
+        raise InputError(
+            f"there is no command '{words[0]}'. {nearest(words[0], COMMANDS)} "
+            "Run 'dalembert --help' to see all of them."
+        )
+    arguments = parser.parse_args(words)
+    return COMMANDS[arguments.command].run(arguments)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are input errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the complaint with a hint where to read on."""
+        raise InputError(f"{self.prog}: {message.rstrip('.')}. Run '{self.prog} --help' to see what is expected.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="dalembert",
+        description="One mechanical model, every classical road to its equations of motion, "
+        "and the evidence that they agree.",
+        epilog="MODEL is a name from the gallery or the path of a .toml file.\n"
+        "exit codes: 0 done, 1 the work failed, 2 the input is wrong\n\n"
+        "example:\n  dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"dalembert {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
+    for module in COMMANDS.values():
+        module.add(commands)
+    return parser
+
+
+def _drop_stdout() -> None:
+    """Send what is still buffered nowhere, so that Python does not complain at its end."""
+    with suppress(OSError, ValueError):  # a stream that is no file has no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,113 @@
+"""How names are written: theta1 as \\theta_{1} in LaTeX and θ₁ in plain text, velocities with dots.
+
+The names are those of formulas, `theta1`, `dot(theta1)`, `ddot(theta1)`, the constants of the motion `G(x)`, and the entries
+of matrices `M[1,2]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_DOTS = {"dot": "\u0307", "ddot": "\u0308"}
+_LETTERS = {"beta": "β", "lambda": "λ"}
+
+
+def split(name: str) -> tuple[str, str]:
+    """(what is done to a name, the name itself).
+
+    >>> split("dot(x)"), split("x"), split("dot(dot(x))")
+    (('dot', 'x'), ('', 'x'), ('ddot', 'x'))
+    """
+    twice = re.fullmatch(r"dot\(dot\((.*)\)\)", name)
+    if twice:
+        return "ddot", twice[1]
+    match = re.fullmatch(r"(dot|ddot|G)\((.*)\)", name)
+    return (match[1], match[2]) if match else ("", name)
+
+
+def for_latex(name: str) -> str:
+    r"""The name in LaTeX.
+
+    >>> for_latex("theta1"), for_latex("dot(theta1)"), for_latex("G(x)"), for_latex("M[1,2]")
+    ('\\theta_{1}', '\\dot{\\theta}_{1}', 'G_{x}', 'M_{12}')
+    """
+    from sympy.printing.latex import translate
+
+    entry = re.fullmatch(r"(\w+)\[([\d,]+)\]", name)
+    if entry:
+        return f"{translate(entry[1])}_{{{_indices(entry[2])}}}"
+    kind, rest = split(name)
+    if kind == "G":
+        return f"G_{{{for_latex(rest)}}}"
+    base, below = _base_and_index(rest)
+    letter = translate(base) if len(base) == 1 or translate(base) != base else rf"\mathrm{{{base}}}"
+    letter = rf"\{kind}{{{letter}}}" if kind else letter
+    return f"{letter}_{{{', '.join(_index_for_latex(part) for part in below)}}}" if below else letter
+
+
+def for_text(name: str) -> str:
+    """The name in plain text.
+
+    >>> for_text("theta1"), for_text("dot(x)"), for_text("G(x)"), for_text("beta[1]"), for_text("dot(speed)")
+    ('θ₁', 'ẋ', 'G_x', 'β₁', 'dot(speed)')
+    """
+    import unicodedata
+
+    from sympy.printing.pretty.pretty_symbology import greek_unicode
+
+    entry = re.fullmatch(r"(\w+)\[([\d,]+)\]", name)
+    if entry:
+        return _LETTERS.get(entry[1], entry[1]) + _lowered(_indices(entry[2]))
+    kind, rest = split(name)
+    if kind == "G":
+        return f"G_{for_text(rest)}"
+    base, below = _base_and_index(rest)
+    letter = greek_unicode.get(base, base)
+    index = "_".join(below)
+    tail = _lowered(index) if index.isdigit() else f"_{index}" if index else ""
+    if not kind:
+        return letter + tail
+    if len(letter) > 1:
+        return f"{kind}({letter}{tail})"
+    return unicodedata.normalize("NFC", letter + _DOTS[kind]) + tail
+
+
+def for_formula(name: str, taken: Collection[str]) -> str:
+    """The name as a formula has it: constants of the motion as G_x, with underscores added while that is in use.
+
+    >>> for_formula("G(x)", ["x"]), for_formula("G(x)", ["x", "G_x"]), for_formula("dot(x)", ["x"])
+    ('G_x', 'G_x_', 'dot(x)')
+    """
+    kind, rest = split(name)
+    if kind != "G":
+        return name
+    out = f"G_{rest}"
+    while out in taken:
+        out += "_"
+    return out
+
+
+def _base_and_index(name: str) -> tuple[str, list[str]]:
+    """theta1 -> theta, [1]; x_max -> x, [max]."""
+    head, *below = name.split("_")
+    match = re.fullmatch(r"([A-Za-z]+?)(\d+)", head)
+    if match:
+        head, below = match[1], [match[2], *below]
+    return (head, [part for part in below if part]) if head else (name, [])
+
+
+def _index_for_latex(part: str) -> str:
+    from sympy.printing.latex import translate
+
+    translated = translate(part)
+    return part if part.isdigit() or len(part) == 1 else translated if translated != part else rf"\mathrm{{{part}}}"
+
+
+def _indices(text: str) -> str:
+    """1,2 -> 12, but 1,12 stays."""
+    return text.replace(",", "") if re.fullmatch(r"\d(,\d)*", text) else text
+
+
+def _lowered(digits: str) -> str:
+    return digits.translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))

@@ -1,0 +1,71 @@
+"""The numbers in an expression, exact and written shortly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import symengine as se
+
+from dalembert.expressions.parser import fold
+
+
+def exact(value: float) -> Any:
+    """The number a double stands for: a small fraction where one is as near as doubles can tell, else its decimals.
+
+    >>> exact(0.5), exact(1 / 12), exact(9.81), exact(3.0)
+    (1/2, 1/12, 981/100, 3)
+    """
+    if value != 0 and not 1e-9 <= abs(value) < 1e12:
+        return se.RealDouble(value)
+    near = Fraction(value).limit_denominator(1000)
+    found = near if abs(near - Fraction(value)) <= abs(Fraction(value)) * Fraction(4, 10**16) else Fraction(repr(value))
+    return se.Integer(found.numerator) / se.Integer(found.denominator)
+
+
+def rebuild(node: Any, parts: list[Any]) -> Any:
+    """The same kind of expression with other parts."""
+    if isinstance(node, se.Piecewise):
+        return se.Piecewise(*zip(parts[::2], parts[1::2], strict=True))
+    return type(node)(*parts)
+
+
+def with_numbers(expression: Any, change: Callable[[Any], Any]) -> Any:
+    """The expression with every number replaced by `change(number)`.
+
+    >>> with_numbers(0.5 * se.Symbol("x") ** 2, lambda number: exact(float(number)))
+    (1/2)*x**2
+    """
+
+    def build(node: Any, parts: list[Any]) -> Any:
+        if parts:
+            return rebuild(node, parts)
+        return change(node) if node.is_Number else node
+
+    return fold(se.sympify(expression), lambda node: node.args, build)
+
+
+def with_exact_numbers(expression: Any) -> Any:
+    """The expression with fractions in place of doubles.
+
+    >>> with_exact_numbers(1.0 * se.Symbol("x"))
+    x
+    """
+    return with_numbers(expression, _exact_number)
+
+
+def _exact_number(number: Any) -> Any:
+    return exact(float(number)) if isinstance(number, se.RealDouble) else number
+
+
+def for_reading(number: Any) -> Any:
+    """A fraction as it is best read: itself when it is short, else the nearest double.
+
+    >>> for_reading(se.Rational(1, 12)), for_reading(se.Rational(981, 100))
+    (1/12, 9.81)
+    """
+    if not isinstance(number, se.Rational) or number.is_Integer:
+        return number
+    decimal = int(number.p) / int(number.q)
+    return number if len(str(number)) <= len(repr(decimal).lstrip("-").rstrip("0")) + 1 else se.RealDouble(decimal)

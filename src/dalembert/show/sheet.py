@@ -1,0 +1,142 @@
+"""What is written on a sheet of equations, whatever it is written in: entries in order, long ones through names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from dalembert import formalisms
+from dalembert.algebra import Array
+from dalembert.equations import LinearForm
+from dalembert.show import intermediates
+from dalembert.show.numbers import with_exact_numbers
+from dalembert.show.tidy import tidy
+
+_BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "A", "beta")
+
+Line = tuple[str, Any]  # the name of what is defined, and its expression
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some lines under a heading; `law` names the equation the lines fill in, if any: dynamics or constraints."""
+
+    heading: str
+    lines: tuple[Line, ...]
+    law: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The entries of a form, ready to be written."""
+
+    form: LinearForm
+    parts: tuple[Line, ...]  # intermediates, in the order they can be computed
+    v_from_qd: Array
+    constants_from: Array
+    qd: Array
+    M: Array
+    f: Array
+    A: Array
+    beta: Array
+
+    @property
+    def title(self) -> str:
+        """The title of the formalism."""
+        return formalisms.find(self.form.formalism).ABOUT.title
+
+    @property
+    def counts(self) -> str:
+        """The numbers of equations and states in words."""
+        n = self.form.n_dynamic
+        return f"{n} dynamic equation{'s' if n != 1 else ''}, {self.form.n_states} states"
+
+    @property
+    def velocities(self) -> tuple[str, ...]:
+        """The names of the velocity variables v."""
+        return tuple(str(v) for v in self.form.v)
+
+    @property
+    def in_speeds(self) -> bool:
+        """Whether v are quasi-velocities, and not q̇ itself."""
+        return not set(self.velocities) <= {str(v) for v in self.form.system.qd}
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether M is symmetric."""
+        return self.form.order is None
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The names of the constraints in the rows of A."""
+        known = self.form.system.structure
+        return tuple(known.levels.names[row] for row in known.rows) if len(self.A) else ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was detected and dropped."""
+        dropped = self.form.system.structure.dropped
+        return (*self.form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []))
+
+    def entries(self, name: str) -> tuple[Line, ...]:
+        """The entries of M, f, A or beta that are not zero, each once."""
+        block: Array = getattr(self, name)
+        return tuple(
+            (f"{name}[{','.join(str(i + 1) for i in index)}]", block[index])
+            for index in np.ndindex(*block.shape)
+            if block[index] != 0 and not (name == "M" and self.symmetric and index[0] > index[1])
+        )
+
+    def sections(self) -> tuple[Section, ...]:
+        """All lines, without empty sections."""
+        kinematics = tuple(zip(map(str, self.form.system.qd), self.qd, strict=True)) if self.in_speeds else ()
+        speeds = tuple(zip(self.velocities, self.v_from_qd, strict=True)) if self.in_speeds else ()
+        constants = tuple(zip(map(str, self.form.constants), self.constants_from, strict=True))
+        found = (
+            Section("Speeds", speeds),
+            Section("Constants of the motion", constants),
+            Section("Kinematics", kinematics),
+            Section("Dynamics", (*self.entries("M"), *self.entries("f")), "dynamics"),
+            Section("Constraints", (*self.entries("A"), *self.entries("beta")), "constraints"),
+            Section("Intermediates", self.parts),
+        )
+        return tuple(s for s in found if s.lines and (s.law != "constraints" or len(self.A)))
+
+
+def prepare(form: LinearForm) -> Sheet:
+    """The sheet of a form over the symbolic algebra."""
+    moving = {str(s) for s in (*form.system.qd, *form.v, *form.constants)}
+    blocks = {name: _block(getattr(form, name), moving) for name in _BLOCKS}
+    everything = [entry for block in blocks.values() for entry in block.ravel()]
+    parts, written = intermediates.name_parts(everything, taken_names(form))
+    for block in blocks.values():
+        block.ravel()[:] = written[: block.size]
+        del written[: block.size]
+    return Sheet(form, tuple(parts), **blocks)
+
+
+def taken_names(form: LinearForm) -> tuple[str, ...]:
+    """The names that are in use in the model."""
+    model = form.system.model
+    return (*model.coordinate_names, *model.parameter_values, *form.system.structure.speed_names)
+
+
+def _block(given: Array, moving: set[str]) -> Array:
+    """The entries in short form where that needs fewer operations, else with exact numbers only."""
+    plain = [with_exact_numbers(entry) for entry in given.ravel()]
+    short = [tidy(entry, moving) for entry in plain]
+    out = np.empty(given.shape, dtype=object)
+    out.ravel()[:] = min(short, plain, key=_operations)
+    return out
+
+
+def _operations(expressions: Sequence[Any]) -> int:
+    """The operations of expressions whose shared parts are computed once."""
+    if not expressions:
+        return 0
+    shared, results = se.cse(list(expressions))
+    return sum(se.count_ops(part) for part in (*(part for _, part in shared), *results))
