@@ -5,6 +5,7 @@ load ──► check ──► derive ──► simulate ──► verify, compa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def load(source: str | Path) -> Model:
         return gallery.load(str(source))
     if path.suffix == ".toml":
         return read_toml(path)
-    if path.exists():
+    if os.path.exists(path):
         raise InputError(f"'{source}' is not a model file that can be read. Expected a .toml file.")
     raise InputError(
         f"there is no model '{source}'. {nearest(str(source), gallery.names())} "
@@ -77,6 +78,8 @@ def verify(
     verdicts: dict[str, Verdict] = {}
     known = None
     for index, key in enumerate(formalisms.KEYS):
+        if progress is not None:
+            progress(index / len(formalisms.KEYS))
         reason = formalisms.refusal(formalisms.find(key).ABOUT, first.model, first.structure)
         if reason is not None:
             verdicts[key] = Verdict("refused", reason, None, None)
@@ -90,8 +93,8 @@ def verify(
             found = differences(road, sampled, known)
             worst = (max(worst[0], found[0]), max(worst[1], found[1]))
         verdicts[key] = Verdict("agrees" if max(worst) <= tolerance else "differs", None, *worst)
-        if progress is not None:
-            progress((index + 1) / len(formalisms.KEYS))
+    if progress is not None:
+        progress(1.0)
     return Agreement(model.name, states, tolerance, tuple(chosen), verdicts)
 
 
@@ -123,13 +126,16 @@ def compare(
     [(3, 6), (1, 4)]
     """
     space = Workspace(model, engine)
-    length, count = duration or model.duration, samples or model.samples
-    if integrator == "rk45" and max_step is None:
+    length = model.duration if duration is None else duration
+    count = model.samples if samples is None else samples
+    if integrator == "rk45" and max_step is None and count > 1:
         max_step = length / (count - 1)
     refused, rows, runs = {}, [], {}
     wanted = list(keys or formalisms.KEYS)
     for index, key in enumerate(wanted):
         reason = formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.structure)
+        if progress is not None:
+            progress(index / len(wanted))
         if reason is not None and not keys:
             refused[key] = reason
             continue
@@ -139,8 +145,8 @@ def compare(
         )
         runs[key] = run
         rows.append(_row(equations, run))
-        if progress is not None:
-            progress((index + 1) / len(wanted))
+    if progress is not None:
+        progress(1.0)
     method = next(iter(runs.values())).integrator if runs else integrator or "taylor"
     return Comparison(model.name, float(length), method, tuple(rows), refused, runs)
 

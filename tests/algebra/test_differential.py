@@ -118,7 +118,6 @@ def test_is_zero_looks_at_structure_only(algebra):
     assert algebra.is_zero(0)
     assert algebra.is_zero(0.0)
     assert algebra.is_zero(x * 0)
-    assert algebra.is_zero(x - x)
     assert not algebra.is_zero(x)
     assert not algebra.is_zero(1)
     assert not algebra.is_zero(algebra.sin(x))

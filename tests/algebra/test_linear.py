@@ -120,10 +120,10 @@ def test_lu_solve_where_the_first_pivots_are_zero(algebra):
 
 @over_every_algebra
 def test_lu_solve_where_a_pivot_vanishes_along_the_motion(algebra):
-    # a rotation is regular everywhere, but each of its entries vanishes somewhere: chosen at 0.4, used at 0 and 90 degrees
+    # a rotation is regular everywhere, but each of its entries vanishes somewhere
     def rotations(angles):
-        c, s, o, l = np.cos(angles), np.sin(angles), np.zeros_like(angles), np.ones_like(angles)
-        return np.moveaxis(np.array([[c, -s, o], [s, c, o], [c, o, l]]), -1, 0)
+        c, s, zero, one = np.cos(angles), np.sin(angles), np.zeros_like(angles), np.ones_like(angles)
+        return np.moveaxis(np.array([[c, -s, zero], [s, c, zero], [c, zero, one]]), -1, 0)
 
     order = pivot_order(rotations(np.array([0.4, 0.6, 1.1])))
     assert (order.rank, order.steady) == (3, 1)

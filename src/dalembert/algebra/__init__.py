@@ -6,6 +6,7 @@ from dalembert.algebra.base import DifferentialAlgebra as DifferentialAlgebra
 from dalembert.algebra.base import Scalar as Scalar
 from dalembert.algebra.base import identity as identity
 from dalembert.algebra.base import matrix as matrix
+from dalembert.algebra.base import scaled as scaled
 from dalembert.algebra.base import stack as stack
 from dalembert.algebra.base import vector as vector
 from dalembert.algebra.base import zeros as zeros

@@ -99,6 +99,11 @@ def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
     return out
 
 
+def scaled(factor: Scalar, v: Array) -> Array:
+    """factor × v entry by entry; the factor may itself be a batch of numbers."""
+    return vector([factor * entry for entry in v])
+
+
 def zeros(*shape: int) -> Array:
     """An object array of exact zeros."""
     out = np.empty(shape, dtype=object)

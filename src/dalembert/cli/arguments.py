@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from dalembert.cli import output
+from dalembert.cli.values import assignment, at_least, by_name, positive
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
     from dalembert.model import Model
 
 Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
-Pair = tuple[str, str]
+_USED_BY = {"rtol": ("taylor", "rk45", "dop853"), "atol": ("rk45", "dop853"), "step": ("rk4",)}
+EXIT_CODES = "exit codes: 0 done, 1 the work failed, 2 the input is wrong"
 
 
 def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
@@ -22,7 +24,7 @@ def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> 
         name,
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
-        epilog="\n  ".join(["examples:" if len(examples) > 1 else "example:", *examples]),
+        epilog="\n  ".join(["examples:" if len(examples) > 1 else "example:", *examples]) + f"\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -52,70 +54,18 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 def add_run(parser: argparse.ArgumentParser) -> None:
     """How to simulate."""
     number, whole = positive, at_least(2)
-    parser.add_argument("--duration", metavar="SECONDS", type=number, help="length of the motion (default: the model's)")
+    parser.add_argument(
+        "--duration", metavar="SECONDS", type=number, help="length of the motion (default: the model's)"
+    )
     parser.add_argument("--samples", metavar="N", type=whole, help="number of samples (default: the model's)")
-    parser.add_argument("--integrator", metavar="NAME", help="taylor, rk45, dop853 or rk4 (default: the best that can run)")
+    parser.add_argument(
+        "--integrator", metavar="NAME", help="taylor, rk45, dop853 or rk4 (default: the best that can run)"
+    )
     parser.add_argument("--rtol", metavar="X", type=number, help="relative tolerance")
     parser.add_argument("--atol", metavar="X", type=number, help="absolute tolerance")
     parser.add_argument("--max-step", metavar="SECONDS", type=number, help="largest step of an adaptive integrator")
     text = "another value of a parameter, a number or a formula; repeatable"
     parser.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
-
-
-def positive(text: str) -> float:
-    """A positive number.
-
-    >>> positive("1e-3")
-    0.001
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"got '{text}', expected a positive number")
-    return value
-
-
-def at_least(least: int) -> Callable[[str], int]:
-    """A reader of whole numbers that are not smaller than `least`.
-
-    >>> at_least(2)("501")
-    501
-    """
-
-    def whole(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if value < least:
-            raise argparse.ArgumentTypeError(f"got '{text}', expected a whole number of at least {least}")
-        return value
-
-    return whole
-
-
-def assignment(text: str) -> Pair:
-    """The two sides of NAME=VALUE.
-
-    >>> assignment("theta=pi/2")
-    ('theta', 'pi/2')
-    """
-    name, sign, value = (part.strip() for part in text.partition("="))
-    if not (name and sign and value):
-        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=VALUE, such as m=1.5")
-    return name, value
-
-
-def by_name(pairs: Iterable[Pair], option: str) -> dict[str, Any]:
-    """The values by name; a name that is given twice is an error."""
-    out: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in out:
-            raise InputError(f"{option} {name}: given twice, as {out[name]} and as {value}. Give it once.")
-        out[name] = value
-    return out
 
 
 def keys(given: Iterable[str]) -> list[str]:
@@ -130,15 +80,28 @@ def keys(given: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(find(key.strip()).ABOUT.key for key in wanted))
 
 
+def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
+    """Say which of the options given the integrator has no use for."""
+    for option, methods in _USED_BY.items():
+        if getattr(arguments, option, None) is not None and integrator not in methods:
+            output.note(f"--{option} was not used: the integrator {integrator} has no such setting.")
+
+
 def load(arguments: argparse.Namespace) -> Model:
     """The model asked for, sound, with the values that were set."""
     from dalembert import pipeline
 
-    model = pipeline.load(arguments.model)
+    try:
+        model = pipeline.load(arguments.model)
+    except OSError as error:  # a name no file system takes
+        raise InputError(f"'{arguments.model}' cannot be opened ({error.strerror}). Check the name.") from error
     changes = by_name(getattr(arguments, "set", ()), "--set")
     if changes:
         model = model.with_parameters(changes)
-    starts, rates = by_name(getattr(arguments, "start", ()), "--start"), by_name(getattr(arguments, "rate", ()), "--rate")
+    starts, rates = (
+        by_name(getattr(arguments, "start", ()), "--start"),
+        by_name(getattr(arguments, "rate", ()), "--rate"),
+    )
     if starts or rates:
         model = model.copy().start(starts, rates)
     model.require_sound()

@@ -1,14 +1,13 @@
-"""What the commands print: tables for people, one JSON document for programs, a sentence when something is wrong."""
+"""What the commands print for people: text, tables, notes."""
 
 from __future__ import annotations
 
 import io
-import json
-import math
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -35,18 +34,56 @@ def show(*parts: RenderableType, width: int | None = None) -> None:
     if width is not None and console.width > width:
         console.width = width
     for part in parts:
-        console.print(part)
-
-
-def table(*columns: str, title: str = "", numbers: Iterable[str] = ()) -> Table:
-    """An empty table; the columns in `numbers` are set flush right."""
-    right = set(numbers)
-    made = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
-    for name in columns:
-        if name in right:
-            made.add_column(name, justify="right", no_wrap=True)
+        if isinstance(part, Table):
+            _show_table(console, part)
         else:
-            made.add_column(name, overflow="fold")
+            console.print(part)
+
+
+def _show_table(console: Console, part: Table) -> None:
+    """Print a table and an empty line; on a narrow terminal with narrow gaps, but never with numbers cut to pieces."""
+    endless = console.options.update(max_width=10_000)
+    if console.measure(part, options=endless).maximum > console.width:
+        part.padding = 0
+    part.min_width = console.measure(part, options=endless).minimum
+    width, console.width = console.width, max(console.width, part.min_width)
+    console.print(part)
+    console.width = width
+    console.print()
+
+
+def text(body: str) -> None:
+    """Print text as it is, however long its lines are."""
+    print(body)
+
+
+def can_show(body: str) -> bool:
+    """Whether the encoding of the screen has all characters of a text."""
+    try:
+        body.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def note(sentence: str) -> None:
+    """Say something beside the result, on stderr."""
+    print(f"note: {sentence}", file=sys.stderr)
+
+
+def written(*paths: Path, word: str = "written") -> None:
+    """Say where files were written."""
+    for path in paths:
+        text(f"{word}: {path}")
+
+
+def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
+    """An empty table; the first column stays in one piece, and the columns in `numbers` are set flush right."""
+    right = set(numbers)
+    made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    for i, name in enumerate(columns):
+        justify = "right" if name in right else "left"
+        made.add_column(name, justify=justify, overflow="fold", no_wrap=i == 0 or name in right)
     return made
 
 
@@ -64,9 +101,9 @@ def number(value: float | None, digits: int = 3) -> str:
     """A number as people read it, and a dash for nothing.
 
     >>> number(0.00012345), number(12), number(None)
-    ('0.000123', '12', '–')
+    ('0.000123', '12', '-')
     """
-    return "–" if value is None else f"{value:.{digits}g}"
+    return "-" if value is None else f"{value:.{digits}g}"
 
 
 def small(value: float | None) -> str:
@@ -75,54 +112,7 @@ def small(value: float | None) -> str:
     >>> small(9.5e-13)
     '9.50e-13'
     """
-    return "–" if value is None else f"{value:.2e}"
-
-
-def document(data: Any) -> None:
-    """Print one JSON document."""
-    print(to_json(data))
-
-
-def to_json(data: Any) -> str:
-    """Plain data as JSON that every reader accepts.
-
-    >>> print(to_json({"x": float("nan"), "y": (1, 2.5)}))
-    {
-      "x": null,
-      "y": [
-        1,
-        2.5
-      ]
-    }
-    """
-    return json.dumps(_plain(data), indent=2, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    """The same data of dicts, lists, texts and finite numbers only."""
-    if hasattr(value, "tolist"):  # NumPy
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def failure(error: BaseException, *, json: bool) -> None:
-    """Say on stderr what went wrong, and with `json` also as a document on stdout."""
-    problems = [vars(problem) for problem in getattr(error, "problems", ())]
-    if json:
-        document({"error": str(error), "kind": type(error).__name__, "problems": problems})
-        sys.stdout.flush()
-    print(f"error: {_printable(str(error))}", file=sys.stderr)
-
-
-def _printable(text: str) -> str:
-    """Text without characters that play tricks on a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "-" if value is None else f"{value:.2e}"
 
 
 def forgive_encoding() -> None:

@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import NoReturn
 
 from dalembert import __version__
-from dalembert.cli import check, compare, derive, gallery, output, simulate, verify
-from dalembert.errors import DalembertError, InputError, nearest
+from dalembert.cli import check, compare, derive, documents, gallery, output, simulate, verify
+from dalembert.cli.arguments import EXIT_CODES
+from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 COMMANDS = {
@@ -29,12 +30,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
-
-    >>> main(["--version"])
-    dalembert 0.1.0
-    0
-    """
+    """Run one command and return its exit code; `argv` is the command line without the name of the program."""
     words = list(sys.argv[1:] if argv is None else argv)
     output.forgive_encoding()
     try:
@@ -48,16 +44,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(words: list[str]) -> int:
     """The exit code of a command; what it raises on purpose becomes a sentence on stderr."""
-    json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+    as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
     try:
         return _run(words)
     except SystemExit as finished:  # argparse ends so after --help and --version
         return finished.code if isinstance(finished.code, int) else DONE
     except DalembertError as error:
-        output.failure(error, json=json)
+        documents.failure(error, as_json=as_json)
         return WRONG_INPUT if isinstance(error, InputError) else FAILED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        documents.failure(WorkError(f"{error.filename or 'a file'}: {error.strerror or error}."), as_json=as_json)
+        return FAILED
+    except MemoryError:
+        documents.failure(
+            WorkError("there is not enough memory for this. Ask for fewer samples or states."), as_json=as_json
+        )
+        return FAILED
     except KeyboardInterrupt:
-        output.failure(KeyboardInterrupt("interrupted before the work was done."), json=json)
+        documents.failure(KeyboardInterrupt("interrupted before the work was done."), as_json=as_json)
         return INTERRUPTED
 
 
@@ -89,8 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         description="One mechanical model, every classical road to its equations of motion, "
         "and the evidence that they agree.",
         epilog="MODEL is a name from the gallery or the path of a .toml file.\n"
-        "exit codes: 0 done, 1 the work failed, 2 the input is wrong\n\n"
-        "example:\n  dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum",
+        f"{EXIT_CODES}\n\nexample:\n  dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

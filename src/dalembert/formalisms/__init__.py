@@ -23,7 +23,7 @@ def find(key: str) -> ModuleType:
     for module in FORMALISMS:
         if key == module.ABOUT.key:
             return module
-    raise InputError(f"there is no formalism '{key}'. {nearest(key, KEYS)} All formalisms: {', '.join(KEYS)}.")
+    raise InputError(f"there is no formalism '{key}'. {nearest(key, KEYS)}")
 
 
 def refusal(about: About, model: Model, known: Structure) -> str | None:

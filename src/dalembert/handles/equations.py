@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert import formalisms
+from dalembert.algebra import Array
 from dalembert.analysis import consistency, operations
 from dalembert.equations import About, LinearForm
 from dalembert.errors import InputError, NotApplicableError
@@ -129,22 +130,25 @@ class Equations:
     @cached_property
     def mass_matrix(self) -> Any:
         """M of M v̇ = f + Aᵀλ, as a SymPy matrix."""
-        return latex.to_sympy_matrix(self.model, self._symbolic.M)
+        return self._sympy(self._symbolic.M)
 
     @cached_property
     def forcing(self) -> Any:
         """f of M v̇ = f + Aᵀλ, as a SymPy column."""
-        return latex.to_sympy_matrix(self.model, self._symbolic.f[:, None])
+        return self._sympy(self._symbolic.f[:, None])
 
     @cached_property
     def constraint_matrix(self) -> Any:
         """A of A v̇ = β, as a SymPy matrix; without rows where the formalism has no multipliers."""
-        return latex.to_sympy_matrix(self.model, self._symbolic.A)
+        return self._sympy(self._symbolic.A)
 
     @cached_property
     def constraint_forcing(self) -> Any:
         """β of A v̇ = β, as a SymPy column."""
-        return latex.to_sympy_matrix(self.model, self._symbolic.beta[:, None])
+        return self._sympy(self._symbolic.beta[:, None])
+
+    def _sympy(self, array: Array) -> Any:
+        return latex.to_sympy_matrix(self.model, array, self.workspace.structure.speed_names)
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""

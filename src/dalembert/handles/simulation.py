@@ -37,7 +37,9 @@ def simulate(
         _start(model.coordinate_names, given, default, what)
         for given, default, what in zip((q0, qd0), model.initial, ("q0", "qd0"), strict=True)
     )
-    grid = _grid(t0, model.duration if duration is None else duration, samples or model.samples, times)
+    grid = _grid(
+        t0, model.duration if duration is None else duration, model.samples if samples is None else samples, times
+    )
     consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
     name = integrator or _default_integrator(equations)
     method = find(name)

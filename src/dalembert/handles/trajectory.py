@@ -155,7 +155,8 @@ class Trajectory:
     @property
     def energy_error(self) -> float:
         """The 2-norm over the samples of the relative drift of the energy balance."""
-        return norms.relative_drift(self.balance)
+        size = float(np.abs(self.kinetic).max() + np.abs(self.potential).max())
+        return norms.relative_drift(self.balance, size)
 
     @property
     def constraint_error(self) -> float | None:

@@ -27,4 +27,4 @@ def find(name: str) -> type[Stepper]:
     for kind in INTEGRATORS:
         if kind.name == name:
             return kind
-    raise InputError(f"there is no integrator '{name}'. {nearest(name, NAMES)} All integrators: {', '.join(NAMES)}.")
+    raise InputError(f"there is no integrator '{name}'. {nearest(name, NAMES)}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853
 
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
 
@@ -20,7 +20,9 @@ class DormandPrince853(Stepper):
         self._solver = self._begin(problem.t0, problem.y0, None)
         self._before = 0
 
-    def _begin(self, t: float, y: np.ndarray, h: float | None) -> DOP853:
+    def _begin(self, t: float, y: np.ndarray, h: float | None) -> Any:
+        from scipy.integrate import DOP853
+
         return DOP853(
             self._problem.rates,
             t,

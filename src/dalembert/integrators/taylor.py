@@ -43,7 +43,13 @@ class Taylor(Stepper):
         machine = self._machine
         t0 = float(machine.time)
         before = machine.state.copy()
-        _, h = machine.step(max_delta_t=min(limit - t0, self._largest), write_tc=True)
+        longest = min(limit - t0, self._largest)
+        _, h = machine.step(max_delta_t=longest, write_tc=True)
+        safe = _safe_step(machine.tc, before)
+        if h > 1.5 * safe:
+            machine.time = t0
+            machine.state[:] = before
+            _, h = machine.step(max_delta_t=min(longest, safe), write_tc=True)
         t1 = float(machine.time)
         if limit - t1 <= 4 * np.spacing(abs(limit)):
             t1 = limit
@@ -58,3 +64,20 @@ class Taylor(Stepper):
             return lambda time: np.array([np.polyval(row, time - t0) for row in coefficients])
 
         return Step(t0, t1, after, lambda time: machine.update_d_output(time), keep)
+
+
+def _safe_step(coefficients: np.ndarray, state: np.ndarray) -> float:
+    """The step that the last eight orders allow.
+
+    heyoka looks at the last two orders only, and both can vanish in a state of symmetry, such as a pendulum at rest at
+    half height; then its step has no bound.
+    """
+    order = coefficients.shape[1] - 1
+    orders = np.arange(max(1, order - 7), order + 1)
+    sizes = np.abs(coefficients[:, orders]).max(axis=0)
+    if not np.isfinite(sizes).all() or not sizes.any():
+        return np.inf
+    scale = max(1.0, float(np.abs(state).max()))
+    with np.errstate(divide="ignore"):
+        radius = np.min((scale / sizes) ** (1 / orders))
+    return float(radius * np.exp(-2 - 0.7 / (order - 1)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.algebra import Array, Scalar, matrix, vector, zeros
+from dalembert.algebra import Array, Scalar, matrix, scaled, vector, zeros
 from dalembert.kinematics.motion import Motion
 from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
 
@@ -92,17 +92,17 @@ def _spring(load: Spring, motion: Motion) -> Applied:
     span, J, _ = _between(load, motion)
     k, length = motion.lower(load.stiffness), motion.lower(load.natural_length)
     if motion.algebra.is_zero(length):
-        return Applied(load.name, -(k * span), J, k * (span @ span) * 0.5)
+        return Applied(load.name, scaled(-k, span), J, k * (span @ span) * 0.5)
     distance = motion.algebra.sqrt(span @ span)
     stretch = distance - length
-    return Applied(load.name, -(k * stretch / distance) * span, J, 0.5 * k * stretch * stretch)
+    return Applied(load.name, scaled(-k * stretch / distance, span), J, 0.5 * k * stretch * stretch)
 
 
 def _damper(load: Damper, motion: Motion) -> Applied:
     span, J, c = _between(load, motion)
     # the rate of the distance is (span · rate of span) / distance, and the force points along span / distance
     pull = motion.lower(load.damping) * (span @ (J @ motion.qd + c)) / (span @ span)
-    return Applied(load.name, -pull * span, J)
+    return Applied(load.name, scaled(-pull, span), J)
 
 
 def generalized_forces(motion: Motion) -> Array:

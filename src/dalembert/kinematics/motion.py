@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector, zeros
+from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Body, Model
@@ -183,9 +183,9 @@ class _Walk:
             F.R @ R_FM,
             p,
             J + np.outer(axis, gradient),
-            c + axis * drift,
+            c + scaled(drift, axis),
             R_FM.T @ F.D + np.outer(spin, gradient),
-            R_FM.T @ F.E + spin * drift,
+            R_FM.T @ F.E + scaled(drift, spin),
         )
 
 

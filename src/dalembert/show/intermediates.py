@@ -11,7 +11,7 @@ import symengine as se
 from dalembert.show.numbers import rebuild
 
 WALL = 24  # operations in one line
-TRIVIAL = 3  # operations of a part that needs no name
+TRIVIAL = 4  # operations of a part that needs no name
 
 
 def name_parts(expressions: Sequence[Any], taken: Collection[str]) -> tuple[list[tuple[str, Any]], list[Any]]:
@@ -48,7 +48,7 @@ class _Naming:
     def define(self, symbol: Any, part: Any) -> None:
         """Keep a shared part: by a name, or as it is when it is trivial."""
         part = self.known(part)
-        self._table[symbol] = part if self._is_trivial(part) else self._name(self.without_walls(part))
+        self._table[symbol] = self._name(self.without_walls(part))
 
     def without_walls(self, expression: Any) -> Any:
         """The expression with so many of its parts named that it is short."""
@@ -57,7 +57,7 @@ class _Naming:
         parts = [self.without_walls(part) for part in expression.args]
         if isinstance(expression, se.Add | se.Mul):
             return self._bundled(type(expression), parts)
-        return rebuild(expression, [part if self._is_trivial(part) else self._name(part) for part in parts])
+        return rebuild(expression, [self._name(part) for part in parts])
 
     def _bundled(self, kind: Any, parts: list[Any]) -> Any:
         """The sum or product with its operands in named bundles."""
@@ -70,10 +70,14 @@ class _Naming:
         return kind(*out, *bundle)
 
     def _is_trivial(self, part: Any) -> bool:
+        """Whether a part is as short as a name would be: a number times a name, a sine, a small product."""
         own = {name for name, _ in self.found}
-        return se.count_ops(part) <= TRIVIAL and not any(symbol.name in own for symbol in part.free_symbols)
+        plain = not any(symbol.name in own for symbol in part.free_symbols)
+        return se.count_ops(part) <= (TRIVIAL if plain else 1)
 
     def _name(self, part: Any) -> Any:
+        if self._is_trivial(part):
+            return part
         if part not in self._named:
             name = next(self._names)
             self.found.append((name, part))

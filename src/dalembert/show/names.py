@@ -32,18 +32,16 @@ def for_latex(name: str) -> str:
     >>> for_latex("theta1"), for_latex("dot(theta1)"), for_latex("G(x)"), for_latex("M[1,2]")
     ('\\theta_{1}', '\\dot{\\theta}_{1}', 'G_{x}', 'M_{12}')
     """
-    from sympy.printing.latex import translate
-
     entry = re.fullmatch(r"(\w+)\[([\d,]+)\]", name)
     if entry:
-        return f"{translate(entry[1])}_{{{_indices(entry[2])}}}"
+        return f"{_letter_for_latex(entry[1])}_{{{_indices(entry[2])}}}"
     kind, rest = split(name)
     if kind == "G":
         return f"G_{{{for_latex(rest)}}}"
     base, below = _base_and_index(rest)
-    letter = translate(base) if len(base) == 1 or translate(base) != base else rf"\mathrm{{{base}}}"
+    letter = _letter_for_latex(base)
     letter = rf"\{kind}{{{letter}}}" if kind else letter
-    return f"{letter}_{{{', '.join(_index_for_latex(part) for part in below)}}}" if below else letter
+    return f"{letter}_{{{', '.join(map(_letter_for_latex, below))}}}" if below else letter
 
 
 def for_text(name: str) -> str:
@@ -63,7 +61,7 @@ def for_text(name: str) -> str:
     if kind == "G":
         return f"G_{for_text(rest)}"
     base, below = _base_and_index(rest)
-    letter = greek_unicode.get(base, base)
+    letter: str = greek_unicode.get(base) or base
     index = "_".join(below)
     tail = _lowered(index) if index.isdigit() else f"_{index}" if index else ""
     if not kind:
@@ -89,19 +87,27 @@ def for_formula(name: str, taken: Collection[str]) -> str:
 
 
 def _base_and_index(name: str) -> tuple[str, list[str]]:
-    """theta1 -> theta, [1]; x_max -> x, [max]."""
+    """theta1 -> theta, [1]; x_max -> x, [max]; Ixx -> I, [xx]; wx -> w, [x]."""
     head, *below = name.split("_")
-    match = re.fullmatch(r"([A-Za-z]+?)(\d+)", head)
+    match = re.fullmatch(r"([A-Za-z]+?)(\d+)|([A-Za-z])([xyz]{1,2})", head)
     if match:
-        head, below = match[1], [match[2], *below]
+        head, below = match[1] or match[3], [match[2] or match[4], *below]
     return (head, [part for part in below if part]) if head else (name, [])
 
 
-def _index_for_latex(part: str) -> str:
-    from sympy.printing.latex import translate
+def _letter_for_latex(part: str) -> str:
+    """A letter, a Greek letter by its name, a number, or a word in upright type."""
+    from sympy.core.alphabets import greeks
+    from sympy.printing.latex import tex_greek_dictionary
 
-    translated = translate(part)
-    return part if part.isdigit() or len(part) == 1 else translated if translated != part else rf"\mathrm{{{part}}}"
+    if part in tex_greek_dictionary:
+        return tex_greek_dictionary[part]
+    if part.lower() in greeks:
+        return f"\\{part}"
+    if len(part) == 1 or part.isdigit() or set(part) <= set("xyz"):
+        return part
+    upright = part.replace("_", r"\_")
+    return rf"\mathrm{{{upright}}}"
 
 
 def _indices(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import symengine as se
 
+from dalembert.expressions import to_sympy
 from dalembert.expressions.parser import fold
 
 
@@ -60,12 +61,23 @@ def _exact_number(number: Any) -> Any:
 
 
 def for_reading(number: Any) -> Any:
-    """A fraction as it is best read: itself when it is short, else the nearest double.
+    """A fraction as it is best read: itself when it is short and no finite decimal, else the nearest double.
 
-    >>> for_reading(se.Rational(1, 12)), for_reading(se.Rational(981, 100))
-    (1/12, 9.81)
+    >>> for_reading(se.Rational(1, 12)), for_reading(se.Rational(981, 100)), for_reading(se.Rational(1, 8))
+    (1/12, 9.81, 1/8)
     """
+    number = _exact_number(number)
     if not isinstance(number, se.Rational) or number.is_Integer:
         return number
-    decimal = int(number.p) / int(number.q)
-    return number if len(str(number)) <= len(repr(decimal).lstrip("-").rstrip("0")) + 1 else se.RealDouble(decimal)
+    top, bottom = int(number.p), int(number.q)
+    decimal = bottom > 10 and bottom % 5 == 0 and 10**12 % bottom == 0
+    return se.RealDouble(top / bottom) if decimal or max(abs(top), bottom) > 100_000 else number
+
+
+def readable(expression: Any) -> Any:
+    """The SymPy expression with numbers as they are best read, and every symbol plain, under its name in formulas.
+
+    >>> readable(0.5 * se.Symbol("dot(x)"))
+    dot(x)/2
+    """
+    return to_sympy(with_numbers(expression, for_reading), coordinates=())

@@ -108,15 +108,31 @@ class Sheet:
 
 
 def prepare(form: LinearForm) -> Sheet:
-    """The sheet of a form over the symbolic algebra."""
+    """The sheet of a form over the symbolic algebra.
+
+    >>> from dalembert import gallery, kinematics
+    >>> form = formalisms.find("kane").derive(kinematics.system(gallery.load("double-pendulum"), "symbolic"))
+    >>> [section.heading for section in prepare(form).sections()]
+    ['Speeds', 'Kinematics', 'Dynamics']
+    """
     moving = {str(s) for s in (*form.system.qd, *form.v, *form.constants)}
-    blocks = {name: _block(getattr(form, name), moving) for name in _BLOCKS}
-    everything = [entry for block in blocks.values() for entry in block.ravel()]
-    parts, written = intermediates.name_parts(everything, taken_names(form))
-    for block in blocks.values():
-        block.ravel()[:] = written[: block.size]
-        del written[: block.size]
-    return Sheet(form, tuple(parts), **blocks)
+    indices = {name: _indices(form, name) for name in _BLOCKS}
+    blocks = {name: _short([getattr(form, name)[i] for i in indices[name]], moving) for name in _BLOCKS}
+    parts, written = intermediates.name_parts([e for block in blocks.values() for e in block], taken_names(form))
+    queue = iter(written)
+    arrays = {name: np.empty(getattr(form, name).shape, dtype=object) for name in _BLOCKS}
+    for name, array in arrays.items():
+        for index in indices[name]:
+            array[index] = next(queue)
+            if name == "M" and form.order is None:
+                array[index[::-1]] = array[index]
+    return Sheet(form, tuple(parts), **arrays)
+
+
+def _indices(form: LinearForm, name: str) -> list[tuple[int, ...]]:
+    """The indices of a block, of a symmetric M those of its upper half."""
+    half = name == "M" and form.order is None
+    return [index for index in np.ndindex(*getattr(form, name).shape) if not half or index[0] <= index[1]]
 
 
 def taken_names(form: LinearForm) -> tuple[str, ...]:
@@ -125,13 +141,11 @@ def taken_names(form: LinearForm) -> tuple[str, ...]:
     return (*model.coordinate_names, *model.parameter_values, *form.system.structure.speed_names)
 
 
-def _block(given: Array, moving: set[str]) -> Array:
-    """The entries in short form where that needs fewer operations, else with exact numbers only."""
-    plain = [with_exact_numbers(entry) for entry in given.ravel()]
+def _short(entries: Sequence[Any], moving: set[str]) -> Sequence[Any]:
+    """The entries in short form where that needs clearly fewer operations, else with exact numbers only."""
+    plain = [with_exact_numbers(entry) for entry in entries]
     short = [tidy(entry, moving) for entry in plain]
-    out = np.empty(given.shape, dtype=object)
-    out.ravel()[:] = min(short, plain, key=_operations)
-    return out
+    return short if _operations(short) <= 0.8 * _operations(plain) else plain
 
 
 def _operations(expressions: Sequence[Any]) -> int:

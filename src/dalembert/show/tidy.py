@@ -52,6 +52,7 @@ class _Ring:
     def __init__(self) -> None:
         self._angles: list[Any] = []
         self._parts: dict[Any, Any] = {}  # symbol of a part that is not taken apart -> the part as it is written
+        self._part_symbols: dict[Any, Any] = {}
         self._sums: dict[Any, Any] = {}  # symbol of a denominator -> its sum of products
         self._trig: dict[Any, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
 
@@ -114,12 +115,11 @@ class _Ring:
         return 1 / symbol if rest == 1 else 1 / common / symbol
 
     def _apart(self, part: Any) -> Any:
-        for symbol, known in self._parts.items():
-            if known == part:
-                return symbol
-        symbol = se.Symbol(f"@part{len(self._parts)}")
-        self._parts[symbol] = part
-        return symbol
+        if part not in self._part_symbols:
+            symbol = se.Symbol(f"@part{len(self._parts)}")
+            self._parts[symbol] = part
+            self._part_symbols[part] = symbol
+        return self._part_symbols[part]
 
     def _sine_or_cosine(self, node: Any, argument: Any) -> Any:
         """Sine or cosine of a sum of angles by those of the single angles."""

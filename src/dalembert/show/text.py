@@ -1,0 +1,181 @@
+"""Equations as plain text for a terminal, and as formulas for JSON."""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from dalembert.equations import LinearForm
+from dalembert.show import names
+from dalembert.show.numbers import readable
+from dalembert.show.sheet import Section, Sheet, prepare, taken_names
+
+_WIDTH = 100
+
+
+def text(form: LinearForm, width: int = _WIDTH) -> str:
+    """All equations of a form in Unicode text, wrapped.
+
+    >>> from dalembert import formalisms, gallery, kinematics
+    >>> form = formalisms.find("lagrange").derive(kinematics.system(gallery.load("simple-pendulum"), "symbolic"))
+    >>> print(text(form))
+    simple-pendulum: Lagrange's equations with multipliers
+    1 dynamic equation, 2 states
+    <BLANKLINE>
+    Dynamics: M·v̇ = f with v = (θ̇)
+      M₁₁ = l²·m
+      f₁ = −g·l·m·sin(θ)
+    <BLANKLINE>
+    """
+    sheet = prepare(form)
+    out = [f"{form.system.model.name}: {sheet.title}", sheet.counts]
+    for note in sheet.notes:
+        out += textwrap.wrap(f"{note[:1].upper()}{note[1:]}.", width)
+    for section in sheet.sections():
+        out += ["", *textwrap.wrap(_heading(sheet, section), width, subsequent_indent="  ")]
+        for name, value in section.lines:
+            line = f"{names.for_text(name)} = {expression(value)}"
+            out += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
+    return "\n".join(out) + "\n"
+
+
+def expression(value: Any) -> str:
+    """One expression in Unicode text.
+
+    >>> import symengine as se
+    >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2 - se.Symbol("m2"))
+    'θ̇₁²/2 − m₂'
+    """
+    written = _pretty_printer().doprint(readable(value))
+    return written.replace("**", "^").replace("*", "·").replace("-", "−")
+
+
+def formula(value: Any, name: Callable[[str], str] = str) -> str:
+    """One expression in the syntax of formulas; `name` says how each symbol is called there.
+
+    >>> import symengine as se
+    >>> x = se.Symbol("x")
+    >>> formula(se.Piecewise((0.5 * x, x < 1), (se.exp(x), True)))
+    'piecewise(x/2, (x < 1), exp(x))'
+    """
+    from sympy import Symbol
+
+    written = readable(value)
+    table = {s: Symbol(name(s.name)) for s in written.free_symbols if name(s.name) != s.name}
+    return _formula_printer().doprint(written.xreplace(table) if table else written)
+
+
+def as_dict(form: LinearForm) -> dict[str, Any]:
+    """The equations as plain data; every expression is a string in the syntax of formulas.
+
+    Intermediates come as [name, expression] in the order they can be computed; speeds and constants of the motion are
+    given by their formulas in coordinates and velocities.
+
+    >>> from dalembert import formalisms, gallery, kinematics
+    >>> form = formalisms.find("lagrange").derive(kinematics.system(gallery.load("simple-pendulum"), "symbolic"))
+    >>> found = as_dict(form)
+    >>> found["mass_matrix"], found["forcing"]
+    ([['l**2*m']], ['-g*l*m*sin(theta)'])
+    """
+    sheet, model = prepare(form), form.system.model
+    taken = taken_names(form)
+
+    def called(name: str) -> str:
+        return names.for_formula(name, taken)
+
+    def written(block: Any) -> list[Any]:
+        return [formula(entry, called) if block.ndim == 1 else written(entry) for entry in block]
+
+    speeds = zip(sheet.velocities, written(sheet.v_from_qd), strict=True) if sheet.in_speeds else ()
+    constants = (called(str(symbol)) for symbol in form.constants)
+    return {
+        "formalism": form.formalism,
+        "model": model.name,
+        "coordinates": list(model.coordinate_names),
+        "velocities": list(sheet.velocities),
+        "speeds": dict(speeds),
+        "constants": dict(zip(constants, written(sheet.constants_from), strict=True)),
+        "intermediates": [[name, formula(value, called)] for name, value in sheet.parts],
+        "kinematics": written(sheet.qd),
+        "mass_matrix": written(sheet.M),
+        "forcing": written(sheet.f),
+        "constraint_matrix": written(sheet.A),
+        "constraint_forcing": written(sheet.beta),
+        "n_dynamic": form.n_dynamic,
+        "n_states": form.n_states,
+        "ignorable": [model.coordinate_names[i] for i in form.system.structure.ignorable],
+        "notes": list(sheet.notes),
+    }
+
+
+def _heading(sheet: Sheet, section: Section) -> str:
+    if section.law == "dynamics":
+        v = f"with v = ({', '.join(map(names.for_text, sheet.velocities))})"
+        symmetric = ", M symmetric" if sheet.symmetric and len(sheet.f) > 1 else ""
+        if not len(sheet.A):
+            return f"Dynamics: M·v̇ = f {v}{symmetric}"
+        return f"Dynamics: M·v̇ = f + Aᵀ·λ {v}{symmetric}; Aᵀ·λ is what the constraints exert on the system"
+    if section.law == "constraints":
+        return f"Constraints ({', '.join(sheet.constraints)}): A·v̇ = β"
+    return section.heading
+
+
+@functools.cache
+def _formula_printer() -> Any:
+    from sympy.printing import str as printing
+
+    base: Any = printing.StrPrinter
+
+    class FormulaPrinter(base):
+        """SymPy's text, changed where our formulas differ from it."""
+
+        def _print_Float(self, expr: Any) -> str:
+            return repr(float(expr))
+
+        def _print_Exp1(self, expr: Any) -> str:
+            return "exp(1)"
+
+        def _print_Piecewise(self, expr: Any) -> str:
+            parts = [part for pair in expr.args for part in (pair.expr, pair.cond)]
+            return f"piecewise({', '.join(self._print(part) for part in parts[:-1])})"
+
+        def _print_Relational(self, expr: Any) -> str:
+            return f"({self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)})"
+
+        def _print_And(self, expr: Any) -> str:
+            return f"({' and '.join(self._print(part) for part in expr.args)})"
+
+        def _print_Or(self, expr: Any) -> str:
+            return f"({' or '.join(self._print(part) for part in expr.args)})"
+
+    return FormulaPrinter()
+
+
+@functools.cache
+def _pretty_printer() -> Any:
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    base: Any = type(_formula_printer())
+
+    class PrettyPrinter(base):
+        """The same with Greek letters and raised exponents."""
+
+        def _print_Symbol(self, expr: Any) -> str:
+            return names.for_text(expr.name)
+
+        def _print_Pi(self, expr: Any) -> str:
+            return "π"
+
+        def _print_Float(self, expr: Any) -> str:
+            return f"{float(expr):.10g}"
+
+        def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+            power = expr.exp
+            if power.is_Integer and power > 1:
+                inside = self._print(expr.base)
+                closed = expr.base.is_Symbol or (expr.base.is_Function and inside.endswith(")"))
+                return (inside if closed else f"({inside})") + str(power).translate(raised)
+            return super()._print_Pow(expr, rational)
+
+    return PrettyPrinter()

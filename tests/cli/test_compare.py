@@ -1,0 +1,99 @@
+"""`dalembert compare`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dalembert import formalisms
+
+SHORT = ("--duration", "1", "--samples", "11")
+
+
+def test_counts_of_the_cart_pendulum(run):
+    rows = {row["formalism"]: row for row in run("compare", "cart-pendulum", *SHORT, "--json").data["rows"]}
+    keys = ["lagrange", "maggi", "gibbs_appell", "volterra_reduced"]
+    assert [rows[key]["n_dynamic"] for key in keys] == [3, 3, 2, 1]
+    assert [rows[key]["n_states"] for key in keys] == [6, 6, 5, 4]
+    assert list(rows["lagrange"]) == [
+        "formalism",
+        "n_dynamic",
+        "n_states",
+        "operations",
+        "cpu_seconds",
+        "energy_error",
+        "constraint_error",
+        "momentum_error",
+    ]
+
+
+def test_the_table(run):
+    found = run("compare", "cart-pendulum", *SHORT)
+    assert (found.code, found.err) == (0, "")
+    heading = next(line for line in found.out.splitlines() if line.startswith("formalism"))
+    assert heading.split()[1:6] == ["equations", "states", "operations", "CPU", "s"]
+    for key in formalisms.KEYS:
+        assert any(line.split()[:1] == [key] for line in found.out.splitlines())
+
+
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_the_table_is_complete_on_narrow_terminals(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    rows = [line.split() for line in run("compare", "cart-pendulum", *SHORT).out.splitlines()]
+    found = next(row for row in rows if row[:1] == ["volterra_reduced"])
+    assert found[1:3] == ["1", "4"]
+    assert len(found) == 8
+    assert all(re.fullmatch(r"\d\.\d\de[+-]\d\d", cell) for cell in found[5:])
+
+
+def test_chosen_formalisms_and_settings(run):
+    words = ("--formalism", "maggi", "--formalism", "lagrange", "--integrator", "rk45", "--engine", "portable")
+    data = run("compare", "cart-pendulum", *words, *SHORT, "--rtol", "1e-6", "--set", "m1=2", "--json").data
+    assert [row["formalism"] for row in data["rows"]] == ["maggi", "lagrange"]
+    assert (data["integrator"], data["duration"]) == ("rk45", 1.0)
+
+
+def test_refused_formalisms_come_with_reasons(run, tmp_path):
+    (tmp_path / "free.toml").write_text(
+        'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
+    )
+    found = run("compare", "free.toml", *SHORT)
+    assert found.code == 0
+    assert "gibbs_appell does not apply: the model is given by its energies" in found.out
+    asked = run("compare", "free.toml", *SHORT, "--formalism", "gibbs_appell")
+    assert asked.code == 2
+    assert "formalism 'gibbs_appell' cannot treat model 'free'" in asked.err
+
+
+def test_plots(run, tmp_path):
+    found = run("compare", "cart-pendulum", *SHORT, "--formalism", "lagrange,kane", "--plot", "out/cart-pendulum")
+    assert (found.code, found.err) == (0, "")
+    last = found.out.splitlines()[-1]
+    assert last.startswith("plots: out/cart-pendulum")
+    written = list((tmp_path / "out/cart-pendulum").iterdir())
+    assert written
+    assert all(path.stat().st_size > 1000 for path in written)
+
+
+def test_plots_and_json(run, tmp_path):
+    found = run("compare", "simple-pendulum", *SHORT, "--formalism", "kane", "--plot", "out", "--json")
+    assert found.data["model"] == "simple-pendulum"
+    assert list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--formalism", "kan"], "there is no formalism 'kan'. Did you mean 'kane'?"),
+        (["--integrator", "ode45"], "there is no integrator 'ode45'."),
+        (["--plot", "file"], "--plot file: 'file' is not a directory."),
+        (["--duration", "-1"], "argument --duration: got '-1'"),
+        (["--set", "m9=1"], "there is no parameter 'm9'."),
+    ],
+)
+def test_wrong_input(run, tmp_path, words, message):
+    (tmp_path / "file").write_text("here")
+    found = run("compare", "cart-pendulum", *words, "--json")
+    assert found.code == 2
+    assert message in found.data["error"]

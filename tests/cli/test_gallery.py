@@ -1,0 +1,56 @@
+"""`dalembert gallery`."""
+
+from __future__ import annotations
+
+from dalembert import gallery
+
+
+def test_the_list_has_every_example(run):
+    found = run("gallery")
+    assert found.code == 0
+    for name in gallery.names():
+        line = next(line for line in found.out.splitlines() if line.startswith(name))
+        assert line.split()[1] == str(len(gallery.load(name).coordinate_names))
+        assert gallery.load(name).description in line
+
+
+def test_the_list_as_json(run):
+    models = run("gallery", "--json").data["models"]
+    assert [model["name"] for model in models] == list(gallery.names())
+    cart = next(model for model in models if model["name"] == "cart-pendulum")
+    assert cart["coordinates"] == ["theta1", "theta2", "x"]
+    assert cart["constraints"] == ["wheel"]
+
+
+def test_a_story_is_rendered(run):
+    found = run("gallery", "cart-pendulum")
+    assert found.code == 0
+    assert "Cart with a two-rod pendulum" in found.out
+    assert "# Cart" not in found.out
+    assert max(map(len, found.out.splitlines())) <= 110
+
+
+def test_a_story_as_json(run):
+    found = run("gallery", "cart-pendulum", "--json").data
+    assert found["story"] == gallery.story("cart-pendulum")
+    assert found["expected"]["equations"]["volterra_reduced"] == 1
+    assert found["files"] == []
+
+
+def test_an_unknown_example(run):
+    found = run("gallery", "cart-pendulm")
+    assert found.code == 2
+    assert "there is no example 'cart-pendulm'. Did you mean 'cart-pendulum'?" in found.err
+
+
+def test_a_plot_of_nothing(run):
+    found = run("gallery", "--plot", "x.png")
+    assert found.code == 2
+    assert "gallery --plot: no example is named." in found.err
+
+
+def test_a_plot(run, tmp_path):
+    found = run("gallery", "simple-pendulum", "--plot", "pictures/pendulum.svg")
+    assert found.code == 0
+    assert found.out.splitlines()[-1] == "written: pictures/pendulum.svg"
+    assert (tmp_path / "pictures/pendulum.svg").stat().st_size > 1000

@@ -1,0 +1,52 @@
+"""What is printed, and the bar that is not printed on a pipe."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import numpy as np
+
+from dalembert.cli import documents, output, progress
+
+
+def test_json_is_plain():
+    data = {"array": np.array([1.0, np.nan]), "number": np.float64(2), "whole": np.int64(3), "inf": -np.inf, 1: (None,)}
+    assert json.loads(documents.to_json(data)) == {
+        "array": [1.0, None],
+        "number": 2.0,
+        "whole": 3,
+        "inf": None,
+        "1": [None],
+    }
+
+
+def test_nothing_is_taken_for_markup(capsys):
+    table = output.table("name")
+    table.add_row("[red]x[/red] :smile:")
+    output.show(table, "[bold]y[/bold]")
+    out = capsys.readouterr().out
+    assert "[red]x[/red] :smile:" in out
+    assert "[bold]y[/bold]" in out
+
+
+def test_no_bar_on_a_pipe(capsys):
+    with progress.bar("working") as advance:
+        advance(0.5)
+    assert capsys.readouterr() == ("", "")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_on_a_terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress.bar("working") as advance:
+        for step in range(11):
+            advance(step / 10)
+    assert "working" in screen.getvalue()

@@ -1,0 +1,172 @@
+"""What every command has in common: help, exit codes, errors, start-up, pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import dalembert
+from dalembert import errors
+from dalembert.cli import program
+
+PROGRAM = [sys.executable, "-m", "dalembert"]
+COMMANDS = ("gallery", "check", "derive", "verify", "simulate", "compare")
+
+
+def test_version(run):
+    found = run("--version")
+    assert (found.code, found.out) == (0, f"dalembert {dalembert.__version__}\n")
+
+
+def test_help_names_every_command_and_the_exit_codes(run):
+    found = run("--help")
+    assert found.code == 0
+    assert all(command in found.out for command in COMMANDS)
+    assert "0 done, 1 the work failed, 2 the input is wrong" in found.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_has_an_example(run, command):
+    found = run(command, "--help")
+    assert found.code == 0
+    assert f"  dalembert {command}" in found.out
+    assert "--json" in found.out
+
+
+def test_without_a_command_the_help_goes_to_stderr(run):
+    found = run()
+    assert (found.code, found.out) == (2, "")
+    assert "usage: dalembert" in found.err
+
+
+def test_unknown_command_suggests_the_nearest(run):
+    found = run("simulat", "cart-pendulum")
+    assert found.code == 2
+    assert found.err.startswith("error: there is no command 'simulat'. Did you mean 'simulate'?")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["check"], "dalembert check: the following arguments are required: MODEL."),
+        (["check", "cart-pendulum", "--colour"], "dalembert: unrecognized arguments: --colour."),
+        (["compare", "cart-pendulum", "--durat", "1"], "unrecognized arguments: --durat 1."),
+        (["--jsn"], "the following arguments are required: COMMAND"),
+        (["check", "cart-pendulm"], "there is no model 'cart-pendulm'. Did you mean 'cart-pendulum'?"),
+        (["check", "nothing.toml"], "nothing.toml: there is no such file."),
+        (["check", "x" * 5000], "there is no model"),
+    ],
+)
+def test_wrong_words_are_input_errors(run, words, message):
+    found = run(*words)
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith("error: ")
+    assert found.err.count("error:") == 1
+    assert message in found.err
+
+
+@pytest.mark.parametrize("words", [["check"], ["check", "nothing"], ["derive", "nothing"], ["compare", "nothing"]])
+def test_errors_as_json(run, words):
+    found = run(*words, "--json")
+    assert found.code == 2
+    assert found.data["kind"] == "InputError"
+    assert found.data["problems"] == []
+    assert found.err == f"error: {found.data['error']}\n"
+
+
+@pytest.mark.parametrize("words", [["--format", "json"], ["--format=json"]])
+def test_errors_of_derive_as_json_by_its_format(run, words):
+    assert run("derive", "nothing", *words).data["kind"] == "InputError"
+
+
+def test_control_characters_do_not_reach_the_terminal(run):
+    found = run("check", "\x1b[31mred")
+    assert "\x1b" not in found.err
+    assert "\ufffd[31mred" in found.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (errors.SingularError("the matrix is singular."), 1, "the matrix is singular."),
+        (errors.EngineError("not installed."), 1, "not installed."),
+        (errors.NotApplicableError("cannot treat it."), 2, "cannot treat it."),
+        (MemoryError(), 1, "there is not enough memory for this."),
+        (OSError(28, "No space left on device", "run.nc"), 1, "run.nc: No space left on device."),
+        (KeyboardInterrupt(), 130, "interrupted before the work was done."),
+    ],
+)
+def test_exit_codes_of_failures(run, monkeypatch, error, code, message):
+    def fail(arguments: object) -> int:
+        raise error
+
+    monkeypatch.setattr(program.check, "run", fail)
+    found = run("check", "cart-pendulum", "--json")
+    assert found.code == code
+    assert found.data["error"].startswith(message)
+    assert found.err == f"error: {found.data['error']}\n"
+
+
+def test_help_is_fast_to_reach():
+    script = (
+        "import sys; from dalembert.cli import main; main(['--help'])\n"
+        "print(sorted({'sympy', 'heyoka', 'matplotlib', 'xarray'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_module_runs_as_a_program():
+    done = subprocess.run([*PROGRAM, "check", "nothing"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: there is no model 'nothing'.")
+
+
+def test_nothing_but_the_result_on_a_pipe():
+    words = ["simulate", "simple-pendulum", "--duration", "1", "--engine", "portable", "--json"]
+    done = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, env={**os.environ, "FORCE_COLOR": "1"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["model"] == "simple-pendulum"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows behave differently")
+@pytest.mark.parametrize("words", [["gallery", "cart-pendulum"], ["check", "three-bodies", "--json"]])
+def test_a_closed_pipe_is_quiet(words):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([*PROGRAM, *words], stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_an_interrupt_ends_with_a_sentence():
+    script = (
+        "import sys, time; from dalembert.cli import check, main\n"
+        "def work(arguments): print('ready', flush=True); time.sleep(60)\n"
+        "check.run = work; sys.exit(main(['check', 'cart-pendulum']))"
+    )
+    words = [sys.executable, "-c", script]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err == "error: interrupted before the work was done.\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["check", "cart-pendulum"], ["derive", "double-pendulum"], ["gallery", "cart-pendulum"]]
+)
+def test_terminals_without_unicode(words):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*PROGRAM, *words], capture_output=True, env=environment)
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert (b"this terminal cannot show all signs" in done.stderr) == (words[0] == "derive")

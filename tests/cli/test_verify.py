@@ -1,0 +1,55 @@
+"""`dalembert verify`."""
+
+from __future__ import annotations
+
+from dalembert import formalisms
+
+FEW = ("--states", "10", "--engine", "portable")
+
+
+def test_agreement(run):
+    found = run("verify", "cart-pendulum", *FEW)
+    assert (found.code, found.err) == (0, "")
+    for key in formalisms.KEYS:
+        assert any(line.split()[:2] == [key, "agrees"] for line in found.out.splitlines())
+    assert f"{len(formalisms.KEYS)} formalisms agree on 'cart-pendulum'" in found.out
+
+
+def test_as_json(run):
+    found = run("verify", "cart-pendulum", *FEW, "--json").data
+    assert found["agrees"] is True
+    assert found["states"] == 10
+    assert found["engines"] == ["portable"]
+    assert found["max_difference"] < 1e-10
+    assert found["formalisms"]["kane"]["status"] == "agrees"
+
+
+def test_differences_end_with_1(run):
+    found = run("verify", "cart-pendulum", *FEW, "--tolerance", "1e-30")
+    assert found.code == 1
+    assert "The formalisms differ on 'cart-pendulum'" in found.out
+    found = run("verify", "cart-pendulum", *FEW, "--tolerance", "1e-30", "--json")
+    assert found.code == 1
+    assert found.data["agrees"] is False
+
+
+def test_refusals_come_with_reasons(run, tmp_path):
+    (tmp_path / "free.toml").write_text(
+        'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
+    )
+    found = run("verify", "free.toml", *FEW)
+    assert found.code == 0
+    line = next(line for line in found.out.splitlines() if line.startswith("gibbs_appell"))
+    assert "refused" in line
+    assert "the model is given by its energies" in line
+
+
+def test_unknown_engine(run):
+    found = run("verify", "cart-pendulum", "--engine", "heyokaa")
+    assert found.code == 2
+    assert "there is no engine 'heyokaa'. Did you mean 'heyoka'?" in found.err
+
+
+def test_wrong_numbers(run):
+    assert "--states: got '0', expected a whole number from 1 to" in run("verify", "cart-pendulum", "--states", "0").err
+    assert "--tolerance: got '-1', expected a positive" in run("verify", "cart-pendulum", "--tolerance=-1").err

@@ -1,0 +1,138 @@
+"""Random models for the rooms that need them."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dalembert.model import Model
+
+LOADS = ("force", "torque", "joint_torque", "spring", "damper")
+
+
+class Builder:
+    """Grows one random model: a tree of bodies, then loads, constraints and speeds; the same seed, the same model."""
+
+    def __init__(self, seed: int, most: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.model = Model(f"random-{seed}", gravity=self.numbers(3, 5.0)).parameters(m=1.3, l=0.7)
+        self.bodies: list[str] = []
+        self.most = most  # coordinates
+        self._names = (f"q{i}" for i in itertools.count(1))
+
+    def numbers(self, count: int, size: float = 1.0) -> list[float]:
+        return np.round(self.random.uniform(-size, size, count), 3).tolist()
+
+    def pick(self, values):
+        return values[int(self.random.integers(len(values)))]
+
+    def motion(self, kinds: tuple[str, ...]) -> str:
+        """The formula of a joint: a new coordinate, alone or together with older ones or time."""
+        older = list(self.model.coordinate_names)
+        name = next(self._names)
+        self.model.coordinate(name, float(self.random.uniform(-0.5, 0.5)))
+        kind = self.pick(kinds)
+        if kind == "difference" and older:
+            return f"{name} - {self.pick(older)}"
+        if kind == "curved" and older:
+            return f"{name} + 0.3*sin({name}) + 0.2*{self.pick(older)}**2"
+        return f"{name} + 0.1*sin(2*t)" if kind == "driven" else name
+
+    def joint(self, motions: tuple[str, ...]):
+        rotation = self.pick(([0, 0, 0], [0, 0, 0.4], self.numbers(3)))
+        placement = {"position": (*self.numbers(2), "l"), "rotation": rotation}
+        kind = self.pick(("revolute", "revolute", "prismatic", "fixed"))
+        if kind == "fixed" or len(self.model.coordinate_names) == self.most:
+            return self.model.fixed(**placement)
+        axis = self.pick(((1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 1), self.numbers(3)))
+        return getattr(self.model, kind)(axis, self.motion(motions), **placement)
+
+    def body(self, motions: tuple[str, ...]) -> None:
+        joints = [self.joint(motions) for _ in range(self.pick((1, 1, 2)))]
+        if not self.model.coordinate_names:
+            joints.append(self.model.revolute(self.numbers(3), self.motion(motions)))
+        spread = np.diag(self.random.uniform(0.05, 0.4, 3))
+        turn, _ = np.linalg.qr(self.random.normal(size=(3, 3)))
+        second = turn @ spread @ turn.T  # ∫ r rᵀ dm, which gives an inertia that a body can have
+        name = f"body{len(self.bodies) + 1}"
+        self.model.body(
+            name,
+            joint=joints,
+            parent=self.pick(["world", *self.bodies]),
+            mass=f"{self.random.uniform(0.3, 2.0):.3f}*m",
+            center=self.numbers(3, 0.5),
+            inertia=np.trace(second) * np.eye(3) - second,
+        )
+        self.bodies.append(name)
+
+    def load(self, kind: str) -> None:
+        q = self.pick(self.model.coordinate_names)
+        body, other = self.pick(self.bodies), self.pick(["world", *self.bodies])
+        vector = [f"{a}*cos({q} + t)" for a in self.numbers(3, 2.0)]
+        ends = {"bodies": (body, "world"), "points": (self.numbers(3), [a + 3.0 for a in self.numbers(3)])}
+        if kind == "force":
+            self.model.force(body, vector, point=self.numbers(3), frame=other)
+        elif kind == "torque":
+            self.model.torque(body, vector, frame=other, reaction=self.pick((None, other)))
+        elif kind == "spring":
+            self.model.spring(stiffness=2.5, natural_length=self.pick((0, "l")), **ends)
+        elif kind == "damper":
+            self.model.damper(damping=0.8, **ends)
+        else:
+            moving = [(b.name, i) for b in self.model.bodies for i, j in enumerate(b.joints) if j.value is not None]
+            driven, joint = self.pick(moving)
+            self.model.joint_torque(driven, f"sin(t) - 0.4*dot({q})", joint=joint)
+
+    def holonomic(self) -> None:
+        """A plane in the space of coordinates that moves with time; the initial state lies on it, at rest."""
+        starts = {c.name: c.start for c in self.model.coordinate_list}
+        terms = [f"{a}*({name} - {start!r})" for a, (name, start) in zip(self.numbers(9), starts.items(), strict=False)]
+        self.model.holonomic(" + ".join([*terms, "0.1*(1 - cos(t))"]).replace("+ -", "- "))
+
+    def nonholonomic(self) -> None:
+        names = self.model.coordinate_names
+        q = self.pick(names)
+        terms = [f"{a}*(1.5 + cos({q}))*dot({name})" for a, name in zip(self.numbers(len(names)), names, strict=True)]
+        self.model.nonholonomic(" + ".join([*terms, "0.2*sin(t)"]))
+
+    def speed(self) -> None:
+        names = self.model.coordinate_names
+        q = self.pick(names)
+        self.model.speeds(
+            " + ".join(f"{a}*dot({name})" for a, name in zip(self.numbers(len(names)), names, strict=True))
+            + f" + 0.3*sin({q})*dot({names[0]}) + 0.1*t"
+        )
+
+
+@pytest.fixture(scope="session")
+def random_tree() -> Callable[..., Model]:
+    """A function that makes a random model from a seed; the same seed gives the same model."""
+
+    def make(
+        seed: int,
+        *,
+        bodies: int = 3,
+        coordinates: int = 4,
+        motions: tuple[str, ...] = ("plain", "difference", "curved", "driven"),
+        loads: tuple[str, ...] = (),
+        holonomic: int = 0,
+        nonholonomic: int = 0,
+        speeds: int = 0,
+    ) -> Model:
+        builder = Builder(seed, coordinates)
+        for _ in range(bodies):
+            builder.body(motions)
+        for kind in loads:
+            builder.load(kind)
+        # at least one degree of freedom stays
+        free = len(builder.model.coordinate_names) - 1
+        for _ in range(min(holonomic, free)):
+            builder.holonomic()
+        for _ in range(min(nonholonomic, free - len(builder.model.holonomic_list))):
+            builder.nonholonomic()
+        for _ in range(min(speeds, free + 1 - len(builder.model.constraint_names))):
+            builder.speed()
+        return builder.model
+
+    return make

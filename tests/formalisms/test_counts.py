@@ -1,0 +1,76 @@
+"""Table 1 of papers/volterra: how many equations each formalism needs, and what it says of itself."""
+
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms, gallery
+from dalembert.errors import InputError
+
+# coordinates n, degrees of freedom d, ignorable coordinates s, counted by hand
+COUNTS = {
+    "cart-pendulum": (3, 2, 1),
+    "double-pendulum": (2, 2, 0),
+    "satellite-boom": (7, 7, 3),
+    "simple-pendulum": (1, 1, 0),
+    "three-bodies": (8, 8, 3),
+}
+
+
+def test_every_example_is_counted():
+    assert set(gallery.names()) >= set(COUNTS)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_table_1(name):
+    n, d, s = COUNTS[name]
+    table = dict.fromkeys(("lagrange", "maggi"), n) | dict.fromkeys(("kane", "gibbs_appell", "volterra"), d)
+    table["volterra_reduced"] = d - s
+    model = dl.load(name)
+    found = {key: dl.derive(model, key, engine="portable") for key in formalisms.KEYS}
+    assert {key: eom.n_dynamic for key, eom in found.items()} == table
+    assert {key: eom.n_states for key, eom in found.items()} == {key: n + table[key] for key in table}
+    assert {len(eom.ignorable) for eom in found.values()} == {s}
+    assert {key: len(eom.velocity_names) for key, eom in found.items()} == table
+
+
+def test_an_unknown_formalism_is_told_with_the_nearest():
+    with pytest.raises(InputError) as caught:
+        dl.derive(dl.load("simple-pendulum"), "lagrang")
+    assert str(caught.value) == (
+        "there is no formalism 'lagrang'. Did you mean 'lagrange'? "
+        "All formalisms: lagrange, maggi, kane, gibbs_appell, volterra, volterra_reduced."
+    )
+
+
+@pytest.mark.parametrize("module", formalisms.FORMALISMS, ids=formalisms.KEYS)
+def test_every_formalism_says_what_it_is(module):
+    about = module.ABOUT
+    assert formalisms.find(about.key) is module
+    assert about.source.startswith("papers/")
+    assert dl.citation(about.key).startswith("@")
+    assert dl.citation(about.key).count("{") == dl.citation(about.key).count("}")
+    assert "Source:" in module.__doc__
+    assert "| symbol | name | meaning |" in module.__doc__
+
+
+def test_what_was_chosen_is_said():
+    eom = dl.derive(dl.load("double-pendulum"), "kane", engine="portable")
+    assert eom.notes == ("speeds chosen by the program: u1 = dot(theta1), u2 = dot(theta2)",)
+    assert eom.speeds == {"u1": "dot(theta1)", "u2": "dot(theta2)"}
+    assert eom.velocity_names == ("u1", "u2")
+
+
+def test_lagrange_needs_no_speeds():
+    eom = dl.derive(dl.load("double-pendulum"), "lagrange", engine="portable")
+    assert (eom.speeds, eom.notes) == ({}, ())
+    assert eom.velocity_names == ("dot(theta1)", "dot(theta2)")
+
+
+def test_what_reduction_found_is_said():
+    cart = dl.derive(dl.load("cart-pendulum"), "volterra_reduced", engine="portable")
+    assert cart.notes == ("the momenta of x are constants of the motion; the speeds u1 remain",)
+    assert list(cart.speeds) == ["u1"]
+    free = dl.derive(dl.load("simple-pendulum"), "volterra_reduced", engine="portable")
+    assert (
+        free.notes[0] == "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
+    )

@@ -1,0 +1,86 @@
+"""Random states lie on the constraints, whatever the constraints are."""
+
+import numpy as np
+import pytest
+
+from dalembert import gallery
+from dalembert.errors import InconsistentStateError
+from dalembert.expressions import rate
+from dalembert.kinematics import samples
+from dalembert.model import Model
+
+
+def residuals(model, states):
+    """φ, φ̇ and ψ at every state, by substitution into the formulas themselves; φ̇ by differences."""
+    out, h = [], 1e-6
+    names = model.coordinate_names
+    for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True):
+
+        def table(s, q=q, qd=qd, t=t):
+            rates = {rate(name): v for name, v in zip(names, qd, strict=True)}
+            return {**model.parameter_values, **dict(zip(names, q + s * h * qd, strict=True)), **rates, "t": t + s * h}
+
+        for constraint in model.holonomic_list:
+            before, here, after = (float(constraint.phi.subs(table(s))) for s in (-1, 0, 1))
+            out += [here, (after - before) / (2 * h)]
+        out += [float(constraint.psi.subs(table(0))) for constraint in model.nonholonomic_list]
+    return np.array(out)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_states_of_random_models_are_consistent(random_tree, seed):
+    model = random_tree(seed, coordinates=6, bodies=4, holonomic=1, nonholonomic=1)
+    states = samples.consistent(model, 15)
+    assert len(states) == 15
+    assert np.abs(residuals(model, states)).max(initial=0) < 1e-8
+
+
+@pytest.mark.parametrize("name", gallery.names())
+def test_states_of_the_gallery_are_consistent(name):
+    model = gallery.load(name)
+    states = samples.consistent(model, 10)
+    assert np.abs(residuals(model, states)).max(initial=0) < 1e-8
+    assert np.abs(states.q - model.initial[0][:, None]).max() <= 1 + 1e-12
+
+
+def ring(radius: float = 1.0) -> Model:
+    model = Model("ring").parameters(l=radius).coordinate("x", 1.0).coordinate("y")
+    model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    return model.holonomic("x**2 + y**2 - l**2", name="ring")
+
+
+def test_nonlinear_constraints_are_met_on_both_levels():
+    model = ring().nonholonomic("dot(x)**2 + dot(y)**2 - 2", name="pace").start([1, 0], [0, np.sqrt(2)])
+    states = samples.consistent(model, 20)
+    assert np.allclose(np.hypot(*states.q), 1, atol=1e-10)
+    assert np.allclose(np.sum(states.q * states.qd, axis=0), 0, atol=1e-9)
+    assert np.allclose(np.sum(states.qd**2, axis=0), 2, atol=1e-9)
+
+
+def test_the_same_seed_gives_the_same_states():
+    first, again, other = (samples.consistent(ring(), 5, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.q, again.q)
+    assert not np.array_equal(first.q, other.q)
+
+
+def test_the_initial_state_comes_first_when_asked_for():
+    states = samples.consistent(ring(), 4, include_initial=True)
+    assert len(states) == 4
+    assert states.q[:, 0].tolist() == [1.0, 0.0]
+    assert states.t[0] == 0
+
+
+def test_parameters_can_differ_from_the_model():
+    states = samples.consistent(ring(), 5, parameters={"l": 2.0})
+    assert np.allclose(np.hypot(*states.q), 2)
+
+
+def test_constraints_that_cannot_be_met_are_told():
+    model = ring().holonomic("x - 5 - t**2", name="far")
+    with pytest.raises(InconsistentStateError) as caught:
+        samples.consistent(model, 3)
+    assert str(caught.value) == (
+        "model 'ring': only 0 of 3 random states could be brought onto the constraints. "
+        "Expected a neighbourhood of the initial state in which the constraints can be met. "
+        "Start the model from a state that fulfils them."
+    )

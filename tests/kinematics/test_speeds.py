@@ -1,0 +1,39 @@
+"""u = Y q̇ + Z and q̇ = W u + X are each other's inverse on the constraints."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import FLOATS, numbers, vector
+from dalembert.kinematics import constraints, move, samples, structure
+from dalembert.kinematics.speeds import invert, speed_map
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_speeds_and_velocities_determine_each_other(random_tree, seed):
+    model = random_tree(seed, coordinates=5, bodies=4, holonomic=1, nonholonomic=1, speeds=2)
+    known = structure(model)
+    states = samples.consistent(model, 4, seed=seed)
+    for k in range(4):
+        q, qd = vector(list(states.q[:, k])), vector(list(states.qd[:, k]))
+        motion = move(model, FLOATS, float(states.t[k]), q, qd, model.parameter_values)
+        limits = constraints(motion)
+        Y, Z = speed_map(motion, known.speeds)
+        u = Y @ qd + Z
+        rows = [(limits.A[list(known.rows)], limits.b[list(known.rows)])]
+        speeds = invert(motion, u, Y, Z, rows, known.order)
+        assert np.allclose(numbers(speeds.qd, 1)[:, 0], states.qd[:, k], atol=1e-8)
+        # any u gives velocities that the constraints allow and that have this u
+        free = speeds.W @ vector(np.arange(1.0, len(u) + 1).tolist()) + speeds.X
+        assert np.allclose(numbers(Y @ free + Z, 1)[:, 0], np.arange(1.0, len(u) + 1), atol=1e-9)
+        assert np.allclose(numbers(rows[0][0] @ free + rows[0][1], 1), 0, atol=1e-9)
+
+
+def test_speeds_of_the_rigid_body_are_its_angular_velocity():
+    # (74) of papers/volterra chooses ω of the middle body in its axes as speeds
+    model = dl.load("three-bodies")
+    states = samples.consistent(model, 3)
+    motion = samples.at(model, states)
+    Y, Z = speed_map(motion, [speed.value for speed in model.speed_list])
+    body = motion.body("middle")
+    assert np.allclose(numbers((Y @ motion.qd + Z)[:3], 3), numbers(body.D @ motion.qd + body.E, 3), atol=1e-15)

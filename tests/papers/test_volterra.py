@@ -1,0 +1,171 @@
+"""The three case studies of papers/volterra: Tables 2, 3 and 6, and the trajectories its authors published."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+
+DATA = json.loads(Path(__file__).with_name("volterra_paper.json").read_text(encoding="utf-8"))
+CASES = ("cart-pendulum", "three-bodies", "satellite-boom")
+METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")
+
+
+def published(case, method):
+    """Times (11,) and states (…, 11) of a result file."""
+    rows = np.array(DATA["cases"][case][method]["time_and_state"]).T
+    return rows[0], rows[1:]
+
+
+@pytest.fixture(scope="module", params=("cart-pendulum", "three-bodies"))
+def table(request):
+    """A case as its authors computed it: ode45 with steps no longer than one output interval, 50 s."""
+    return request.param, dl.compare(dl.load(request.param), METHODS, duration=50, integrator="rk45")
+
+
+@pytest.fixture(scope="module", params=CASES)
+def exact(request):
+    """A case by Taylor integration, all drift control switched off."""
+    return request.param, dl.compare(dl.load(request.param), duration=50)
+
+
+@pytest.fixture(scope="module")
+def motions():
+    """The exact motion of a case, found once."""
+    found = {}
+
+    def motion(case):
+        if case not in found:
+            found[case] = dl.simulate(dl.load(case), times=published(case, "lagrange")[0])
+        return found[case]
+
+    return motion
+
+
+# Tables 2 and 3
+
+
+def test_energy_errors_are_those_of_the_tables(table):
+    case, comparison = table
+    printed = DATA["tables"][case]["energy"]
+    for method in METHODS:
+        assert comparison[method].energy_error == pytest.approx(printed[method], rel=0.02)
+    order = sorted(METHODS, key=lambda method: comparison[method].energy_error)
+    assert order[:2] == ["volterra_reduced", "gibbs_appell"]
+
+
+def test_momentum_errors_are_those_of_the_tables(table):
+    case, comparison = table
+    printed = DATA["tables"][case]["momentum"]
+    # the authors' Lagrange run of case 1 carries a seventh state, which moves its steps: measured 2.7 %
+    allowed = {"lagrange": 0.03 if case == "cart-pendulum" else 0.02}
+    for method in ("lagrange", "maggi", "gibbs_appell"):
+        assert comparison[method].momentum_error == pytest.approx(printed[method], rel=allowed.get(method, 0.02))
+    assert comparison["volterra_reduced"].momentum_error <= 1e-14
+
+
+def test_constraint_errors_are_those_of_the_tables(table):
+    case, comparison = table
+    if case == "three-bodies":
+        assert {row.constraint_error for row in comparison} == {None}
+        return
+    printed = DATA["tables"][case]["constraint"]
+    for method in ("lagrange", "maggi"):
+        assert comparison[method].constraint_error == pytest.approx(printed[method], rel=0.02)
+    # quasi-velocities fulfil the constraint at every sample, up to rounding
+    for method in ("gibbs_appell", "volterra_reduced"):
+        assert comparison[method].constraint_error <= 5e-14
+
+
+def test_norms_of_the_published_files_are_those_of_the_tables():
+    # Table 2 prints energy errors that are 1.28 times those of the published files: its V has another constant
+    for case, ratio in (("cart-pendulum", 1.28), ("three-bodies", 1.0)):
+        printed = DATA["tables"][case]["energy"]
+        for method in METHODS:
+            norm = DATA["cases"][case][method]["norms"]["energy"]
+            assert printed[method] / norm == pytest.approx(ratio, rel=0.01)
+
+
+# the same cases at the accuracy of the machine
+
+
+def test_taylor_conserves_the_energy_balance(exact):
+    case, comparison = exact
+    bound = 1e-11 if case == "cart-pendulum" else 1e-12
+    assert {row.formalism: row.energy_error <= bound for row in comparison} == dict.fromkeys(comparison.runs, True)
+    assert len(comparison.rows) == 6
+
+
+def test_taylor_keeps_the_constraints(exact):
+    case, comparison = exact
+    for row in comparison:
+        if case == "cart-pendulum":
+            assert row.constraint_error <= 1e-11
+        else:
+            assert row.constraint_error is None
+
+
+def test_formalisms_give_one_motion(exact):
+    _, comparison = exact
+    reference = comparison.runs["lagrange"].q
+    for run in comparison.runs.values():
+        assert np.abs(run.q - reference).max() <= 1e-9 * np.abs(reference).max()
+
+
+def test_the_satellite_is_pushed_by_the_motor_alone(exact):
+    case, comparison = exact
+    if case == "satellite-boom":
+        run = comparison.runs["lagrange"]
+        # (79) on the boom: the power of push and recoil is F times the rate of the boom
+        force = -0.018 * np.sin(0.089 * run.t) + 0.012 * np.cos(0.0485 * run.t)
+        work = np.concatenate([[0], np.cumsum((force * run.qd[3])[1:] + (force * run.qd[3])[:-1]) / 2 * 0.1])
+        assert np.abs(run.work).max() > 1e-3
+        assert np.allclose(run.work, work, atol=1e-6)
+
+
+# the published trajectories against ours; the comment behind each bound is the deviation that was measured
+
+DEVIATIONS = [
+    ("cart-pendulum", "lagrange", 3.5e-3, 5e-2),  # 2.9e-3 in q, 4.1e-2 in q̇ of up to 11 rad/s
+    ("cart-pendulum", "maggi", 3.5e-3, 5e-2),  # 2.9e-3, 4.1e-2
+    ("cart-pendulum", "volterra_reduced", 2e-5, 4e-4),  # 1.4e-5, 3.0e-4
+    ("three-bodies", "lagrange", 1e-6, 3e-7),  # 6.2e-7, 2.1e-7
+    ("three-bodies", "maggi", 1e-6, 3e-7),  # 6.2e-7, 2.1e-7
+    ("three-bodies", "gibbs_appell", 2e-7, 1e-7),  # 1.2e-7, 5.7e-8
+    ("three-bodies", "volterra_reduced", 2e-7, 1e-7),  # 1.2e-7, 5.7e-8
+    ("satellite-boom", "lagrange", 2e-12, 1e-12),  # 8.5e-13, 2.3e-13
+    ("satellite-boom", "maggi", 2e-12, 1e-12),  # 8.8e-13, 2.3e-13
+    ("satellite-boom", "gibbs_appell", 2e-12, 1e-13),  # 7.7e-13, 5.8e-15
+    ("satellite-boom", "volterra_reduced", 2e-12, 1e-13),  # 8.4e-13, 1.6e-15
+]
+
+
+@pytest.mark.parametrize(("case", "method", "in_q", "in_v"), DEVIATIONS)
+def test_published_trajectories(motions, case, method, in_q, in_v):
+    t, state = published(case, method)
+    run = motions(case)
+    n = len(run.q)
+    assert np.array_equal(run.t, t)
+    assert np.abs(state[:n] - run.q).max() <= in_q
+    velocities = run.qd
+    if method == "gibbs_appell":
+        velocities = run.speeds
+    if method == "volterra_reduced":
+        kept = len(run.speeds) - 3
+        # case 1 prints u_NI = θ̇₂ − θ̇₁, the opposite of its own u₁
+        velocities = -run.speeds[:1] if case == "cart-pendulum" else run.speeds[:kept]
+    assert np.abs(state[n : n + len(velocities)] - velocities).max() <= in_v
+
+
+def test_the_published_gibbs_appell_run_of_the_cart_starts_the_other_way():
+    # The file holds u₁ = θ̇₁ − θ̇₂ = −2 at t = 0, where the stated start θ̇ = (1, −1) gives +2. So it deviates at once
+    # (0.17 rad at t = 5), and it is the motion from θ̇ = (−1, 1): that one agrees to 7.3e-5 over 50 s.
+    t, state = published("cart-pendulum", "gibbs_appell")
+    assert state[3, 0] == -2
+    stated = dl.derive(dl.load("cart-pendulum"), "gibbs_appell")
+    assert np.abs(state[:3] - stated.simulate(times=t).q).max(axis=0)[1] > 0.1
+    turned = stated.simulate(times=t, qd0={"theta1": -1.0, "theta2": 1.0})
+    assert np.abs(state[:3] - turned.q).max() <= 1e-4  # 7.3e-5
+    assert np.abs(state[3:] - turned.speeds).max() <= 4e-4  # 3.0e-4

@@ -1,0 +1,251 @@
+"""The equations people read say the same as the equations the machine computes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import symengine as se
+import sympy
+from matplotlib.mathtext import MathTextParser
+from sympy.physics.mechanics import dynamicsymbols
+
+from dalembert import gallery
+from dalembert.equations import LinearForm
+from dalembert.expressions import parse
+from dalembert.formalisms import KEYS, find
+from dalembert.handles import Equations, Workspace
+from dalembert.kinematics import system
+from dalembert.model import Model
+from dalembert.show import latex, names
+from dalembert.show.intermediates import WALL, name_parts
+from dalembert.show.sheet import prepare
+
+SMALL = ("simple-pendulum", "double-pendulum", "cart-pendulum")
+BLOCKS = {
+    "kinematics": "qd",
+    "mass_matrix": "M",
+    "forcing": "f",
+    "constraint_matrix": "A",
+    "constraint_forcing": "beta",
+}
+
+
+def derive(model: str | Model, key: str) -> LinearForm:
+    given = gallery.load(model) if isinstance(model, str) else model
+    return find(key).derive(system(given, "symbolic"))
+
+
+def values(expression: Any, at: dict[str, float]) -> float:
+    expression = se.sympify(expression)
+    return float(expression.subs({s: at[s.name] for s in expression.free_symbols}).n(53, real=True))
+
+
+def numbers_for(form: LinearForm) -> dict[str, float]:
+    rng = np.random.default_rng(7)
+    own = form.system
+    symbols = [*own.q, *own.qd, own.t, *form.v, *form.constants]
+    known = [*map(str, symbols), *own.model.parameter_values, *own.structure.speed_names]
+    return {name: float(rng.uniform(0.4, 1.6)) for name in known}
+
+
+def read_back(found: dict[str, Any], model: Model, at: dict[str, float]) -> dict[str, np.ndarray]:
+    """The numbers behind the strings of `as_dict`, read by the parser of formulas."""
+    table = {**at, **{f"G_{name}": at[f"G({name})"] for name in model.coordinate_names if f"G({name})" in at}}
+
+    def number(text: str) -> float:
+        known = [n for n in table if not n.startswith(("dot(", "G("))]
+        return values(parse(text, coordinates=model.coordinate_names, parameters=known, where="test"), table)
+
+    for name, text in found["intermediates"]:
+        table[name] = number(text)
+    blocks = {key: np.vectorize(number, otypes=[float])(np.array(found[key], dtype=object)) for key in BLOCKS}
+    return {**blocks, "speeds": np.array([number(text) for text in found["speeds"].values()])}
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [*itertools.product(SMALL, KEYS), ("satellite-boom", "kane"), ("satellite-boom", "volterra_reduced")],
+)
+def test_strings_have_the_values_of_the_derivation(name: str, key: str) -> None:
+    form = derive(name, key)
+    at = numbers_for(form)
+    found = json.loads(json.dumps(latex.as_dict(form)))
+    numbers = read_back(found, form.system.model, at)
+    for word, block in BLOCKS.items():
+        expected = np.vectorize(lambda e: values(e, at), otypes=[float])(getattr(form, block))
+        got = numbers[word].reshape(expected.shape)
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0)))
+    assert found["n_dynamic"] == form.n_dynamic
+    assert found["n_states"] == form.n_states
+    assert found["velocities"] == [str(v) for v in form.v]
+
+
+def test_dictionary_names_everything() -> None:
+    found = latex.as_dict(derive("cart-pendulum", "volterra_reduced"))
+    assert found["ignorable"] == ["x"]
+    assert list(found["constants"]) == ["G_x"]
+    assert list(found["speeds"]) == ["u1"]
+    assert found["speeds"]["u1"] == "dot(theta1) - dot(theta2)"
+    assert "constants of the motion" in found["notes"][0]
+    assert latex.as_dict(derive("cart-pendulum", "lagrange"))["speeds"] == {}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_pendulum_has_the_equation_of_the_textbooks(key: str) -> None:
+    eom = Equations(Workspace(gallery.load("simple-pendulum")), key)
+    m, l, g = sympy.symbols("m l g")  # noqa: E741
+    theta = dynamicsymbols("theta")
+    assert eom.mass_matrix == sympy.Matrix([[m * l**2]])
+    assert eom.forcing == sympy.Matrix([[-m * g * l * sympy.sin(theta)]])
+    assert eom.constraint_matrix.shape == (0, 1)
+    assert eom.constraint_forcing.shape == (0, 1)
+
+
+def test_cart_pendulum_has_the_mass_matrix_of_the_paper() -> None:
+    eom = Equations(Workspace(gallery.load("cart-pendulum")), "lagrange")
+    m1, m2, l = sympy.symbols("m1 m2 l")  # noqa: E741
+    a, b, x = dynamicsymbols("theta1 theta2 x")
+    rates = [q.diff() for q in (a, b, x)]
+    half, third = sympy.Rational(1, 2), sympy.Rational(1, 3)
+    # rods about their ends and centres, written down by hand
+    first = half * m2 * (rates[2] ** 2 + l * sympy.cos(a) * rates[2] * rates[0] + third * l**2 * rates[0] ** 2)
+    second = m2 * (rates[2] + l * sympy.cos(a) * rates[0] + l / 2 * sympy.cos(b) * rates[1]) ** 2 / 2
+    second += m2 * (l * sympy.sin(a) * rates[0] + l / 2 * sympy.sin(b) * rates[1]) ** 2 / 2
+    T = half * m1 * rates[2] ** 2 + first + second + m2 * l**2 / 24 * rates[1] ** 2
+    assert sympy.simplify(eom.mass_matrix - sympy.hessian(T, rates)) == sympy.zeros(3, 3)
+
+
+def test_matrices_use_the_symbols_the_user_declared() -> None:
+    m = sympy.Symbol("m", positive=True)
+    q = dynamicsymbols("q", real=True)
+    model = Model.from_energies("mass", coordinates=[q], kinetic=m * q.diff() ** 2 / 2, parameters={m: 1.0})
+    eom = Equations(Workspace(model, "portable"), "lagrange")
+    assert eom.mass_matrix == sympy.Matrix([[m]])
+    moving = latex.to_sympy_matrix(model, np.array([[se.Symbol("q") * se.Symbol("dot(q)")]], dtype=object))
+    assert moving[0] == q * q.diff()
+
+
+def test_matrices_know_speeds_constants_and_time() -> None:
+    model = gallery.load("cart-pendulum")
+    entries = np.array([[se.Symbol("u1"), se.Symbol("G(x)"), se.Symbol("t")]], dtype=object)
+    u1, G, t = latex.to_sympy_matrix(model, entries, ["u1"])
+    assert u1 == dynamicsymbols("u1")
+    assert sympy.Symbol("G_x") == G
+    assert t == dynamicsymbols._t
+    assert latex.to_sympy_matrix(model, np.empty((0, 3), dtype=object)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("name", SMALL)
+def test_latex_is_well_formed(name: str, key: str) -> None:
+    for written in (latex.equations(derive(name, key)), latex.display(derive(name, key))):
+        without = written.replace(r"\{", "").replace(r"\}", "")
+        assert without.count("{") == without.count("}")
+        assert written.count(r"\left") == written.count(r"\right")
+        opened, closed = (re.findall(rf"\\{word}{{(\w+\*?)}}", written) for word in ("begin", "end"))
+        assert sorted(opened) == sorted(closed)
+        assert "dot(" not in written
+        assert "1.0" not in written
+
+
+@pytest.mark.parametrize("key", ["lagrange", "kane", "volterra_reduced"])
+def test_matplotlib_reads_every_expression(key: str) -> None:
+    parser = MathTextParser("path")
+    for section in prepare(derive("cart-pendulum", key)).sections():
+        for name, value in section.lines:
+            parser.parse(f"${names.for_latex(name)} = {latex.expression(value)}$")
+
+
+def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> None:
+    written = latex.equations(derive("cart-pendulum", "lagrange"))
+    assert r"\frac{4 l^{2} m_{2}}{3}" in written
+    assert r"\ddot{\theta}_{1}" in written
+    assert r"\dot{\theta}_{2}^{2}" in written
+    assert r"M \dot{v} = f + A^{\mathsf{T}} \lambda" in written
+    assert "forces that the constraints exert on the system" in written
+    reduced = latex.equations(derive("cart-pendulum", "volterra_reduced"))
+    assert r"G_{x} &=" in reduced
+    assert r"\dot{u}_{1} &=" in reduced
+
+
+def test_text_reads_like_mathematics() -> None:
+    written = latex.text(derive("cart-pendulum", "lagrange"))
+    assert "M₁₂ = l²·m₂·cos(θ₁ − θ₂)/2" in written
+    assert "Constraints (wheel): A·v̇ = β" in written
+    assert max(map(len, written.splitlines())) <= 100
+    assert max(map(len, latex.text(derive("satellite-boom", "kane"), width=72).splitlines())) <= 72
+
+
+@pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies"])
+def test_no_line_is_a_wall(name: str) -> None:
+    sheet = prepare(derive(name, "volterra_reduced"))
+    for section in sheet.sections():
+        for _, value in section.lines:
+            assert se.count_ops(value) <= 3 * WALL
+
+
+def test_short_equations_have_no_intermediates() -> None:
+    assert prepare(derive("double-pendulum", "kane")).parts == ()
+
+
+def test_a_notebook_is_not_flooded() -> None:
+    shown = latex.display(derive("three-bodies", "volterra"))
+    assert "latex() writes them all" in shown
+    assert shown.count("\\\\") < 200
+
+
+def test_intermediates_avoid_the_names_of_the_user() -> None:
+    x = [se.Symbol(f"z{i}") for i in range(40)]
+    long = sum((se.sin(a * b) for a, b in itertools.pairwise(x)), start=se.Integer(0))
+    parts, (short,) = name_parts([long], [str(a) for a in x])
+    assert all(name.startswith("zz") for name, _ in parts)
+    table = {se.Symbol(name): value for name, value in parts}
+    for _ in parts:
+        short = short.xreplace(table)
+    assert short == long
+
+
+def test_constants_of_the_motion_avoid_the_names_of_the_user() -> None:
+    model = Model("cart").parameters(m=2.0, G_x=1.0).coordinates("x")
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass="m + G_x")
+    found = latex.as_dict(derive(model, "volterra_reduced"))
+    assert list(found["constants"]) == ["G_x_"]
+    assert found["n_dynamic"] == 0
+    assert "G_{x}" in latex.equations(derive(model, "volterra_reduced"))
+
+
+def test_branches_and_powers_can_be_read_back() -> None:
+    model = Model("block").parameters(m=1.0, mu=0.3, c=2.0).coordinates("x")
+    model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass="m")
+    model.force("block", ("-mu*sign(dot(x)) - c*abs(x)**1.5 + exp(-x)*sqrt(1 + x**2) + max(x, t, 0.25)", 0, 0))
+    form = derive(model, "lagrange")
+    at = numbers_for(form)
+    found = latex.as_dict(form)
+    assert "piecewise" in str(found)
+    assert read_back(found, model, at)["forcing"][0] == pytest.approx(values(form.f[0], at), rel=1e-12)
+    assert r"\begin{cases}" in latex.equations(form)
+
+
+@pytest.mark.parametrize(
+    ("name", "in_latex", "in_text"),
+    [
+        ("theta1", r"\theta_{1}", "θ₁"),
+        ("dot(gamma1)", r"\dot{\gamma}_{1}", "γ̇₁"),
+        ("dot(dot(x))", r"\ddot{x}", "ẍ"),
+        ("Ixy", "I_{xy}", "I_xy"),
+        ("x_max", r"x_{\mathrm{max}}", "x_max"),
+        ("crossbar", r"\mathrm{crossbar}", "crossbar"),
+        ("Omega", r"\Omega", "Ω"),
+        ("G(theta1)", r"G_{\theta_{1}}", "G_θ₁"),
+        ("M[1,12]", "M_{1,12}", "M₁,₁₂"),
+        ("_k", r"\mathrm{\_k}", "_k"),
+    ],
+)
+def test_names(name: str, in_latex: str, in_text: str) -> None:
+    assert names.for_latex(name) == in_latex
+    assert names.for_text(name) == in_text
