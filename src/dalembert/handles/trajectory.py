@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dalembert.analysis import norms
 from dalembert.analysis.observables import Observed
 from dalembert.errors import InputError
 from dalembert.integrators import Solution
+from dalembert.show.run import Run
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -176,19 +177,19 @@ class Trajectory:
         """The run as an xarray Dataset with named coordinates, units and descriptions."""
         from dalembert.show import dataset
 
-        return dataset.from_trajectory(self)
+        return dataset.from_trajectory(cast(Run, self))
 
     def save(self, path: str | Path) -> Path:
         """Write the run to NetCDF (.nc) or CSV (.csv); the file appears only when it is complete."""
         from dalembert.show import dataset
 
-        return dataset.save(self, Path(path))
+        return dataset.save(cast(Run, self), Path(path))
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Plot coordinates, energy and constraints; returns the matplotlib figure, and saves it when a path is given."""
         from dalembert.show import plots
 
-        return plots.trajectory(self, None if path is None else Path(path))
+        return plots.trajectory(cast(Run, self), None if path is None else Path(path))
 
     def __repr__(self) -> str:
         return (
