@@ -18,8 +18,6 @@ import sympy as sm
 import sympy.physics.mechanics as me
 from sympy import cos, sin
 
-State = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
 
 @dataclass(frozen=True)
 class Kinematics:

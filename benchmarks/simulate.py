@@ -163,7 +163,7 @@ def plot(results: list[Result], path: Path) -> None:
 
     looks = {"taylor": ("#0b6e4f", "o"), "dop853": ("#2a6fbb", "s"), "scipy": ("#c8553d", "^")}
     figure, panels = plt.subplots(
-        1, len(results), figsize=(4.6 * len(results), 4.0), sharey=True, squeeze=False, layout="constrained"
+        1, len(results), figsize=(5.0 * len(results), 4.2), sharey=True, squeeze=False, layout="constrained"
     )
     for panel, result in zip(panels[0], results, strict=True):
         for key, curve in result.curves.items():

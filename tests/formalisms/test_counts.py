@@ -34,12 +34,8 @@ def test_table_1(name):
 
 
 def test_an_unknown_formalism_is_told_with_the_nearest():
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"there is no formalism 'lagrang'\. Did you mean 'lagrange'\?"):
         dl.derive(dl.load("simple-pendulum"), "lagrang")
-    assert str(caught.value) == (
-        "there is no formalism 'lagrang'. Did you mean 'lagrange'? "
-        "All formalisms: lagrange, maggi, kane, gibbs_appell, volterra, volterra_reduced."
-    )
 
 
 @pytest.mark.parametrize("module", formalisms.FORMALISMS, ids=formalisms.KEYS)

@@ -1,0 +1,163 @@
+"""Runs that cannot be: each refusal says what was given, what was expected, and where the motion stood."""
+
+import re
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.errors import EngineError, InconsistentStateError, InputError, SimulationError
+from dalembert.model import Model
+
+
+def line(force: str, start: float = 1.0, rate: float = 0.0) -> Model:
+    """A unit mass on a line under a force."""
+    model = Model("line").coordinate("x", start, rate)
+    return model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1).force("mass", (force, 0, 0))
+
+
+def bob() -> Model:
+    model = Model("bob", gravity=(0, -9.81, 0)).coordinate("x", 1.0).coordinate("y", 0.0)
+    model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    return model.holonomic("x**2 + y**2 - 1", name="rod")
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    return dl.derive(bob(), "lagrange", engine="portable")
+
+
+def refusal(eom, *arguments, kind=InputError, **options):
+    with pytest.raises(kind) as caught:
+        eom.simulate(*arguments, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("integrator", ["taylor", "rk45", "dop853"])
+def test_a_motion_that_blows_up_ends_with_time_and_state(integrator):
+    # ẍ = 6x² from x = 1, ẋ = 2 is x = 1/(1 − t)²: infinite at t = 1
+    eom = dl.derive(line("6*x**2", 1.0, 2.0), "lagrange")
+    message = refusal(eom, 2.0, integrator=integrator, kind=SimulationError)
+    time = float(re.search(r"at t = (\S+) ", message)[1])
+    assert time == pytest.approx(1.0, abs=0.02)
+    x, rate = map(float, re.search(r"State: x = (\S+), dot\(x\) = ([^,\s]+)[.,]", message).groups())
+    assert x > 1000
+    assert rate > 1000
+    assert "not finite" in message or "too small to go on" in message
+
+
+@pytest.mark.parametrize("integrator", ["taylor", "rk45", "dop853"])  # fixed steps may jump over it
+def test_a_motion_into_a_singular_force_ends_with_time_and_state(integrator):
+    # ẍ = −1/x³ from x = 1 at rest is x = √(1 − t²): it falls into the centre at t = 1
+    eom = dl.derive(line("-1/x**3"), "lagrange")
+    message = refusal(eom, 3.0, integrator=integrator, kind=SimulationError)
+    assert float(re.search(r"at t = (\S+) ", message)[1]) >= 0.99
+    assert "State: x = " in message
+
+
+def test_the_step_size_collapse_is_told():
+    message = refusal(dl.derive(line("6*x**2", 1.0, 2.0), "lagrange"), 2.0, integrator="dop853", kind=SimulationError)
+    assert re.search(r"at t = \S+ the step size fell to \S+, too small to go on\. State: x = ", message)
+    assert message.endswith("The motion has a singularity here, or the tolerances are too tight for it.")
+
+
+def test_an_inconsistent_position_is_refused(pendulum):
+    message = refusal(pendulum, 1.0, q0=[2.0, 0.0], kind=InconsistentStateError)
+    assert message == (
+        "the state at t = 0 does not fulfil the constraints: position of 'rod' is 3. Expected 0. "
+        "State: x = 2 (rate 0), y = 0 (rate 0). Start from a state that fulfils them."
+    )
+
+
+def test_an_inconsistent_velocity_is_refused(pendulum):
+    message = refusal(pendulum, 1.0, qd0=[0.5, 2.0], kind=InconsistentStateError)
+    assert "velocity of 'rod' is 1." in message
+    assert "x = 1 (rate 0.5), y = 0 (rate 2)" in message
+
+
+def test_states_of_a_wrong_shape_or_name_are_refused(pendulum):
+    assert refusal(pendulum, 1.0, q0=[1.0]) == "simulate, q0: got shape (1,). Expected 2 values, for x, y."
+    assert refusal(pendulum, 1.0, qd0=[[1.0, 2.0]]) == "simulate, qd0: got shape (1, 2). Expected 2 values, for x, y."
+    assert refusal(pendulum, 1.0, q0={"z": 1.0}) == "simulate, q0: there is no coordinate 'z'. Known names: x, y."
+    assert refusal(pendulum, 1.0, q0=[np.nan, 0.0]) == "simulate, q0: not all values are finite. Got [nan, 0.0]."
+
+
+def test_a_state_by_name_completes_the_default():
+    run = dl.derive(line("0*x"), "lagrange", engine="portable").simulate(1.0, qd0={"x": 3.0}, samples=2)
+    assert run.q[0].tolist() == pytest.approx([1.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"duration": -1.0}, "simulate: the duration is -1.0. Expected a positive number of seconds."),
+        ({"duration": 0.0}, "simulate: the duration is 0.0. Expected a positive number of seconds."),
+        ({"duration": float("inf")}, "simulate: the duration is inf. Expected a positive number of seconds."),
+        ({"samples": 1}, "simulate: samples is 1. Expected a whole number of at least 2."),
+        ({"samples": 2.5}, "simulate: samples is 2.5. Expected a whole number of at least 2."),
+        ({"samples": 0}, "simulate: samples is 0. Expected a whole number of at least 2."),
+        ({"t0": float("nan")}, "simulate: t0 is nan. Expected a number."),
+        ({"times": [0.0]}, "simulate: times must be at least two increasing numbers, the first being the start."),
+        ({"times": [0.0, 2.0, 1.0]}, "simulate: times must be at least two increasing numbers"),
+        ({"times": [0.0, float("nan")]}, "simulate: times must be at least two increasing numbers"),
+        ({"rtol": 0.0}, "simulate: rtol is 0.0. Expected a positive number."),
+        ({"atol": -1e-3}, "simulate: atol is -0.001. Expected a positive number."),
+        ({"max_step": float("inf")}, "simulate: max_step is inf. Expected a positive number."),
+        ({"step": -0.1}, "simulate: step is -0.1. Expected a positive number."),
+        ({"integrator": "rk46"}, "there is no integrator 'rk46'. Did you mean 'rk4"),
+    ],
+)
+def test_wrong_settings_are_refused(pendulum, options, message):
+    assert message in refusal(pendulum, options.pop("duration", 1.0), **options)
+
+
+def test_taylor_needs_heyoka(pendulum):
+    assert refusal(pendulum, 1.0, integrator="taylor", kind=EngineError) == (
+        "the integrator 'taylor' needs the engine 'heyoka', and these equations run on 'portable'. "
+        "Use integrator='dop853', or derive with engine='heyoka' (Linux)."
+    )
+
+
+def test_taylor_needs_smooth_formulas():
+    message = refusal(dl.derive(line("-abs(x)"), "lagrange"), 1.0, integrator="taylor")
+    assert message == (
+        "the integrator 'taylor' cannot see where abs, sign, min, max or piecewise switch branches, "
+        "so it would step over them. Use integrator='dop853' for this model."
+    )
+
+
+def test_dense_output_must_be_asked_for_and_has_ends(pendulum):
+    run = pendulum.simulate(0.5, samples=3)
+    with pytest.raises(InputError, match=r"this run kept only its samples\. Simulate with dense=True"):
+        run.at(0.2)
+    dense = pendulum.simulate(0.5, samples=3, dense=True)
+    with pytest.raises(InputError, match=r"t = 0\.7 is outside the run\. Expected 0 to 0\.5\."):
+        dense.at(0.7)
+    with pytest.raises(InputError, match="outside the run"):
+        dense.at(float("nan"))
+
+
+def test_a_run_of_too_many_steps_is_ended(pendulum):
+    from dalembert.integrators import InitialValueProblem, Settings, find, integrate
+
+    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), lambda t, y: -y)
+    settings = Settings(step=1e-3, max_steps=20)
+    with pytest.raises(SimulationError) as caught:
+        integrate(problem, find("rk4")(problem, settings, 1.0), np.array([0.0, 1.0]), settings)
+    assert "the simulation took 20 steps and is only at t = 0.02. State: x = 0.98" in str(caught.value)
+    assert str(caught.value).endswith("Shorten it, or loosen its tolerances.")
+
+
+def test_a_state_that_cannot_be_brought_back_is_told():
+    from dalembert.handles import Workspace
+    from dalembert.integrators.projection import onto_positions
+
+    manifold = Workspace(bob(), "portable").manifold
+    near = onto_positions(manifold, np.array([0.9, 0.3]), 0.0, np.zeros(0))
+    assert np.hypot(*near) == pytest.approx(1, abs=1e-13)
+    # the nearest point in the metric of M lies along the radius
+    assert near == pytest.approx(np.array([0.9, 0.3]) / np.hypot(0.9, 0.3), abs=1e-3)
+    far = Workspace(bob().holonomic("x**2 + 0.25*y**2 - 1", name="ellipse").start([1, 0], [0, 0]), "portable").manifold
+    with pytest.raises(SimulationError) as caught:
+        onto_positions(far, np.array([1e6, 1e-200]), 0.5, np.zeros(0))
+    assert "at t = 0.5 the state could not be brought back onto the constraints" in str(caught.value)

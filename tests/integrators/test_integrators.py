@@ -1,0 +1,160 @@
+"""Four integrators on motions with closed forms; samples, dense output, progress, drift."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.integrators import NAMES
+from dalembert.model import Model
+
+by_every_integrator = pytest.mark.parametrize("integrator", NAMES)
+TIGHT = {
+    "taylor": {},
+    "rk45": {"rtol": 1e-10, "atol": 1e-12},
+    "dop853": {"rtol": 1e-12, "atol": 1e-13},
+    "rk4": {"step": 1e-3},
+}
+
+
+def oscillator() -> Model:
+    """ẍ = −9x, started at x = 0.5 with ẋ = 1.2."""
+    model = Model("oscillator").coordinate("x", 0.5, 1.2)
+    return model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=2).spring(("world", "mass"), stiffness=18)
+
+
+def exact(t):
+    return 0.5 * np.cos(3 * t) + 0.4 * np.sin(3 * t)
+
+
+@pytest.fixture(scope="module")
+def spring():
+    return dl.derive(oscillator(), "lagrange")
+
+
+def bob() -> Model:
+    """A pendulum in Cartesian coordinates, x² + y² = 1."""
+    model = Model("bob", gravity=(0, -9.81, 0)).coordinate("x", 1.0).coordinate("y", 0.0)
+    model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    return model.holonomic("x**2 + y**2 - 1", name="rod")
+
+
+def test_the_integrators_are_these():
+    assert NAMES == ("taylor", "rk45", "dop853", "rk4")
+
+
+@by_every_integrator
+def test_an_oscillator_swings(spring, integrator):
+    run = spring.simulate(4.0, samples=41, integrator=integrator, **TIGHT[integrator])
+    assert run.integrator == integrator
+    assert np.allclose(run.q[0], exact(run.t), atol=2e-9)
+    assert np.allclose(run.qdd[0], -9 * run.q[0], atol=1e-12)
+    assert run.status == "The simulation reached its end."
+
+
+@by_every_integrator
+def test_samples_may_lie_anywhere_and_the_clock_may_start_late(integrator):
+    # ẍ = cos t from rest at t = 2: explicit time must be the clock's, not the time since the start
+    model = Model("pushed").coordinates("x")
+    model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1).force("mass", ("cos(t)", 0, 0))
+    times = [2.0, 2.1, 2.7, 4.5]
+    run = dl.derive(model, "kane").simulate(times=times, integrator=integrator, **TIGHT[integrator])
+    assert run.t.tolist() == times
+    closed = -np.cos(run.t) + math.cos(2) - math.sin(2) * (run.t - 2)
+    assert np.allclose(run.q[0], closed, atol=1e-9)
+    late = dl.derive(model, "kane").simulate(2.5, t0=2.0, samples=2, integrator=integrator, **TIGHT[integrator])
+    assert late.t.tolist() == [2.0, 4.5]
+    assert late.q[0, -1] == pytest.approx(closed[-1], abs=1e-9)
+
+
+@by_every_integrator
+def test_dense_output_goes_through_the_samples(spring, integrator):
+    run = spring.simulate(2.0, samples=21, integrator=integrator, dense=True, **TIGHT[integrator])
+    for t, state in zip(run.t, np.concatenate([run.q, run.v]).T, strict=True):
+        assert np.allclose(run.at(t), state, atol=1e-9)
+    for t in (0.0, 0.123, 1.01, 1.999, 2.0):
+        assert run.at(t)[0] == pytest.approx(exact(t), abs=1e-8)
+
+
+@by_every_integrator
+def test_progress_is_told_and_grows_to_one(spring, integrator):
+    heard = []
+    spring.simulate(1.0, samples=11, integrator=integrator, progress=heard.append)
+    assert heard == sorted(heard)
+    assert 0 < heard[0] <= heard[-1] == 1.0
+
+
+@by_every_integrator
+def test_the_progress_callback_can_stop_a_run(spring, integrator):
+    run = spring.simulate(50.0, samples=501, integrator=integrator, progress=lambda done: done > 0.3)
+    assert run.status == "The simulation was stopped by its progress callback before its end."
+    assert 15 <= run.t[-1] < 30
+    assert run.q.shape == (1, len(run.t))
+    assert len(run.energy) == len(run.t)
+
+
+def test_rk4_takes_equal_steps_that_end_at_the_end(spring):
+    run = spring.simulate(1.0, samples=2, integrator="rk4", step=0.3, dense=True)
+    ends = [end for _, end, _ in run.solution.dense]
+    assert ends == pytest.approx([0.25, 0.5, 0.75, 1.0], abs=1e-15)
+    assert ends[-1] == 1.0
+    assert run.solution.steps == 4
+    assert run.solution.evaluations == 17
+
+
+def test_steps_are_no_longer_than_the_largest(spring):
+    for integrator in NAMES:
+        run = spring.simulate(1.0, samples=2, integrator=integrator, max_step=0.05, dense=True)
+        lengths = [end - start for start, end, _ in run.solution.dense]
+        assert max(lengths) <= 0.05 + 1e-12
+
+
+def test_the_default_is_taylor_where_it_can_run(spring):
+    assert spring.simulate(0.1, samples=2).integrator == "taylor"
+    assert dl.derive(oscillator(), "kane", engine="portable").simulate(0.1, samples=2).integrator == "dop853"
+    rough = oscillator().force("mass", ("-0.1*sign(dot(x))", 0, 0))
+    assert dl.derive(rough, "lagrange").simulate(0.1, samples=2).integrator == "dop853"
+
+
+def test_the_work_of_forces_does_not_change_the_motion(spring):
+    # the same oscillator with a pair of forces that cancel but flow power into the balance
+    model = oscillator().force("mass", ("sin(t)", 0, 0)).force("mass", ("-sin(t)", 0, 0))
+    run = dl.derive(model, "lagrange").simulate(2.0, samples=11)
+    assert np.allclose(run.q[0], exact(run.t), atol=1e-13)
+
+
+# drift and projection
+
+
+def test_projection_keeps_a_long_run_on_its_constraint():
+    eom = dl.derive(bob(), "lagrange")
+    kept = eom.simulate(50.0, samples=101, integrator="rk45", rtol=1e-6, atol=1e-8)
+    drifting = eom.simulate(50.0, samples=101, integrator="rk45", rtol=1e-6, atol=1e-8, project=False)
+    assert np.abs(kept.violation[:, -1]).max() <= 1e-10
+    assert np.abs(drifting.violation[:, -1]).max() > 1e-5
+    assert kept.violation_names == ("rod, position", "rod, velocity")
+
+
+def test_projection_holds_at_every_sample_of_a_taylor_run():
+    run = dl.simulate(bob(), 20.0, samples=201)
+    assert np.abs(run.violation).max() <= 1e-10
+    assert np.allclose(run.energy, 0, atol=1e-9)
+
+
+def test_projection_moves_positions_of_formalisms_in_speeds_too():
+    model = bob().start([0.6, -0.8], [0.8, 0.6])
+    eom = dl.derive(model, "kane")
+    options = {"integrator": "rk4", "step": 0.02, "samples": 11}
+    kept, drifting = eom.simulate(0.4, **options), eom.simulate(0.4, project=False, **options)
+    assert np.abs(kept.violation).max() <= 1e-10
+    assert 1e-10 < np.abs(drifting.violation).max() < 1e-3
+    # velocities follow from speeds, so only positions drift
+    assert np.abs(drifting.violation[1]).max() <= 1e-12
+
+
+def test_a_rheonomic_constraint_is_followed():
+    model = Model("lift", gravity=(0, -9.81, 0)).coordinate("x", 0.0, 1.0).coordinate("y", 0.0, 0.1)
+    model.body("load", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    run = dl.simulate(model.holonomic("y - 0.1*sin(t)", name="floor"), 20.0, samples=101)
+    assert np.allclose(run.q, [run.t, 0.1 * np.sin(run.t)], atol=1e-12)

@@ -1,0 +1,164 @@
+"""Compiled equations: one state or many, one engine or the other, one process or the next, the numbers are the same."""
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms
+from dalembert.errors import EngineError, InconsistentStateError, InputError
+from dalembert.kinematics import samples
+
+ENGINES = ("heyoka", "portable")
+by_every_formalism = pytest.mark.parametrize("key", formalisms.KEYS)
+on_every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+@pytest.fixture(scope="module")
+def cart():
+    return dl.load("cart-pendulum")
+
+
+@pytest.fixture(scope="module")
+def states(cart):
+    return samples.consistent(cart, 9, seed=4)
+
+
+@on_every_engine
+@by_every_formalism
+def test_a_batch_is_each_state_by_itself(cart, states, key, engine):
+    eom = dl.derive(cart, key, engine=engine)
+    for ask in (eom.accelerations, eom.reactions, eom.multipliers):
+        together = ask(states.q, states.qd, states.t)
+        alone = [ask(q, qd, t) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
+        assert together.shape == (len(alone[0]), 9)
+        assert np.allclose(together, np.transpose(alone), rtol=1e-12, atol=1e-12)
+
+
+@by_every_formalism
+def test_both_engines_give_the_same_numbers(cart, states, key):
+    fast, portable = (dl.derive(cart, key, engine=engine) for engine in ENGINES)
+    assert (fast.engine, portable.engine) == ENGINES
+    for name in ("accelerations", "reactions"):
+        found = [getattr(eom, name)(states.q, states.qd, states.t) for eom in (fast, portable)]
+        assert np.allclose(*found, rtol=1e-11, atol=1e-11)
+
+
+def test_a_batch_may_be_one_state_or_none(cart):
+    eom = dl.derive(cart, "kane")
+    q, qd = cart.initial
+    assert np.allclose(eom.accelerations(q[:, None], qd[:, None])[:, 0], eom.accelerations(q, qd))
+    assert eom.accelerations(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
+
+
+# parameters
+
+
+@on_every_engine
+@by_every_formalism
+def test_parameters_change_without_compiling_again(cart, states, key, engine):
+    values = {"m2": 0.8, "l": 0.35, "tau": 0.1}
+    first = dl.derive(cart, key, engine=engine)
+    changed = first.with_parameters(values)
+    assert changed.kernel is first.kernel
+    derived_again = dl.derive(cart.with_parameters(values), key, engine=engine)
+    q, qd, t = states.q, states.qd, states.t
+    assert np.allclose(changed.accelerations(q, qd, t), derived_again.accelerations(q, qd, t), rtol=1e-11)
+    assert not np.allclose(changed.accelerations(q, qd, t), first.accelerations(q, qd, t), rtol=1e-3)
+    assert changed.parameters == first.parameters | values
+    assert first.parameters["l"] == 0.2
+
+
+def test_parameters_of_one_simulation(cart):
+    eom = dl.derive(cart, "volterra_reduced")
+    heavy = eom.simulate(0.5, samples=3, parameters={"m1": 4.0})
+    again = dl.derive(cart.with_parameters(m1=4.0), "volterra_reduced").simulate(0.5, samples=3)
+    assert np.allclose(heavy.q, again.q, rtol=1e-12)
+    assert heavy.energy[0] == pytest.approx(again.energy[0])
+    assert not np.allclose(heavy.q, eom.simulate(0.5, samples=3).q, rtol=1e-6)
+
+
+def test_an_unknown_parameter_is_told_with_the_known_ones(cart):
+    with pytest.raises(InputError, match=r"there is no parameter 'm3'\. Known names: g, l, m1, m2, tau\."):
+        dl.derive(cart, "kane", engine="portable").with_parameters(m3=1.0)
+
+
+# code that outlives its process
+
+SCRIPT = """
+import sys
+import heyoka
+heyoka.llvm_state.set_diskcache_path(sys.argv[1])
+import dalembert as dl
+model = dl.load("simple-pendulum")
+eom = dl.derive(model, "kane")
+print(float(eom.accelerations([0.3], [0.1])[0]), float(eom.simulate(0.1, samples=2).q[0, 1]))
+print(heyoka.llvm_state.get_diskcache_size())
+"""
+
+
+def test_compiled_code_is_reused_by_the_next_process(tmp_path):
+    def run():
+        command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        return lines[0], int(lines[1])
+
+    first, again = run(), run()
+    assert first[1] > 0
+    assert again == first
+
+
+# what is refused
+
+
+def test_an_unknown_engine_is_told_with_the_nearest(cart):
+    with pytest.raises(InputError) as caught:
+        dl.derive(cart, engine="heyokka")
+    assert str(caught.value) == (
+        "there is no engine 'heyokka'. Did you mean 'heyoka'? Expected 'heyoka' or 'portable'."
+    )
+
+
+def test_without_heyoka_the_portable_engine_serves(cart, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *rest: None if name == "heyoka" else found(name, *rest)
+    )
+    eom = dl.derive(cart, "kane")
+    assert eom.engine == "portable"
+    assert eom.simulate(0.1, samples=2).integrator == "dop853"
+    assert dl.verify(dl.load("simple-pendulum"), states=3).engines == ("portable",)
+    with pytest.raises(EngineError) as caught:
+        dl.derive(cart, engine="heyoka")
+    assert str(caught.value) == (
+        "the engine 'heyoka' is not installed here. Use engine='portable', or install heyoka (Linux)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("q", "qd", "message"),
+    [
+        ([0, 0], [0, 0], "q has shape (2,). Expected (3,) for one state or (3, batch), the same for q and qd"),
+        ([0, 0, 0], [0, 0], "qd has shape (2,). Expected (3,) for one state or (3, batch)"),
+        ([0, 0, 0], [[0, 0]] * 3, "qd has shape (3, 2). Expected (3,) for one state"),
+        ([0, float("nan"), 0], [0, 0, 0], "q contains values that are not finite. Expected numbers."),
+        ([0, 0, 0], [0, 0, float("inf")], "qd contains values that are not finite. Expected numbers."),
+    ],
+)
+def test_states_of_a_wrong_shape_are_refused(cart, q, qd, message):
+    with pytest.raises(InputError) as caught:
+        dl.derive(cart, "kane", engine="portable").accelerations(q, qd)
+    assert message in str(caught.value)
+
+
+def test_velocities_that_break_a_constraint_are_refused_by_name(cart):
+    eom = dl.derive(cart, "kane", engine="portable")
+    with pytest.raises(InconsistentStateError) as caught:
+        eom.accelerations([0, 0, 0], [1.0, 1.0, 0])
+    assert "the state does not fulfil the constraints at velocity level: the rate of 'theta" in str(caught.value)
+    good, bad = [1.0, -1.0, 0.0], [1.0, 1.0, 0.0]
+    with pytest.raises(InconsistentStateError, match="state 1 of the batch does not fulfil"):
+        eom.accelerations(np.zeros((3, 2)), np.transpose([good, bad]))
