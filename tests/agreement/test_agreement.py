@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert import formalisms, gallery
 from dalembert.errors import InputError, NotApplicableError
 
-LOADS = ("force", "torque", "spring")
+LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 
 
 @pytest.mark.parametrize("name", gallery.names())

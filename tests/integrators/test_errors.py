@@ -7,7 +7,10 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import EngineError, InconsistentStateError, InputError, SimulationError
+from dalembert.integrators import NAMES
 from dalembert.model import Model
+
+by_every_integrator = pytest.mark.parametrize("integrator", NAMES)
 
 
 def line(force: str, start: float = 1.0, rate: float = 0.0) -> Model:
@@ -33,7 +36,7 @@ def refusal(eom, *arguments, kind=InputError, **options):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("integrator", ["taylor", "rk45", "dop853"])
+@by_every_integrator
 def test_a_motion_that_blows_up_ends_with_time_and_state(integrator):
     # ẍ = 6x² from x = 1, ẋ = 2 is x = 1/(1 − t)²: infinite at t = 1
     eom = dl.derive(line("6*x**2", 1.0, 2.0), "lagrange")
@@ -59,6 +62,14 @@ def test_the_step_size_collapse_is_told():
     message = refusal(dl.derive(line("6*x**2", 1.0, 2.0), "lagrange"), 2.0, integrator="dop853", kind=SimulationError)
     assert re.search(r"at t = \S+ the step size fell to \S+, too small to go on\. State: x = ", message)
     assert message.endswith("The motion has a singularity here, or the tolerances are too tight for it.")
+
+
+def test_values_that_are_not_finite_are_named():
+    # the root has no value beyond x = 1.5, which is reached at t = 1
+    eom = dl.derive(line("0.001*sqrt(1.5 - x)", 1.0, 0.5), "lagrange", engine="portable")
+    message = refusal(eom, 2.0, integrator="rk4", kind=SimulationError)
+    assert "the next step gives values that are not finite for" in message
+    assert "State: x = 1.4" in message
 
 
 def test_an_inconsistent_position_is_refused(pendulum):

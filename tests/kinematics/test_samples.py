@@ -84,3 +84,11 @@ def test_constraints_that_cannot_be_met_are_told():
         "Expected a neighbourhood of the initial state in which the constraints can be met. "
         "Start the model from a state that fulfils them."
     )
+
+
+def test_states_at_which_a_formula_has_no_value_are_left_out():
+    model = Model("root").coordinate("x", 1.0)
+    model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1).force("mass", ("sqrt(1.5 - x)", 0, 0))
+    states = samples.consistent(model, 30)
+    assert len(states) == 30
+    assert states.q.max() <= 1.5

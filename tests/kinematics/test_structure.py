@@ -87,6 +87,12 @@ def test_a_coordinate_with_a_generalized_force_is_not_ignorable():
     assert ignorable(model) == ("y",)
 
 
+def test_a_force_without_a_value_somewhere_is_still_a_force():
+    # sqrt(1.5 − x) has no value at some random states around x = 1
+    model = plane().force("point", ("sqrt(1.5 - x)", 0, 0), name="pull")
+    assert structure(model).reasons == {"x": "the generalized force on x is not zero"}
+
+
 def test_forces_that_cancel_leave_a_coordinate_ignorable():
     model = plane().force("point", (2, 0, 0), name="push").force("point", (-2, 0, 0), name="pull")
     assert ignorable(model) == ("x", "y")

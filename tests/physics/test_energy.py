@@ -42,7 +42,7 @@ def test_energy_rate_equals_power():
     assert np.allclose(rate(run.energy, run.t), power[3:-3], atol=1e-9)
 
 
-@pytest.mark.parametrize("key", ["lagrange", "maggi"])
+@by_every_formalism
 def test_work_and_energy_balance_with_dampers_and_changing_forces(key):
     run = dl.derive(driven_pendulum(), key).simulate(4.0, samples=401)
     assert run.energy_error <= 1e-13

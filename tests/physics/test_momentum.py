@@ -65,7 +65,7 @@ def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
 
 @by_every_formalism
 def test_ideal_reactions_do_no_virtual_work_on_a_random_model(random_tree, key):
-    model = random_tree(10, bodies=2, coordinates=3, holonomic=1, nonholonomic=1, loads=("force",))
+    model = random_tree(10, bodies=2, coordinates=3, holonomic=1, nonholonomic=1, loads=("force", "damper"))
     states = samples.consistent(model, 5)
     A = numbers(constraints(samples.at_formulas(model, states)).A, 5)
     reactions = dl.derive(model, key, engine="portable").reactions(states.q, states.qd, states.t)

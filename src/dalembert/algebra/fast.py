@@ -68,14 +68,18 @@ class Fast(DifferentialAlgebra):
         return np.asarray(tensors.jacobian, dtype=object).reshape(*f.shape, len(x))
 
     def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:
-        # d/dε f(x + ε ẋ) at ε = 0: one forward pass instead of a whole Jacobian
-        moved = {
-            str(xj): xj + _STEP * xdj for x, xd in along for xj, xdj in zip(x, xd, strict=True) if not self.is_zero(xdj)
-        }
-        if not moved or not f.size:
+        # d/dε f(x + ε s) at ε = 0, with s = ẋ: one forward pass instead of a whole Jacobian
+        pairs = [(xj, xdj) for x, xd in along for xj, xdj in zip(x, xd, strict=True) if not self.is_zero(xdj)]
+        if not pairs or not f.size:
             return np.zeros(f.shape, dtype=object)
-        rate = self.jacobian(self.substitute(f, moved), vector([_STEP]))[..., 0]
-        return self.substitute(rate, {str(_STEP): 0.0})
+        slopes = [hy.expression(f"slope of {xj}") for xj, _ in pairs]
+        moved = {xj: xj + _STEP * s for (xj, _), s in zip(pairs, slopes, strict=True)}
+        flat = hy.subs([expression(e) for e in f.ravel()], moved)
+        rate = self.jacobian(vector(flat), vector([_STEP]))[:, 0]
+        # x + ε s goes back to x as a whole, since x + 0·s would not be folded
+        rate = hy.subs(list(rate), {to: xj for xj, to in moved.items()})
+        values = {s: expression(xdj) for (_, xdj), s in zip(pairs, slopes, strict=True)}
+        return vector(hy.subs(rate, values | {_STEP: hy.expression(0.0)})).reshape(f.shape)
 
     def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
         if not f.size:

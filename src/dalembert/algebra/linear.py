@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra.base import Algebra, Array, Scalar, identity, zeros
+from dalembert.algebra.base import Algebra, Array, Scalar, identity, scaled, zeros
 from dalembert.errors import SingularError
 
 
@@ -22,6 +22,12 @@ def _dot(algebra: Algebra, pairs: list[tuple[Scalar, Scalar]]) -> Scalar:
         if not (algebra.is_zero(a) or algebra.is_zero(b)):
             total = total + a * b
     return total
+
+
+def _columns(b: Array) -> Array:
+    """A copy of a vector or matrix as a matrix of columns; it may be empty."""
+    x = np.array(b, dtype=object)
+    return x[:, None] if x.ndim == 1 else x
 
 
 def ldl(algebra: Algebra, M: Array) -> tuple[Array, Array]:
@@ -49,7 +55,7 @@ def ldl_solve(algebra: Algebra, M: Array, b: Array) -> Array:
 def ldl_apply(algebra: Algebra, L: Array, D: Array, b: Array) -> Array:
     """(L D Lᵀ)⁻¹ b with factors already at hand."""
     n = len(D)
-    x = np.array(b, dtype=object).reshape(n, -1)
+    x = _columns(b)
     for column in x.T:
         for i in range(n):
             column[i] = column[i] - _dot(algebra, [(L[i, k], column[k]) for k in range(i)])
@@ -154,7 +160,7 @@ def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
             "Expected an invertible matrix. Check that speeds and constraints are independent."
         )
     U = np.array(A, dtype=object)[np.ix_(order.rows, order.columns)]
-    x = np.array(b, dtype=object).reshape(n, -1)[list(order.rows)]
+    x = _columns(b)[list(order.rows)]
     for j in range(m):
         for i in range(j + 1, n):
             if algebra.is_zero(U[i, j]):
@@ -185,14 +191,14 @@ def orthogonal_solve(algebra: Algebra, A: Array, b: Array) -> Array:
             along = _dot(algebra, list(zip(Q[:, k], Q[:, j], strict=True)))
             if not algebra.is_zero(along):
                 R[k, j] = along / lengths[k]
-                Q[:, j] = Q[:, j] - R[k, j] * Q[:, k]
+                Q[:, j] = Q[:, j] - scaled(R[k, j], Q[:, k])
     for column in x.T:
         rest = column.copy()
         for k in range(n):
             along = _dot(algebra, list(zip(Q[:, k], rest, strict=True)))
             column[k] = 0 if algebra.is_zero(along) else along / lengths[k]
             if not algebra.is_zero(along):
-                rest = rest - column[k] * Q[:, k]
+                rest = rest - scaled(column[k], Q[:, k])
         for k in reversed(range(n)):
             column[k] = column[k] - _dot(algebra, [(R[k, j], column[j]) for j in range(k + 1, n)])
     return x

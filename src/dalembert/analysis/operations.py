@@ -25,7 +25,8 @@ def _in_decomposition(form: LinearForm, outputs: Array) -> int:
     system = form.system
     constants = system.algebra.symbols([*system.model.parameter_values, *(str(c) for c in form.constants)])
     inputs = stack(system.q, form.v, vector([system.t]), constants)
-    program = hy.cfunc([expression(e) for e in outputs], vars=list(inputs), opt_level=0, compact_mode=True).dc
+    options = {"opt_level": 0, "compact_mode": False, "batch_size": 1}
+    program = hy.cfunc([expression(e) for e in outputs], vars=list(inputs), **options).dc
     lines = [str(line) for line in program[len(inputs) : len(program) - len(outputs)]]
     return sum(max(1, line.count(" + "), line.count(" * ")) for line in lines)
 

@@ -67,6 +67,8 @@ def in_speeds(
     notes: tuple[str, ...] = (),
 ) -> LinearForm:
     """A form whose velocity variables are quasi-velocities u."""
+    # forces may depend on velocities: q̇ gives way to W u + X
+    f = system.algebra.substitute(f, dict(zip(map(str, system.qd), speeds.qd, strict=True)))
     return LinearForm(
         formalism,
         system,

@@ -18,6 +18,7 @@ from dalembert.handles.simulation import simulate
 from dalembert.handles.trajectory import Trajectory
 from dalembert.handles.workspace import Workspace
 from dalembert.kernels import Kernel
+from dalembert.kinematics import structure
 from dalembert.model import Model
 from dalembert.show import latex
 
@@ -170,13 +171,33 @@ class Equations:
         return Kernel(self.form, getattr(self._module, "reaction", None))
 
     def with_parameters(self, values: Mapping[str, float] | None = None, **more: float) -> Equations:
-        """The same equations with other parameter values; nothing is derived or compiled again."""
+        """The same equations with other parameter values; nothing is derived or compiled again.
+
+        Values that change what was found before deriving (which constraints are independent, which coordinates are
+        ignorable) are refused: those need equations of their own.
+        """
+        self._require_same_structure({**self._changes, **(values or {}), **more})
         out = object.__new__(Equations)
         out.__dict__.update(self.__dict__)
         out.__dict__["kernel"] = self.kernel
         out._changes = {**self._changes, **(values or {}), **more}
         out._values = self.workspace.values(out._changes)
         return out
+
+    def _require_same_structure(self, changes: Mapping[str, float]) -> None:
+        before, now = self.workspace.structure, structure(self.model.with_parameters(changes))
+        lost = set(before.ignorable) - set(now.ignorable) if self.form.constants.size else set()
+        if now.rows != before.rows or lost:
+            names = self.model.coordinate_names
+            what = (
+                f"{', '.join(names[i] for i in sorted(lost))} would no longer be ignorable"
+                if lost
+                else "other constraints would be independent"
+            )
+            raise InputError(
+                f"parameters {dict(changes)}: with these values {what}, so the derived equations do not hold. "
+                "Derive again from model.with_parameters(...)."
+            )
 
     @property
     def parameters(self) -> dict[str, float]:

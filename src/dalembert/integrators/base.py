@@ -99,11 +99,12 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
     y = np.empty((len(problem.y0), len(times)))
     y[:, 0] = problem.y0
     t, end, done, steps = float(times[0]), float(times[-1]), 1, 0
-    status, kept = Status.FINISHED, []
+    status, kept, last = Status.FINISHED, [], problem.y0
     while done < len(times):
-        step = stepper.advance(end)
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            step = stepper.advance(end)
         steps += 1
-        _require_sound(problem, step, t, steps, settings)
+        _require_sound(problem, step, t, last, steps, settings)
         while done < len(times) and times[done] < step.t1:
             y[:, done] = step.at(float(times[done]))
             done += 1
@@ -123,12 +124,14 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
     return Solution(times[:done], y[:, :done], status, steps, stepper.evaluations, tuple(kept))
 
 
-def _require_sound(problem: InitialValueProblem, step: Step, t: float, steps: int, settings: Settings) -> None:
+def _require_sound(
+    problem: InitialValueProblem, step: Step, t: float, y: np.ndarray, steps: int, settings: Settings
+) -> None:
     if not np.isfinite(step.y1).all():
         bad = [name for name, value in zip(problem.names, step.y1, strict=True) if not np.isfinite(value)]
         raise SimulationError(
             f"at t = {t:.9g} the next step gives values that are not finite for {', '.join(bad[:6])}. "
-            f"{describe(problem.names, step.at(t))} "
+            f"{describe(problem.names, y)} "
             "The motion ends here: look for a singular configuration, a division by zero or a force that grows without bound."
         )
     if steps >= settings.max_steps:

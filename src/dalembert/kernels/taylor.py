@@ -34,5 +34,5 @@ class TaylorMachine:
         rates = hy.subs([expression(e) for e in self._rates], table)
         options = {} if tolerance is None else {"tol": tolerance}
         return hy.taylor_adaptive(
-            list(zip(self._states, rates, strict=True)), [0.0] * len(rates), compact_mode=True, **options
+            list(zip(self._states, rates, strict=True)), [0.0] * len(rates), compact_mode=True, opt_level=1, **options
         )

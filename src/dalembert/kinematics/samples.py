@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Array, numbers, vector
+from dalembert.algebra import FLOATS, Array, identity, numbers, stack, vector
 from dalembert.errors import InconsistentStateError
+from dalembert.kinematics.applied import active_forces, generalized_forces
 from dalembert.kinematics.constraints import Constraints, Levels, levels
+from dalembert.kinematics.energies import kinetic, potential
 from dalembert.kinematics.motion import Motion, move
 from dalembert.model import Model
 
@@ -64,7 +66,7 @@ def consistent(
         if missing <= 0:
             break
         good = project(model, facts, _draw(model, rng, missing), parameters)
-        kept.append(good)
+        kept.append(_defined(model, good, parameters))
     found = States(*(np.concatenate([getattr(s, name) for s in kept], axis=-1) for name in ("q", "qd", "t")))
     if len(found) < count:
         raise InconsistentStateError(
@@ -73,6 +75,16 @@ def consistent(
             "Start the model from a state that fulfils them."
         )
     return found
+
+
+def _defined(model: Model, states: States, parameters: Mapping[str, float] | None) -> States:
+    """The states at which energies and forces have values: a root of a negative number would pass for anything."""
+    with np.errstate(all="ignore"):
+        motion = at(model, states, parameters)
+        energies = vector([kinetic(motion, motion.qd), potential(motion)])
+        forces = stack(generalized_forces(motion), active_forces(motion, identity(motion.n)))
+        good = np.isfinite(numbers(stack(energies, forces), len(states))).all(axis=0)
+    return States(states.q[:, good], states.qd[:, good], states.t[good])
 
 
 def project(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None) -> States:
