@@ -48,8 +48,8 @@ def test_operations_are_positive_and_the_same_every_time(engine):
 
 
 def test_operations_of_a_pendulum_are_few():
-    # θ̈ = −(g/l) sinθ with M = m l²: a handful of products, a sine and a division
-    assert 3 <= dl.derive(dl.load("simple-pendulum"), "kane").operations <= 20
+    # θ̈ = −(g/l) sinθ with M = m l²: a few dozen products, a sine and a division, without any simplification
+    assert 3 <= dl.derive(dl.load("simple-pendulum"), "kane").operations <= 40
 
 
 # comparison

@@ -147,7 +147,9 @@ def test_a_closed_pipe_is_quiet(words):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_an_interrupt_ends_with_a_sentence():
     script = (
-        "import sys, time; from dalembert.cli import check, main\n"
+        # a job in the background of a shell ignores interrupts, and its children inherit that
+        "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from dalembert.cli import check, main\n"
         "def work(arguments): print('ready', flush=True); time.sleep(60)\n"
         "check.run = work; sys.exit(main(['check', 'cart-pendulum']))"
     )
