@@ -70,6 +70,7 @@ class Problem:
     path: str
     fact: str
     advice: str = ""
+    blocking: bool = True  # False: equations can be derived all the same, but not simulated from the initial state
 
     def __str__(self) -> str:
         return f"{self.path}: {self.fact} {self.advice}".rstrip()

@@ -54,25 +54,43 @@ def ldl_solve(algebra: Algebra, M: Array, b: Array) -> Array:
 
 def ldl_apply(algebra: Algebra, L: Array, D: Array, b: Array) -> Array:
     """(L D Lᵀ)⁻¹ b with factors already at hand."""
-    n = len(D)
+    half = lower_solve(algebra, L, b)
+    inner = _columns(half)
+    for column in inner.T:
+        for i in range(len(D)):
+            column[i] = 0 if algebra.is_zero(column[i]) else column[i] / D[i]
+    return upper_solve(algebra, L, inner.reshape(np.shape(b)))
+
+
+def lower_solve(algebra: Algebra, L: Array, b: Array) -> Array:
+    """L⁻¹ b for a unit lower triangular L; b is a vector or a matrix of columns."""
+    n = len(L)
     x = _columns(b)
     for column in x.T:
         for i in range(n):
             column[i] = column[i] - _dot(algebra, [(L[i, k], column[k]) for k in range(i)])
-        for i in range(n):
-            column[i] = 0 if algebra.is_zero(column[i]) else column[i] / D[i]
+    return x.reshape(np.shape(b))
+
+
+def upper_solve(algebra: Algebra, L: Array, b: Array) -> Array:
+    """L⁻ᵀ b for a unit lower triangular L; b is a vector or a matrix of columns."""
+    n = len(L)
+    x = _columns(b)
+    for column in x.T:
         for i in reversed(range(n)):
             column[i] = column[i] - _dot(algebra, [(L[k, i], column[k]) for k in range(i + 1, n)])
     return x.reshape(np.shape(b))
 
 
-def kkt_solve(algebra: Algebra, M: Array, A: Array, h: Array, beta: Array) -> tuple[Array, Array]:
-    """x and λ of M x = h + Aᵀλ, A x = β by the Schur complement A M⁻¹ Aᵀ."""
+def kkt_solve(
+    algebra: Algebra, M: Array, A: Array, h: Array, beta: Array, J: Array | None = None
+) -> tuple[Array, Array]:
+    """x and λ of M x = h + Jᵀλ, A x = β by the Schur complement A M⁻¹ Jᵀ; J = A unless given."""
     L, D = ldl(algebra, M)
     free = ldl_apply(algebra, L, D, h)
-    MiAt = ldl_apply(algebra, L, D, A.T)
-    lam = ldl_solve(algebra, A @ MiAt, beta - A @ free)
-    return free + MiAt @ lam, lam
+    MiJt = ldl_apply(algebra, L, D, (A if J is None else J).T)
+    lam = ldl_solve(algebra, A @ MiJt, beta - A @ free)
+    return free + MiJt @ lam, lam
 
 
 @dataclass(frozen=True)
@@ -99,7 +117,7 @@ def pivot_order(samples: Array, *, threshold: float = 1e-9) -> PivotOrder:
     """The elimination order that is good at all samples at once; `samples` is one matrix at K states, (K, r, n).
 
     Pivots with one value at all states come first, those with the fewest neighbours ahead. The others are ranked by the
-    smaller of their size at the first state, which matters most, and the geometric mean of their sizes.
+    geometric mean of their sizes, in which the first state counts most.
 
     >>> pivot_order(np.array([[[0.0, 2.0], [1.0, 5.0]], [[0.0, 2.0], [1.0, 7.0]]])).rank
     2
@@ -131,7 +149,8 @@ def pivot_order(samples: Array, *, threshold: float = 1e-9) -> PivotOrder:
 def _best_pivot(block: np.ndarray) -> tuple[int, int, float, bool]:
     """Place and worth of the best pivot in a block (K, r, n), and whether it has one value at all states."""
     size = np.abs(block)
-    worth = np.minimum(size[0], np.exp(np.mean(np.log(np.maximum(size, 1e-300)), axis=0)))
+    logarithms = np.log(np.maximum(size, 1e-12))
+    worth = np.exp(0.3 * logarithms[0] + 0.7 * logarithms.mean(axis=0))
     same = (np.ptp(block, axis=0) <= 1e-13 * size.max(axis=0)) & (worth > 1e-3)
     if same.any():
         filled = size.max(axis=0) > 1e-14

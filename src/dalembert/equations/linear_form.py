@@ -1,17 +1,20 @@
 """The one form every formalism maps a model to: equations linear in the accelerations, left unsolved.
 
-    q̇ = W v + X,     M v̇ = f + Aᵀλ,     A v̇ = β,     q̈ = W v̇ + bias
+    q̇ = W v + X,     M v̇ = f + C + Jᵀλ,     A v̇ = β,     q̈ = W v̇ + bias
 
-v are the velocity variables of the formalism (q̇ or quasi-velocities). Kernels solve it; nothing is solved here.
+v are the velocity variables of the formalism (q̇, quasi-velocities, momenta or twists), C the non-ideal part of the
+constraint forces, and J = A unless a formalism says otherwise. Kernels solve it; nothing is solved here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from dalembert.algebra import Array, identity, zeros
 from dalembert.algebra.linear import PivotOrder
-from dalembert.kinematics import Speeds, System
+from dalembert.equations.solver import Solver
+from dalembert.kinematics import Speeds, System, non_ideal_forces
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,16 @@ class LinearForm:
     constants: Array = field(default_factory=lambda: zeros(0))  # symbols of constants of the motion
     constants_from: Array = field(default_factory=lambda: zeros(0))  # their values from (q, q̇, t)
     notes: tuple[str, ...] = ()
+    C: Array = field(default_factory=lambda: zeros(0))  # non-ideal force in the space of v; no entries: none
+    J: Array | None = None  # multipliers enter as Jᵀλ; None: J = A
+    solver: Solver | None = None  # the formalism's own way to v̇ and λ
+    extra: int = 0  # unknowns behind v̇ in the linear system
+    count: int | None = None  # number of dynamic equations where it is not the number of velocity variables
 
     @property
     def n_dynamic(self) -> int:
         """The number of dynamic (second-order) equations, as Table 1 of papers/volterra counts them."""
-        return len(self.v)
+        return len(self.v) if self.count is None else self.count
 
     @property
     def n_states(self) -> int:
@@ -46,13 +54,41 @@ class LinearForm:
 
 
 def in_velocities(
-    formalism: str, system: System, M: Array, f: Array, *, multipliers: bool, order: PivotOrder | None = None
+    formalism: str,
+    system: System,
+    M: Array,
+    f: Array,
+    *,
+    rows: Literal["none", "independent", "all"] = "none",
+    C: Array | None = None,
+    order: PivotOrder | None = None,
+    solver: Solver | None = None,
+    count: int | None = None,
 ) -> LinearForm:
-    """A form whose velocity variables are q̇ itself."""
+    """A form whose velocity variables are q̇ itself, with or without the rows A q̈ = β."""
     n = len(system.q)
-    A = system.A if multipliers else zeros(0, n)
-    beta = system.beta if multipliers else zeros(0)
-    return LinearForm(formalism, system, system.qd, system.qd, system.qd, identity(n), zeros(n), M, f, A, beta, order)
+    A, beta = {
+        "none": (zeros(0, n), zeros(0)),
+        "independent": (system.A, system.beta),
+        "all": (system.constraints.A, system.constraints.beta),
+    }[rows]
+    return LinearForm(
+        formalism,
+        system,
+        system.qd,
+        system.qd,
+        system.qd,
+        identity(n),
+        zeros(n),
+        M,
+        f,
+        A,
+        beta,
+        order,
+        C=non_ideal_forces(system.motion) if C is None else C,
+        solver=solver,
+        count=count,
+    )
 
 
 def in_speeds(
@@ -67,8 +103,7 @@ def in_speeds(
     notes: tuple[str, ...] = (),
 ) -> LinearForm:
     """A form whose velocity variables are quasi-velocities u."""
-    # forces may depend on velocities: q̇ gives way to W u + X
-    f = system.algebra.substitute(f, dict(zip(map(str, system.qd), speeds.qd, strict=True)))
+    C = non_ideal_forces(system.motion)
     return LinearForm(
         formalism,
         system,
@@ -78,11 +113,12 @@ def in_speeds(
         speeds.W,
         system.rate_of(speeds.qd, speeds),
         M,
-        f,
+        system.at_rates(f, speeds.qd),
         zeros(0, len(speeds.u)),
         zeros(0),
         None,
         zeros(0) if constants is None else constants,
         zeros(0) if constants_from is None else constants_from,
         notes,
+        C=speeds.W.T @ system.at_rates(C, speeds.qd) if len(C) else C,
     )

@@ -6,11 +6,47 @@ from types import ModuleType
 
 from dalembert.equations import About
 from dalembert.errors import InputError, nearest
-from dalembert.formalisms import gibbs_appell, kane, lagrange, maggi, volterra, volterra_reduced
+from dalembert.formalisms import (
+    boltzmann_hamel,
+    dalembert,
+    dirac,
+    gauss,
+    gibbs_appell,
+    hamilton,
+    kane,
+    lagrange,
+    maggi,
+    newton_euler,
+    nullspace,
+    phong,
+    poincare,
+    routh,
+    udwadia_kalaba,
+    volterra,
+    volterra_reduced,
+)
 from dalembert.kinematics import Structure
 from dalembert.model import Model
 
-FORMALISMS: tuple[ModuleType, ...] = (lagrange, maggi, kane, gibbs_appell, volterra, volterra_reduced)
+FORMALISMS: tuple[ModuleType, ...] = (
+    lagrange,
+    dalembert,
+    maggi,
+    kane,
+    gibbs_appell,
+    boltzmann_hamel,
+    volterra,
+    volterra_reduced,
+    routh,
+    udwadia_kalaba,
+    poincare,
+    gauss,
+    phong,
+    nullspace,
+    hamilton,
+    dirac,
+    newton_euler,
+)
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
@@ -30,6 +66,14 @@ def refusal(about: About, model: Model, known: Structure) -> str | None:
     """Why a formalism cannot treat a model, or None when it can."""
     if about.needs == "bodies" and model.energies is not None:
         return "the model is given by its energies, and this formalism needs the momenta of bodies"
+    velocity = [c.name for c in model.nonholonomic_list]
+    if velocity and not about.nonholonomic:
+        return f"the constraint '{velocity[0]}' is nonholonomic, and a stationary action gives it another motion than d'Alembert"
+    servo = [name for name, driven in zip(known.levels.names, known.levels.servo, strict=True) if driven]
+    if servo and not about.servo:
+        return f"the constraint '{servo[0]}' has feedback, so its velocity level does not hold on the way to the target"
+    if not known.regular_mass and not about.singular_mass:
+        return "the mass matrix is singular, and this formalism needs its inverse"
     curved = [name for name, linear in zip(known.levels.names, known.levels.linear, strict=True) if not linear]
     if curved and not about.nonlinear:
         return f"the constraint '{curved[0]}' is nonlinear in the velocities"

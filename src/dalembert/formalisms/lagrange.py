@@ -24,6 +24,8 @@ ABOUT = About(
     velocities="q̇",
     count="n",
     nonlinear=True,
+    servo=True,
+    singular_mass=True,
     citation="""@book{lagrange1788,
   author = {Lagrange, Joseph-Louis},
   title = {M\\'echanique analitique},
@@ -42,4 +44,4 @@ def derive(system: System) -> LinearForm:
     M = algebra.jacobian(p, qd)  # (13)
     pd = algebra.total_derivative(p, (q, qd), system.clock)  # d/dt ∂L/∂q̇ without its q̈ part
     h = Q + algebra.gradient(T - V, q) - pd  # (17)
-    return in_velocities("lagrange", system, M, h, multipliers=True)
+    return in_velocities("lagrange", system, M, h, rows="independent")

@@ -11,9 +11,9 @@ Source: papers/volterra, ref. [11], in the form its authors compute with; W from
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, stack
+from dalembert.algebra import Array, stack, zeros
 from dalembert.equations import About, LinearForm, in_velocities
-from dalembert.kinematics import System, generalized_forces, kinetic, potential
+from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces, potential
 
 ABOUT = About(
     key="maggi",
@@ -23,6 +23,8 @@ ABOUT = About(
     velocities="q̇",
     count="n",
     nonlinear=True,
+    servo=True,
+    singular_mass=True,
     citation="""@article{maggi1901,
   author = {Maggi, Gian Antonio},
   title = {Di alcune nuove forme delle equazioni della dinamica applicabili ai sistemi anolonomi},
@@ -37,13 +39,13 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """[WᵀM; A] q̈ = [Wᵀh; β]."""
     M, h = _operators(system)
-    W = system.speeds.W  # (5)
+    W, C = system.speeds.W, non_ideal_forces(system.motion)  # (5)
     return in_velocities(
         "maggi",
         system,
         stack(W.T @ M, system.A),
         stack(W.T @ h, system.beta),
-        multipliers=False,
+        C=stack(W.T @ C, zeros(len(system.beta))) if len(C) else C,
         order=system.structure.maggi_order,
     )
 

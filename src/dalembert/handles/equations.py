@@ -91,26 +91,24 @@ class Equations:
 
     @property
     def speeds(self) -> dict[str, str]:
-        """The quasi-velocities that are used, name by name with their formulas; empty for Lagrange."""
+        """The quasi-velocities that are used, name by name with their formulas; empty where none are."""
         known = self.workspace.structure
-        if self.formalism == "lagrange":
+        if self.about.velocities not in ("u", "u_NI", "s") and self.formalism != "maggi":
             return {}
         used = known.reduced if self.about.velocities == "u_NI" else range(known.d)
         return {known.speed_names[i]: str(known.speeds[i]) for i in used}
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        """The names of the velocity variables: rates of coordinates, or speeds."""
-        if self.about.velocities == "q̇":
-            return tuple(f"dot({name})" for name in self.model.coordinate_names)
-        return tuple(self.speeds)
+        """The names of the velocity variables: rates of coordinates, speeds, momenta or twists."""
+        return tuple(str(v) for v in self.form.v)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was detected, chosen and dropped, in sentences."""
         known = self.workspace.structure
         out = list(self.form.notes)
-        if known.chosen and self.formalism != "lagrange":
+        if known.chosen and self.speeds:
             out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
         if known.dropped:
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dalembert.equations import LinearForm
 from dalembert.kernels.compile import Function, compile_function
 from dalembert.kernels.solve import assembled, fused
 from dalembert.kernels.taylor import TaylorMachine
-from dalembert.kinematics import System
+from dalembert.kinematics import System, non_ideal_forces
 from dalembert.kinematics.power import power
 
 
@@ -28,12 +28,13 @@ class Kernel:
     """
 
     form: LinearForm
-    residual: Callable[[System], Array] | None = None  # reaction as a function of (q, q̇, q̈, t); None: it is Aᵀλ
+    residual: Callable[[System], Array] | None = None  # reaction as a function of (q, q̇, q̈, t); None: it is Jᵀλ + C
+    mode: Literal["fused", "assembled"] = "fused"
 
     @property
     def fused(self) -> bool:
         """True when the linear system is solved inside the graph."""
-        return self.form.system.algebra.name == "fast"
+        return self.form.system.algebra.name == "fast" and self.mode == "fused"
 
     @cached_property
     def parameters(self) -> Array:
@@ -58,7 +59,9 @@ class Kernel:
     @cached_property
     def _solution(self) -> tuple[Array, Array]:
         """v̇ and λ in the graph."""
-        return fused(self.form)
+        x, lam = fused(self.form)
+        k = len(self.form.v)
+        return x[:k], lam if len(lam) or self.form.J is None else x[k : k + len(self.form.J)]
 
     @cached_property
     def rates(self) -> Array:
@@ -114,10 +117,14 @@ class Kernel:
 
     @cached_property
     def _pieces(self) -> Function:
-        """M, f, A, β, q̇, W, bias side by side, for the numeric solve."""
+        """M, f, A, β, C, J, q̇, W, bias side by side, for the numeric solve."""
+        return self._compile(np.concatenate([np.asarray(p, dtype=object).ravel() for p in self._parts]))
+
+    @property
+    def _parts(self) -> tuple[Array, ...]:
         form = self.form
-        parts = (form.M, form.f, form.A, form.beta, form.qd, form.W, form.qdd_bias)
-        return self._compile(np.concatenate([np.asarray(p, dtype=object).ravel() for p in parts]))
+        J = form.A if form.J is None else form.J
+        return (form.M, form.f, form.A, form.beta, form.C, J, form.qd, form.W, form.qdd_bias)
 
     @cached_property
     def _power_of(self) -> Function:
@@ -129,6 +136,14 @@ class Kernel:
         out = self._start(_stacked(q, qd, t), _padded(parameters, len(self.form.constants)))
         k = len(self.form.v)
         return out[:k], out[k:]
+
+    def velocities(self, y: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+        """q̇ at states y = (q, v)."""
+        return self._velocities(_stacked(y[: self.form.n_states], t), constants)
+
+    @cached_property
+    def _velocities(self) -> Function:
+        return self._compile(self.form.qd)
 
     def state_rates(self, y: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
         """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
@@ -159,8 +174,11 @@ class Kernel:
         qd, qdd, lam = self.accelerations(q, v, t, constants)
         if self.residual is not None:
             return self._residual(_stacked(q, qd, qdd, t), constants)
-        A = self._constraint_matrix(_stacked(q, v, t), constants).reshape(len(lam), len(q), *q.shape[1:])
-        return np.einsum("kn...,k...->n...", A, lam)
+        out = self._reaction_matrix(_stacked(q, v, t), constants)
+        k, n = len(lam), len(q)
+        J, C = out[: k * n].reshape(k, n, *q.shape[1:]), out[k * n :]
+        total = np.einsum("kn...,k...->n...", J, lam)
+        return total + C if len(C) else total
 
     @cached_property
     def _residual(self) -> Function:
@@ -169,23 +187,29 @@ class Kernel:
         return self._compile(self.residual(system), stack(system.q, system.qd, system.qdd, vector([system.t])))
 
     @cached_property
-    def _constraint_matrix(self) -> Function:
-        return self._compile(self.form.A.ravel())
+    def _reaction_matrix(self) -> Function:
+        form = self.form
+        J = form.A if form.J is None else form.J
+        C = non_ideal_forces(form.system.motion)
+        return self._compile(self._in_state(stack(J.ravel(), C), form.system.qdd))
 
     def _assembled(
         self, y: np.ndarray, t: Any, constants: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q̇, q̈, λ, v̇ by compiled pieces and a numeric solve."""
-        form = self.form
         single = y.ndim == 1
         columns = y[:, None] if single else y
         out = self._pieces(_stacked(columns, t), constants).T
-        shapes = [np.shape(p) for p in (form.M, form.f, form.A, form.beta, form.qd, form.W, form.qdd_bias)]
+        shapes = [np.shape(p) for p in self._parts]
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        M, f, A, beta, qd, W, bias = (
+        M, f, A, beta, C, J, qd, W, bias = (
             part.reshape(len(out), *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
         )
-        vd, lam = assembled(M, f, A, beta)
+        x, lam = assembled(self.form, M, f, A, beta, C, J)
+        k = len(self.form.v)
+        vd = x[:, :k]
+        if self.form.J is not None and not len(self.form.beta):
+            lam = x[:, k : k + len(self.form.J)]
         qdd = (W @ vd[..., None])[..., 0] + bias
         if single:
             return qd[0], qdd[0], lam[0], vd[0]

@@ -16,8 +16,10 @@ class Manifold:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.holonomic = [i for i in system.structure.rows if i < len(system.structure.levels.phi)]
-        self.rows = list(system.structure.rows)
+        # servo constraints are driven to zero by feedback, never by projection
+        held = [i for i in system.structure.rows if not system.structure.levels.servo[i]]
+        self.holonomic = [i for i in held if i < len(system.structure.levels.phi)]
+        self.rows = held
 
     @cached_property
     def _function(self) -> Function:

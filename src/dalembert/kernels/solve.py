@@ -10,21 +10,46 @@ from dalembert.equations import LinearForm
 
 
 def fused(form: LinearForm) -> tuple[Array, Array]:
-    """v̇ and λ as expressions: LDLᵀ, Schur complement, or LU in a fixed order."""
+    """v̇ and λ as expressions: by the formalism's own graph, or by LDLᵀ, Schur complement, or LU in a fixed order."""
     algebra = form.system.algebra
+    if form.solver is not None:
+        return _own_graph(form)
+    f = form.f + form.C if len(form.C) else form.f
     if len(form.beta):
-        return kkt_solve(algebra, form.M, form.A, form.f, form.beta)
+        return kkt_solve(algebra, form.M, form.A, f, form.beta, form.J)
     if form.order is not None:
-        return lu_solve(algebra, form.M, form.f, form.order), zeros(0)
-    return ldl_solve(algebra, form.M, form.f), zeros(0)
+        return lu_solve(algebra, form.M, f, form.order), zeros(0)
+    return ldl_solve(algebra, form.M, f), zeros(0)
 
 
-def assembled(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r)."""
+def _own_graph(form: LinearForm) -> tuple[Array, Array]:
+    """The formalism's own graph on independent rows; multipliers of dropped rows are zero."""
+    assert form.solver is not None
+    k = len(form.system.structure.levels.names)
+    rows = list(form.system.structure.rows) if len(form.beta) == k else list(range(len(form.beta)))
+    vd, lam = form.solver.graph(form.system.algebra, form.M, form.f, form.A[rows], form.beta[rows], form.C)
+    full = zeros(len(form.beta))
+    full[rows] = lam
+    return vd, full
+
+
+def assembled(
+    form: LinearForm, M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray, J: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r), C (K, n)."""
+    if form.solver is not None:
+        rows = slice(None)
+        if not form.solver.rank_revealing and beta.shape[1] == len(form.system.structure.levels.names):
+            rows = list(form.system.structure.rows)
+        vd, found = form.solver.numbers(M, f, A[:, rows], beta[:, rows], C)
+        lam = np.zeros_like(beta)
+        lam[:, rows] = found
+        return vd, lam
+    f = f + C if C.shape[1] else f
     n, r = f.shape[1], beta.shape[1]
     if not r:
         return np.linalg.solve(M, f[..., None])[..., 0], np.zeros((len(f), 0))
     matrix = np.zeros((len(f), n + r, n + r))
-    matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = M, -np.swapaxes(A, 1, 2), A
+    matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = M, -np.swapaxes(J, 1, 2), A
     solved = np.linalg.solve(matrix, np.concatenate([f, beta], axis=1)[..., None])[..., 0]
     return solved[:, :n], solved[:, n:]

@@ -10,17 +10,32 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Array, Scalar, matrix, scaled, vector, zeros
 from dalembert.kinematics.motion import Motion
+from dalembert.model import WORLD
 from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+from dalembert.spatial import cross
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """A force at the mass centre of a body, in world axes, and a moment about it, in body axes."""
+
+    body: str
+    force: Array
+    moment: Array
 
 
 @dataclass(frozen=True)
 class Applied:
-    """A force and the Jacobian of the velocity it works on; `potential` is None when it has none."""
+    """A force and the Jacobian of the velocity it works on; `potential` is None when it has none.
+
+    `wrenches` say the same body by body; they are empty for a torque inside a joint.
+    """
 
     name: str
     force: Array
     J: Array
     potential: Scalar | None = None
+    wrenches: tuple[Wrench, ...] = ()
 
 
 def applied(motion: Motion) -> list[Applied]:
@@ -36,7 +51,13 @@ def _gravity(motion: Motion) -> list[Applied]:
     if all(motion.algebra.is_zero(x) for x in g):
         return []
     return [
-        Applied(f"gravity on {body.name}", body.mass * g, body.B, -body.mass * (g @ body.p_WG))
+        Applied(
+            f"gravity on {body.name}",
+            body.mass * g,
+            body.B,
+            -body.mass * (g @ body.p_WG),
+            (Wrench(body.name, body.mass * g, zeros(3)),),
+        )
         for body in motion.bodies
         if not motion.algebra.is_zero(body.mass)
     ]
@@ -56,21 +77,34 @@ def _of(load: Load, motion: Motion) -> list[Applied]:
             return [_damper(load, motion)]
 
 
+def _at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wrench, ...]:
+    """The wrench of a force (world axes) at a point of a body (body axes); the world needs none."""
+    if body == WORLD:
+        return ()
+    moving = motion.body(body)
+    return (Wrench(body, force, cross(point - moving.center, moving.R_WB.T @ force)),)
+
+
 def _force(load: Force, motion: Motion) -> Applied:
     body = motion.body(load.body)
     point = body.center if load.point is None else vector([motion.lower(x) for x in load.point])
     _, J, _ = body.frame.point(point)
-    return Applied(load.name, motion.frames[load.frame].R @ vector([motion.lower(x) for x in load.force]), J)
+    force = motion.frames[load.frame].R @ vector([motion.lower(x) for x in load.force])
+    return Applied(load.name, force, J, wrenches=_at_point(motion, load.body, point, force))
 
 
 def _torque(load: Torque, motion: Motion) -> list[Applied]:
     torque_W = motion.frames[load.frame].R @ vector([motion.lower(x) for x in load.torque])
-    body = motion.frames[load.body]
-    out = [Applied(load.name, body.R.T @ torque_W, body.D)]
+    out = [_moment(load.name, load.body, torque_W, motion)]
     if load.reaction is not None:
-        other = motion.frames[load.reaction]
-        out.append(Applied(f"reaction of {load.name}", -(other.R.T @ torque_W), other.D))
+        out.append(_moment(f"reaction of {load.name}", load.reaction, -torque_W, motion))
     return out
+
+
+def _moment(name: str, body: str, torque_W: Array, motion: Motion) -> Applied:
+    frame = motion.frames[body]
+    moment = frame.R.T @ torque_W
+    return Applied(name, moment, frame.D, wrenches=() if body == WORLD else (Wrench(body, zeros(3), moment),))
 
 
 def _joint_torque(load: JointTorque, motion: Motion) -> Applied:
@@ -88,21 +122,38 @@ def _between(load: Spring | Damper, motion: Motion) -> tuple[Array, Array, Array
     return p2 - p1, J2 - J1, c2 - c1
 
 
+def _pull(load: Spring | Damper, motion: Motion, force: Array) -> tuple[Wrench, ...]:
+    """The wrenches of a force on the second point and its opposite on the first."""
+    first, second = (vector([motion.lower(x) for x in point]) for point in load.points)
+    return (*_at_point(motion, load.bodies[1], second, force), *_at_point(motion, load.bodies[0], first, -force))
+
+
 def _spring(load: Spring, motion: Motion) -> Applied:
     span, J, _ = _between(load, motion)
     k, length = motion.lower(load.stiffness), motion.lower(load.natural_length)
     if motion.algebra.is_zero(length):
-        return Applied(load.name, scaled(-k, span), J, k * (span @ span) * 0.5)
-    distance = motion.algebra.sqrt(span @ span)
-    stretch = distance - length
-    return Applied(load.name, scaled(-k * stretch / distance, span), J, 0.5 * k * stretch * stretch)
+        force, potential = scaled(-k, span), k * (span @ span) * 0.5
+    else:
+        distance = motion.algebra.sqrt(span @ span)
+        stretch = distance - length
+        force, potential = scaled(-k * stretch / distance, span), 0.5 * k * stretch * stretch
+    return Applied(load.name, force, J, potential, _pull(load, motion, force))
 
 
 def _damper(load: Damper, motion: Motion) -> Applied:
     span, J, c = _between(load, motion)
     # the rate of the distance is (span · rate of span) / distance, and the force points along span / distance
     pull = motion.lower(load.damping) * (span @ (J @ motion.qd + c)) / (span @ span)
-    return Applied(load.name, scaled(-pull, span), J)
+    force = scaled(-pull, span)
+    return Applied(load.name, force, J, wrenches=_pull(load, motion, force))
+
+
+def non_ideal_forces(motion: Motion) -> Array:
+    """C(q, q̇, t): what the constraints do beyond d'Alembert's principle, (3.44) of papers/poincare; empty when ideal."""
+    given = motion.model.non_ideal_forces
+    if not given:
+        return zeros(0)
+    return vector([motion.lower(given.get(name, 0)) for name in motion.model.coordinate_names])
 
 
 def generalized_forces(motion: Motion) -> Array:

@@ -19,6 +19,7 @@ from dalembert.algebra import Array, matrix, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Model
+from dalembert.model.elements import Holonomic, Nonholonomic
 from dalembert.model.checks.values import at_start, is_affine
 
 
@@ -32,6 +33,7 @@ class Levels:
     A: tuple[tuple[Any, ...], ...]
     beta: tuple[Any, ...]
     linear: tuple[bool, ...]  # row by row: is the velocity level linear in q̇?
+    servo: tuple[bool, ...]  # row by row: is it driven to zero by feedback instead of holding from the start?
 
 
 def levels(model: Model) -> Levels:
@@ -41,10 +43,24 @@ def levels(model: Model) -> Levels:
     phi = tuple(c.phi for c in model.holonomic_list)
     velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_list))
     A = tuple(tuple(se.diff(f, v) for v in qd) for f in velocity)
-    beta = tuple(-_along(f, q, qd) for f in velocity)
+    declared = (*model.holonomic_list, *model.nonholonomic_list)
+    beta = tuple(
+        -_along(f, q, qd) - _feedback(constraint, f) for f, constraint in zip(velocity, declared, strict=True)
+    )
     start = at_start(model)
     linear = tuple(is_affine(f, set(qd), start) for f in velocity)
-    return Levels(model.constraint_names, phi, velocity, A, beta, linear)
+    servo = tuple(bool(constraint.feedback) for constraint in declared)
+    return Levels(model.constraint_names, phi, velocity, A, beta, linear, servo)
+
+
+def _feedback(constraint: Holonomic | Nonholonomic, velocity: Any) -> Any:
+    """β φ̇ + α φ of (5.96) in papers/desapio for a servo constraint, α ψ for a nonholonomic one; else nothing."""
+    match constraint:
+        case Holonomic(feedback=(alpha, beta)):
+            return beta * velocity + alpha * constraint.phi
+        case Nonholonomic(feedback=(alpha,)):
+            return alpha * velocity
+    return se.Integer(0)
 
 
 def _along(f: Any, q: list[Any], qd: list[Any]) -> Any:

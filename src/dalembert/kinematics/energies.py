@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, Scalar, zeros
+from dalembert.algebra import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.kinematics.applied import applied
 from dalembert.kinematics.motion import Motion
 
@@ -10,12 +10,21 @@ from dalembert.kinematics.motion import Motion
 def kinetic(motion: Motion, qd: Array) -> Scalar:
     """T = Σ ½ m V_G·V_G + ½ ω·I ω at the velocities `qd`: (7) of papers/volterra."""
     if motion.model.energies is not None:
-        return motion.lower(motion.model.energies.kinetic)
+        return _given(motion, qd)
     total: Scalar = 0
     for body in motion.bodies:
         V, w = body.B @ qd + body.C, body.D @ qd + body.E
         total = total + 0.5 * (body.mass * (V @ V) + w @ (body.inertia @ w))
     return total
+
+
+def _given(motion: Motion, qd: Array) -> Scalar:
+    """T as the user gave it, at the velocities `qd`."""
+    T = motion.lower(motion.model.energies.kinetic) if motion.model.energies is not None else 0
+    if qd is motion.qd or not isinstance(motion.algebra, DifferentialAlgebra):
+        return T
+    values = {str(x): value for x, value in zip(motion.qd, qd, strict=True)}
+    return motion.algebra.substitute(vector([T]), values)[0]
 
 
 def potential(motion: Motion) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.algebra import Array, Scalar, vector
-from dalembert.kinematics.applied import generalized_forces
+from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.kinematics.system import System
 
@@ -21,14 +21,17 @@ def power(system: System) -> Scalar:
     """
     algebra, q, qd = system.algebra, system.q, system.qd
     T, V = kinetic(system.motion, qd), potential(system.motion)
-    Q = generalized_forces(system.motion)
+    Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
     explicit = algebra.gradient(T - V, vector([system.t]))[0]
     out = Q @ qd - explicit
+    if len(C):
+        out = out + C @ qd
     if _constraints_do_work(system):
         p = algebra.gradient(T, qd)
         pd = algebra.total_derivative(p, (q, qd), (qd, system.qdd), system.clock)
-        reaction: Array = pd - algebra.gradient(T - V, q) - Q
-        out = out + reaction @ qd
+        ideal: Array = pd - algebra.gradient(T - V, q) - Q
+        ideal = ideal - C if len(C) else ideal
+        out = out + ideal @ qd
     return out
 
 

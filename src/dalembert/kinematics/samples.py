@@ -60,7 +60,7 @@ def consistent(
     kept: list[States] = []
     if include_initial:
         q0, qd0 = model.initial
-        kept.append(States(q0[:, None], qd0[:, None], np.zeros(1)))
+        kept.append(project(model, facts, States(q0[:, None], qd0[:, None], np.zeros(1)), parameters))
     for _ in range(20):
         missing = count - sum(len(s) for s in kept)
         if missing <= 0:

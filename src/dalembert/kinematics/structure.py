@@ -14,7 +14,7 @@ from dalembert.algebra.linear import PivotOrder, pivot_order
 from dalembert.errors import InputError, SingularError
 from dalembert.expressions import rate
 from dalembert.kinematics import samples
-from dalembert.kinematics.applied import generalized_forces
+from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.energies import kinetic, mass_matrix, potential
 from dalembert.kinematics.samples import States
@@ -22,6 +22,7 @@ from dalembert.model import Model
 
 _COUNT = 12
 _NOTHING = 1e-11
+_MASSLESS = 1e-13
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Structure:
     reduced: tuple[int, ...]  # the speeds that serve as u_NI
     reduced_order: PivotOrder  # for [Y_NI; M'; a]
     maggi_order: PivotOrder  # for [WᵀM; A]
+    completing: tuple[int, ...]  # coordinates whose rates complete the speeds to n quasi-velocities
+    square_order: PivotOrder  # for [Y; 1 of those]
+    dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
+    regular_mass: bool  # is M positive definite?
 
     @property
     def d(self) -> int:
@@ -70,8 +75,48 @@ def structure(model: Model) -> Structure:
     W = np.linalg.inv(np.concatenate([Y, a], axis=1))[:, :, : len(speeds)]
     maggi_order = pivot_order(np.concatenate([np.swapaxes(W, 1, 2) @ M, a], axis=1))
     dropped = tuple(name for i, name in enumerate(facts.names) if i not in rows)
+    completing = tuple(sorted(pivot_order(Y).columns[len(speeds) :]))
+    unit = np.eye(len(model.coordinate_list))[list(completing)]
+    _require_inertia(model, np.swapaxes(W, 1, 2) @ M @ W, names)
     return Structure(
-        facts, rows, dropped, ignorable, reasons, names, speeds, order, chosen, reduced, reduced_order, maggi_order
+        facts,
+        rows,
+        dropped,
+        ignorable,
+        reasons,
+        names,
+        speeds,
+        order,
+        chosen,
+        reduced,
+        reduced_order,
+        maggi_order,
+        completing,
+        pivot_order(np.concatenate([Y, np.repeat(unit[None], len(states), axis=0)], axis=1)),
+        tuple(sorted(constraint_order.columns[: len(rows)])),
+        _smallest(M) > _MASSLESS,
+    )
+
+
+def _smallest(M: np.ndarray) -> float:
+    """The smallest pivot of symmetric matrices (K, n, n), scaled to a unit diagonal."""
+    diagonal = np.sqrt(np.maximum(np.einsum("kii->ki", M), 0.0))
+    if not M.size:
+        return 1.0
+    if (diagonal <= 1e-14 * diagonal.max(initial=1e-300)).any():
+        return 0.0
+    return float(np.linalg.eigvalsh(M / diagonal[:, :, None] / diagonal[:, None, :]).min())
+
+
+def _require_inertia(model: Model, M_u: np.ndarray, names: tuple[str, ...]) -> None:
+    """Raise when some motion that the constraints leave free has no inertia."""
+    if _smallest(M_u) > _MASSLESS:
+        return
+    free = [name for i, name in enumerate(names) if M_u[0, i, i] <= 1e-14 * max(M_u[0].max(), 1e-300)]
+    which = f"the speed '{free[0]}'" if free else "a combination of the speeds " + ", ".join(names)
+    raise SingularError(
+        f"model '{model.name}': {which} has no inertia, so its acceleration is not determined. "
+        "Expected WᵀMW to be positive definite. Give mass or inertia to the body that moves with it, or constrain it."
     )
 
 
@@ -131,7 +176,9 @@ def _lagrangian_slopes(model: Model, states: States) -> np.ndarray:
 def _forces(model: Model, states: States) -> np.ndarray:
     """The largest generalized force on each coordinate over the states."""
     motion = samples.at(model, states)
-    return np.abs(numbers(generalized_forces(motion), len(states))).max(axis=1)
+    size = np.abs(numbers(generalized_forces(motion), len(states))).max(axis=1)
+    C = non_ideal_forces(motion)
+    return np.maximum(size, np.abs(numbers(C, len(states))).max(axis=1)) if len(C) else size
 
 
 def _speeds(model: Model, a: np.ndarray, states: States) -> tuple[tuple[str, ...], tuple[Any, ...], bool]:

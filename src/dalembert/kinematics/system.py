@@ -82,6 +82,12 @@ class System:
         """∂f/∂t + (∂f/∂q)(W u + X): the total derivative of a function of (q, u, t) with u̇ = 0."""
         return self.algebra.total_derivative(f, (self.q, speeds.qd), self.clock)
 
+    def at_rates(self, f: Array, qd: Array) -> Array:
+        """A function of (q, q̇, t) with q̇ replaced by `qd`."""
+        if qd is self.qd:
+            return f
+        return self.algebra.substitute(f, {str(x): value for x, value in zip(self.qd, qd, strict=True)})
+
     def lower(self, formula: Any) -> Scalar:
         """A formula of the model as a scalar of this algebra."""
         return self.motion.lower(formula)

@@ -53,20 +53,22 @@ class Body:
 
 @dataclass(frozen=True)
 class Holonomic:
-    """A constraint φ(q, t) = 0."""
+    """A constraint φ(q, t) = 0; with feedback gains (α, β) a servo constraint φ̈ + β φ̇ + α φ = 0."""
 
     name: str
     phi: Formula
     description: str = ""
+    feedback: tuple[Formula, ...] = ()
 
 
 @dataclass(frozen=True)
 class Nonholonomic:
-    """A constraint ψ(q, q̇, t) = 0."""
+    """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
 
     name: str
     psi: Formula
     description: str = ""
+    feedback: tuple[Formula, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ class Model:
         self.nonholonomic_list: tuple[Nonholonomic, ...] = ()
         self.speed_list: tuple[Speed, ...] = ()
         self.energies: Energies | None = None
+        self.non_ideal_forces: dict[str, Any] = {}
         self.duration = 10.0
         self.samples = 501
         self._reader = Reader()
@@ -266,17 +267,40 @@ class Model:
 
     # constraints and speeds
 
-    def holonomic(self, phi: Any, name: str | None = None, description: str = "") -> Model:
-        """Impose φ(q, t) = 0."""
+    def holonomic(self, phi: Any, name: str | None = None, description: str = "", feedback: Any = None) -> Model:
+        """Impose φ(q, t) = 0.
+
+        With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
+        the target is allowed.
+        """
         key = name or f"holonomic{len(self.holonomic_list) + 1}"
         formula = self._reader.read(phi, f"holonomic '{key}'", rates=False)
-        self.holonomic_list += (Holonomic(key, formula, description),)
+        gains = self._feedback(feedback, 2, f"holonomic '{key}', feedback")
+        self.holonomic_list += (Holonomic(key, formula, description, gains),)
         return self
 
-    def nonholonomic(self, psi: Any, name: str | None = None, description: str = "") -> Model:
-        """Impose ψ(q, q̇, t) = 0."""
+    def nonholonomic(self, psi: Any, name: str | None = None, description: str = "", feedback: Any = None) -> Model:
+        """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
         key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
-        self.nonholonomic_list += (Nonholonomic(key, self._reader.read(psi, f"nonholonomic '{key}'"), description),)
+        formula = self._reader.read(psi, f"nonholonomic '{key}'")
+        gains = self._feedback(feedback, 1, f"nonholonomic '{key}', feedback")
+        self.nonholonomic_list += (Nonholonomic(key, formula, description, gains),)
+        return self
+
+    def non_ideal(self, forces: Mapping[str, Any] | Sequence[Any]) -> Model:
+        """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
+        names = self.coordinate_names
+        if not isinstance(forces, Mapping):
+            if len(forces) != len(names):
+                raise InputError(
+                    f"non_ideal: {len(forces)} forces for {len(names)} coordinates. Give one for each, or a mapping by name."
+                )
+            forces = dict(zip(names, forces, strict=True))
+        for name, force in forces.items():
+            if name not in names:
+                raise InputError(f"non_ideal: there is no coordinate '{name}'. {nearest(name, names)}")
+            formula = self._reader.read(force, f"non_ideal '{name}'")
+            self.non_ideal_forces = {**self.non_ideal_forces, name: formula}
         return self
 
     def speed(self, value: Any, name: str | None = None, description: str = "") -> Model:
@@ -341,17 +365,14 @@ class Model:
         ('x',)
         """
         model = cls(name, description=description)
-        if any(force != 0 for force in non_ideal):
-            raise InputError(
-                f"model '{name}': non-ideal constraint forces are not supported in this version. "
-                "Expected `non_ideal` to be empty. Describe them as applied `forces` if they are known functions."
-            )
         model.parameters(parameters or {}).coordinates(*coordinates)
         model.set_energies(kinetic, potential, forces)
         for phi in holonomic:
             model.holonomic(phi)
         for psi in nonholonomic:
             model.nonholonomic(psi)
+        if len(non_ideal):
+            model.non_ideal(non_ideal)
         return model.speeds(*speeds)
 
     # what others read
@@ -411,6 +432,7 @@ class Model:
                     found.append(load.value)
         if self.energies is not None:
             found += [self.energies.kinetic, self.energies.potential, *self.energies.forces]
+        found += self.non_ideal_forces.values()
         return tuple(found)
 
     @property
@@ -447,8 +469,8 @@ class Model:
         return problems(self)
 
     def require_sound(self) -> None:
-        """Raise one `ModelError` that lists every problem, if there is any."""
-        found = self.check()
+        """Raise one `ModelError` that lists every problem that stands in the way of deriving equations."""
+        found = [problem for problem in self.check() if problem.blocking]
         if found:
             lines = "\n".join(f"  - {problem}" for problem in found)
             count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
@@ -536,6 +558,15 @@ class Model:
             )
         rows = [self._vector(flat[i : i + 3], where, constant=True) for i in (0, 3, 6)]
         return (rows[0], rows[1], rows[2])
+
+    def _feedback(self, gains: Any, count: int, where: str) -> tuple[Any, ...]:
+        if gains is None:
+            return ()
+        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
+        if len(given) != count:
+            expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
+            raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
+        return tuple(self._reader.constant(gain, where) for gain in given)
 
     def _load_name(self, name: str | None, kind: str) -> str:
         key = name or f"{kind}{len(self.loads) + 1}"

@@ -24,13 +24,15 @@ def problems(model: Model) -> list[Problem]:
     for constraint in model.holonomic_list:
         path = f"holonomic '{constraint.name}'"
         if constraint.phi.free_symbols & q:
-            found += _position(path, constraint.phi, q, table) + _rate(path, constraint.phi, q, table)
+            if not constraint.feedback:
+                found += _position(path, constraint.phi, q, table) + _rate(path, constraint.phi, q, table)
         else:
             found.append(_idle(path, "no coordinate", "Remove it, or use the coordinates it ties together."))
     for constraint in model.nonholonomic_list:
         path = f"nonholonomic '{constraint.name}'"
         if constraint.psi.free_symbols & qd:
-            found += _velocity(path, constraint.psi, qd, table)
+            if not constraint.feedback:
+                found += _velocity(path, constraint.psi, qd, table)
         elif constraint.psi.free_symbols & q:
             found.append(_idle(path, "no velocity", "It restricts positions: declare it as holonomic."))
         else:
@@ -76,7 +78,7 @@ def _velocity(path: str, psi: Any, qd: set[Any], table: Table) -> list[Problem]:
 
 def _violation(path: str, letter: str, amount: float, terms: float, advice: str) -> Problem:
     shown = f"{letter} = {amount:.6g}, expected 0 (its terms are of size {terms:.3g})"
-    return Problem(path, f"the initial state violates it: {shown}.", advice)
+    return Problem(path, f"the initial state violates it: {shown}.", advice, blocking=False)
 
 
 def _solution(formula: Any, unknowns: set[Any], table: Table) -> str:

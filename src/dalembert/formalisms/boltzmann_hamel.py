@@ -1,0 +1,101 @@
+"""The Boltzmann–Hamel equations: Lagrange's equations in n quasi-velocities, corrected by Hamel's coefficients.
+
+Source: FORMALISMS, `boltzmann_hamel`; quasi-velocities from papers/volterra (3)–(5), Table 1 for the count.
+
+| symbol | name | meaning |
+|---|---|---|
+| w = (u, a q̇ + b) | `w` | all n quasi-velocities; the last ones vanish on the constraints |
+| w = Y q̇ + Z, q̇ = W w + X | `Y`, `Z`, `W`, `X` | the square maps |
+| T*(q, w, t) | `T` | kinetic energy in quasi-velocities |
+| γⁱ_jl | `gamma` | Hamel's coefficients, antisymmetric in j and l |
+| ∂/∂π_j = Σ W_kj ∂/∂q_k | | derivative by a quasi-coordinate |
+
+    d/dt ∂T*/∂w_j − ∂T*/∂π_j + Σ_i ∂T*/∂w_i (Σ_l γⁱ_jl w_l + γⁱ_j) = U_j − ∂V/∂π_j,   j = 1 … d
+
+The constrained w are set to zero only after every differentiation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.kinematics import Speeds, System, generalized_forces, kinetic, potential
+from dalembert.kinematics.speeds import invert
+
+ABOUT = About(
+    key="boltzmann_hamel",
+    title="The Boltzmann–Hamel equations",
+    source="papers/volterra (3)–(5), Table 1 and refs. [12, 29, 30]",
+    needs="energies",
+    velocities="u",
+    count="d",
+    singular_mass=True,
+    citation="""@article{hamel1904,
+  author = {Hamel, Georg},
+  title = {Die {L}agrange-{E}ulerschen {G}leichungen der {M}echanik},
+  journal = {Zeitschrift f{\\"u}r Mathematik und Physik},
+  volume = {50},
+  pages = {1--57},
+  year = {1904}
+}""",
+)
+
+
+@dataclass(frozen=True)
+class Hamel:
+    """Hamel's coefficients γⁱ_jl (n×n×n) and their rheonomic companions γⁱ_j (n×n)."""
+
+    gamma: Array
+    drift: Array
+
+
+def derive(system: System) -> LinearForm:
+    """M u̇ = f for the d free quasi-velocities."""
+    algebra, full = system.algebra, square(system)
+    d = len(system.speeds.u)
+    T = kinetic(system.motion, full.qd)
+    T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
+    M = algebra.jacobian(T_w[:d], full.u[:d])
+    by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
+    U = full.W.T @ generalized_forces(system.motion)
+    hamel = coefficients(system, full)
+    turning = zeros(d)
+    for j in range(d):
+        turning[j] = T_w @ (hamel.gamma[:, j, :] @ full.u + hamel.drift[:, j])
+    f = U[:d] + by_pi[:d] - turning - system.rate_of(T_w[:d], full)
+    # now, and only now, the constrained quasi-velocities vanish
+    hold = {str(w): 0 for w in full.u[d:]}
+    M, f = algebra.substitute(M, hold), algebra.substitute(f, hold)
+    return in_speeds("boltzmann_hamel", system, system.speeds, M, f)
+
+
+def square(system: System) -> Speeds:
+    """w = Y q̇ + Z with n entries, the speeds followed by the constraints, and its inverse."""
+    free = system.speeds
+    names = [f"w({name})" for i, name in enumerate(system.structure.levels.names) if i in system.structure.rows]
+    w = stack(free.u, system.algebra.symbols(names))
+    return invert(system.motion, w, stack(free.Y, system.a), stack(free.Z, system.b), [], system.structure.order)
+
+
+def coefficients(system: System, full: Speeds) -> Hamel:
+    """γⁱ_jl = Σ (∂Y_ik/∂q_m − ∂Y_im/∂q_k) W_kj W_ml, and γⁱ_j from X, ∂Y/∂t and ∂Z/∂q."""
+    algebra, n = system.algebra, len(system.q)
+    Y_q = algebra.jacobian(full.Y, system.q)  # (i, k, m)
+    Y_t = algebra.jacobian(full.Y, vector([system.t]))[..., 0]
+    Z_q = algebra.jacobian(full.Z, system.q)
+    gamma, drift = zeros(n, n, n), zeros(n, n)
+    for i in range(n):
+        curl = Y_q[i] - Y_q[i].T
+        gamma[i] = full.W.T @ curl @ full.W
+        drift[i] = full.W.T @ (curl @ full.X + Y_t[i] - Z_q[i])
+    return Hamel(gamma, drift)
+
+
+def reaction(system: System) -> Array:
+    """The reaction of the constraints, by the same equations written for w = q̇, where every γ vanishes."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T = kinetic(system.motion, qd)
+    rate = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), (qd, system.qdd), system.clock)
+    return rate - algebra.gradient(T - potential(system.motion), q) - generalized_forces(system.motion)

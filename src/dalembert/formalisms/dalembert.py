@@ -1,0 +1,107 @@
+"""D'Alembert's principle of virtual work: Jacobian sums over the bodies, each in its own frame, and an explicit solution.
+
+Source: papers/desapio (5.49)–(5.59), constrained (5.86)–(5.93), generalized constrained equation (5.152)–(5.154).
+
+| symbol | name | meaning |
+|---|---|---|
+| Γ, Π | `Gamma`, `Pi` | Jacobians of mass centre and rotation, both in the frame of the body |
+| M, b, g, τ | `M`, `b`, `g`, `tau` | τ = M q̈ + b + g |
+| Φ | `system.A` | constraint matrix |
+| H = (Φ M⁻¹ Φᵀ)⁻¹ | `H` | constraint space mass matrix (5.90) |
+| Φ̄ = M⁻¹ Φᵀ H | `Phi_bar` | mass-weighted inverse of Φ (5.91) |
+| Θ = 1 − Φ̄ Φ | `Theta` | mass-weighted null space projection |
+
+Deviates: M q in (5.80), (5.82), (5.85) means M q̈; p in (5.157) means ρ. Explicit time adds its drift to velocities and
+accelerations, and −Φ̇q̇ becomes β.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, identity, zeros
+from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
+from dalembert.equations import About, LinearForm, Solver, in_velocities
+from dalembert.kinematics import System, applied
+from dalembert.spatial import skew
+
+ABOUT = About(
+    key="dalembert",
+    title="D'Alembert's principle",
+    source="papers/desapio (5.49)–(5.59), (5.86)–(5.93), (5.154)",
+    needs="bodies",
+    velocities="q̇",
+    count="n",
+    nonlinear=True,
+    servo=True,
+    citation="""@book{desapio2017,
+  author = {De Sapio, Vincent},
+  title = {Advanced Analytical Dynamics: Theory and Applications},
+  publisher = {Cambridge University Press},
+  year = {2017}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M q̈ = τ − b − g + Φᵀλ with Φ q̈ = β."""
+    M, b, g, tau = parts(system)
+    solver = Solver(explicit_graph, explicit_numbers)
+    return in_velocities("dalembert", system, M, tau - b - g, rows="independent", solver=solver)
+
+
+def parts(system: System) -> tuple[Array, Array, Array, Array]:
+    """M (5.56), b (5.57), g (5.58) and τ of τ = M q̈ + b + g (5.59)."""
+    qd, n = system.qd, len(system.q)
+    M, b = zeros(n, n), zeros(n)
+    for body in system.motion.bodies:
+        Gamma, drift = body.R_WB.T @ body.B, body.R_WB.T @ body.C  # body axes
+        Pi = body.D
+        w = Pi @ qd + body.E
+        Omega, v = skew(w), Gamma @ qd + drift
+        a = system.algebra.total_derivative(v, (system.q, qd), system.clock) + Omega @ v  # (5.54) without Γ q̈
+        alpha = system.algebra.total_derivative(w, (system.q, qd), system.clock)  # (5.54) without Π q̈
+        M = M + body.mass * (Gamma.T @ Gamma) + Pi.T @ (body.inertia @ Pi)  # (5.56)
+        b = b + body.mass * (Gamma.T @ a) + Pi.T @ (body.inertia @ alpha + Omega @ (body.inertia @ w))  # (5.57)
+    g, tau = zeros(n), zeros(n)
+    for load in applied(system.motion):
+        if load.potential is None:
+            tau = tau + load.J.T @ load.force
+        else:
+            g = g - load.J.T @ load.force  # (5.58); springs count with gravity
+    return M, b, g, tau
+
+
+def explicit_graph(
+    algebra: Algebra, M: Array, f: Array, Phi: Array, beta: Array, C: Array
+) -> tuple[Array, Array]:
+    """q̈ = Φ̄ β + Θ M⁻¹(τ − b − g), λ = −Φ̄ᵀ(τ − b − g) + H β: (5.92)(5.93)."""
+    L, D = ldl(algebra, M)
+    h = f + C if len(C) else f
+    MiPt = ldl_apply(algebra, L, D, Phi.T)
+    r = len(beta)
+    H = ldl_solve(algebra, Phi @ MiPt, identity(r)) if r else zeros(0, 0)  # (5.90)
+    Phi_bar = MiPt @ H  # (5.91)
+    free = ldl_apply(algebra, L, D, h)
+    qdd = Phi_bar @ beta + free - Phi_bar @ (Phi @ free)  # (5.92)
+    lam = H @ beta - Phi_bar.T @ h  # (5.93)
+    return qdd, lam
+
+
+def explicit_numbers(
+    M: np.ndarray, f: np.ndarray, Phi: np.ndarray, beta: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(5.90)–(5.93) in numbers, batch on the first axis."""
+    h = f + C if C.shape[1] else f
+    H, Phi_bar, Theta = constraint_space(M, Phi)
+    qdd = np.einsum("knr,kr->kn", Phi_bar, beta) + np.einsum("knm,km->kn", Theta, np.linalg.solve(M, h[..., None])[..., 0])
+    lam = np.einsum("krs,ks->kr", H, beta) - np.einsum("knr,kn->kr", Phi_bar, h)
+    return qdd, lam
+
+
+def constraint_space(M: np.ndarray, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """H (5.90), Φ̄ (5.91) and Θ, batch on the first axis."""
+    MiPt = np.linalg.solve(M, np.swapaxes(Phi, 1, 2))
+    H = np.linalg.inv(Phi @ MiPt)
+    Phi_bar = MiPt @ H
+    return H, Phi_bar, np.eye(M.shape[1]) - Phi_bar @ Phi

@@ -1,0 +1,105 @@
+"""Gauss's principle of least constraint: of all accelerations the constraints admit, nature takes the one nearest to the free one.
+
+Source: papers/poincare (3.36), (3.37), with s = q̇.
+
+| symbol | name | meaning |
+|---|---|---|
+| q̈₀ = M⁻¹ h | `qdd_free` | acceleration without constraints |
+| G(q̈) | `gaussian` | (q̈ − q̈₀)ᵀ M (q̈ − q̈₀), (3.36) |
+| A q̈ = β | | the admitted accelerations |
+
+The minimisation itself is done: in numbers by LAPACK's solver for least squares under linear equations, in the graph by the
+condition that the gradient of G is a combination of the rows of A.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cholesky, lapack, qr
+
+from dalembert.algebra import Algebra, Array
+from dalembert.algebra.linear import kkt_solve, ldl_solve
+from dalembert.equations import About, LinearForm, Solver, in_velocities
+from dalembert.kinematics import System, generalized_forces, kinetic, potential
+
+ABOUT = About(
+    key="gauss",
+    title="Gauss's principle of least constraint",
+    source="papers/poincare (3.36)(3.37)",
+    needs="energies",
+    velocities="q̇",
+    count="n",
+    nonlinear=True,
+    servo=True,
+    redundant="takes",
+    citation="""@article{gauss1829,
+  author = {Gauss, Carl Friedrich},
+  title = {{\\"U}ber ein neues allgemeines {G}rundgesetz der {M}echanik},
+  journal = {Journal f{\\"u}r die reine und angewandte Mathematik},
+  volume = {4},
+  pages = {232--235},
+  year = {1829}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations."""
+    M, h = _free(system)
+    return in_velocities("gauss", system, M, h, rows="all", solver=Solver(graph, numbers, rank_revealing=True))
+
+
+def reaction(system: System) -> Array:
+    """M (q̈ − q̈₀): half the gradient of the Gaussian."""
+    M, h = _free(system)
+    return M @ system.qdd - h
+
+
+def gaussian(M: np.ndarray, h: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """(q̈ − q̈₀)ᵀ M (q̈ − q̈₀) of (3.36), batch on the first axis."""
+    gap = qdd - np.linalg.solve(M, h[..., None])[..., 0]
+    return np.einsum("kn,knm,km->k", gap, M, gap)
+
+
+def _free(system: System) -> tuple[Array, Array]:
+    """M and h of the motion without constraints."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T, V = kinetic(system.motion, qd), potential(system.motion)
+    p = algebra.gradient(T, qd)
+    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    return algebra.jacobian(p, qd), h
+
+
+def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array) -> tuple[Array, Array]:
+    """The stationary point of ½G − λ·(A q̈ − β): M (q̈ − q̈₀) = Aᵀλ."""
+    h = f + C if len(C) else f
+    if not len(beta):
+        return ldl_solve(algebra, M, h), beta
+    return kkt_solve(algebra, M, A, h, beta)
+
+
+def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """min ‖Rᵀ(q̈ − q̈₀)‖ over A q̈ = β, state by state, with M = R Rᵀ."""
+    h = f + C if C.shape[1] else f
+    qdd, lam = np.empty_like(h), np.zeros_like(beta)
+    for k in range(len(h)):
+        R = cholesky(M[k], lower=True)
+        target = np.linalg.solve(R, h[k])  # Rᵀ q̈₀
+        rows = _independent(A[k])
+        if len(rows):
+            _, _, _, qdd[k], info = lapack.dgglse(R.T, A[k][rows], target, beta[k][rows])
+            if info:
+                qdd[k] = np.nan
+        else:
+            qdd[k] = np.linalg.solve(R.T, target)
+        lam[k] = np.linalg.lstsq(A[k].T, M[k] @ qdd[k] - h[k], rcond=1e-11)[0] if len(rows) else 0.0
+    return qdd, lam
+
+
+def _independent(A: np.ndarray) -> np.ndarray:
+    """Indices of rows that are independent at this state."""
+    if not A.size:
+        return np.zeros(0, dtype=int)
+    _, R, order = qr(A.T, mode="economic", pivoting=True)
+    size = np.abs(np.diag(R))
+    return np.sort(order[: int((size > 1e-11 * size.max(initial=0.0)).sum())])

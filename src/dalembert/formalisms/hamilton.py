@@ -1,0 +1,69 @@
+"""Hamilton's canonical equations: momenta instead of velocities, with multipliers where there are constraints.
+
+Source: papers/desapio (5.270)–(5.283).
+
+| symbol | name | meaning |
+|---|---|---|
+| p = ∂L/∂q̇ | `p` | generalized momenta (5.270) |
+| H(q, p, t) = p·q̇ − L | `H` | the Hamiltonian (5.275), q̇ expressed by p |
+| H_p, H_q, H_pp | | its derivatives |
+| Φ | `Phi` | constraint matrix |
+
+    q̇ = H_p (5.279),   ṗ = τ − H_q + Φᵀλ (5.283)
+
+Deviates: (5.286) is singular as a linear system in (q̇, ṗ, λ), because q̇ = H_p already determines q̇. The constraint is
+differentiated once more: Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt), so that Φ H_pp Φᵀ λ = β − Φ (H_pq q̇ + H_pt) − Φ H_pp (τ − H_q).
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import identity
+from dalembert.equations import About, LinearForm
+from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces
+from dalembert.kinematics.legendre import hamiltonian
+
+ABOUT = About(
+    key="hamilton",
+    title="Hamilton's canonical equations",
+    source="papers/desapio (5.270)–(5.283), Errata of (5.286)",
+    needs="energies",
+    velocities="p",
+    count="n",
+    nonlinear=True,
+    servo=True,
+    citation="""@article{hamilton1835,
+  author = {Hamilton, William Rowan},
+  title = {Second essay on a general method in dynamics},
+  journal = {Philosophical Transactions of the Royal Society of London},
+  volume = {125},
+  pages = {95--144},
+  year = {1835}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """ṗ = τ − H_q + Φᵀλ with Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt)."""
+    algebra, q = system.algebra, system.q
+    p, H = hamiltonian(system)
+    H_p = algebra.gradient(H, p)
+    H_pp = algebra.jacobian(H_p, p)
+    tau = system.at_rates(generalized_forces(system.motion), H_p)
+    Phi, beta = system.at_rates(system.A, H_p), system.at_rates(system.beta, H_p)
+    bias = algebra.total_derivative(H_p, (q, H_p), system.clock)  # q̈ − H_pp ṗ
+    C = non_ideal_forces(system.motion)
+    return LinearForm(
+        "hamilton",
+        system,
+        p,
+        algebra.gradient(kinetic(system.motion, system.qd), system.qd),  # (5.270)
+        H_p,  # (5.279)
+        H_pp,
+        bias,
+        identity(len(p)),
+        tau - algebra.gradient(H, q),  # (5.280)
+        Phi @ H_pp,
+        beta - Phi @ bias,
+        C=system.at_rates(C, H_p) if len(C) else C,
+        J=Phi,  # (5.283)
+    )

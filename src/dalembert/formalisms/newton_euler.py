@@ -1,0 +1,145 @@
+"""The Newton–Euler equations: every body on its own, with absolute twists, held together by the wrenches of its joints.
+
+Source: papers/denoc (11)–(15), about the mass centre of each body.
+
+| symbol | name | meaning |
+|---|---|---|
+| t = (V_G, ω) of all bodies | `twists` | absolute twists, 6N entries: V_G in world axes, ω in body axes |
+| 𝓜 = diag(m 1, I) | `Mass` | mass matrix of all bodies (14) |
+| w_A | `wrench` | applied wrenches |
+| t = N q̇ + e | `N`, `e` | what the joints admit |
+| w_C | | joint wrenches, with Nᵀ w_C = τ + Aᵀλ: no power in what the joints admit, but for drives and constraints |
+
+    𝓜 ṫ + (0, ω × I ω) = w_A + w_C (13),   ṫ = N q̈ + Ṅ q̇ + ė,   A q̈ = β
+
+Deviates: below (16) the paper prints ṫ = Nᵀθ̈ + …, where N is meant.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, identity, stack, zeros
+from dalembert.algebra.linear import kkt_solve, ldl_solve
+from dalembert.equations import About, LinearForm, Solver
+from dalembert.kinematics import System, applied, non_ideal_forces
+from dalembert.spatial import cross
+
+ABOUT = About(
+    key="newton_euler",
+    title="The Newton–Euler equations",
+    source="papers/denoc (11)–(15)",
+    needs="bodies",
+    velocities="twists",
+    count="6N",
+    nonlinear=True,
+    servo=True,
+    citation="""@article{saha1999,
+  author = {Saha, Subir Kumar},
+  title = {Dynamics of serial multibody systems using the decoupled natural orthogonal complement matrices},
+  journal = {Journal of Applied Mechanics},
+  volume = {66},
+  pages = {986--996},
+  year = {1999}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """diag(𝓜, 0) (ṫ, q̈) = (w_A − ω×Iω, τ) + [1 −N; 0 A]ᵀ (w_C, λ), with ṫ − N q̈ = Ṅq̇ + ė and A q̈ = β."""
+    algebra, n = system.algebra, len(system.q)
+    bodies = system.motion.bodies
+    size = 6 * len(bodies)
+    N = np.concatenate([np.concatenate([body.B, body.D]) for body in bodies])
+    e = np.concatenate([np.concatenate([body.C, body.E]) for body in bodies])
+    names = [f"{part}({body.name})" for body in bodies for part in ("vx", "vy", "vz", "wx", "wy", "wz")]
+    twists = algebra.symbols(names)
+    square = N.T @ N
+    qd = ldl_solve(algebra, square, N.T @ (twists - e))
+    drift = system.at_rates(algebra.total_derivative(N @ system.qd + e, (system.q, system.qd), system.clock), qd)
+    Mass, gyro = zeros(size, size), zeros(size)
+    for i, body in enumerate(bodies):
+        w = twists[6 * i + 3 : 6 * i + 6]
+        Mass[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = body.mass * identity(3)  # (14)
+        Mass[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = body.inertia
+        gyro[6 * i + 3 : 6 * i + 6] = cross(w, body.inertia @ w)  # (11)
+    wrench, tau = _loads(system, size)
+    A, beta = system.at_rates(system.A, qd), system.at_rates(system.beta, qd)
+    r = len(beta)
+    M, rows = zeros(size + n, size + n), zeros(size + r, size + n)
+    M[:size, :size] = Mass
+    rows[:size, :size], rows[:size, size:], rows[size:, size:] = identity(size), -N, A
+    C = non_ideal_forces(system.motion)
+    return LinearForm(
+        "newton_euler",
+        system,
+        twists,
+        N @ system.qd + e,
+        qd,
+        ldl_solve(algebra, square, N.T),
+        -ldl_solve(algebra, square, N.T @ drift),
+        M,
+        stack(system.at_rates(wrench, qd) - gyro, system.at_rates(tau, qd)),
+        rows,
+        stack(drift, beta),
+        C=stack(zeros(size), system.at_rates(C, qd)) if len(C) else C,
+        solver=Solver(partial(graph, size=size), numbers),
+        extra=n,
+    )
+
+
+def _loads(system: System, size: int) -> tuple[Array, Array]:
+    """Applied wrenches of all bodies, and the drives inside joints as generalized forces."""
+    wrench, tau = zeros(size), zeros(len(system.q))
+    places = {body.name: 6 * i for i, body in enumerate(system.motion.bodies)}
+    for load in applied(system.motion):
+        for part in load.wrenches:
+            at = places[part.body]
+            wrench[at : at + 3] = wrench[at : at + 3] + part.force
+            wrench[at + 3 : at + 6] = wrench[at + 3 : at + 6] + part.moment
+        if not load.wrenches:
+            tau = tau + load.J.T @ load.force
+    return wrench, tau
+
+
+def graph(
+    algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array, size: int
+) -> tuple[Array, Array]:
+    """The same system with ṫ (its first `size` unknowns) and w_C eliminated first: what a sparse elimination would do."""
+    h = f + C if len(C) else f
+    N, drift, Mass = -A[:size, size:], beta[:size], M[:size, :size]
+    rows, b = A[size:, size:], beta[size:]
+    pull = N.T @ (h[:size] - Mass @ drift) + h[size:]
+    if len(b):
+        qdd, lam = kkt_solve(algebra, N.T @ Mass @ N, rows, pull, b)
+    else:
+        qdd, lam = ldl_solve(algebra, N.T @ Mass @ N, pull), zeros(0)
+    td = N @ qdd + drift
+    return stack(td, qdd), stack(Mass @ td - h[:size], lam)
+
+
+def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The whole system at once, batch on the first axis."""
+    h = f + C if C.shape[1] else f
+    n, r = h.shape[1], beta.shape[1]
+    matrix = np.zeros((len(h), n + r, n + r))
+    matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = M, -np.swapaxes(A, 1, 2), A
+    solved = np.linalg.solve(matrix, np.concatenate([h, beta], axis=1)[..., None])[..., 0]
+    return solved[:, :n], solved[:, n:]
+
+
+def reaction(system: System) -> Array:
+    """Nᵀ(𝓜 ṫ + (0, ω×Iω) − w_A) − τ: what the joints and drives cannot explain is the reaction of the constraints."""
+    algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
+    wrench, tau = _loads(system, 6 * len(system.motion.bodies))
+    total = -tau
+    for i, body in enumerate(system.motion.bodies):
+        V, w = body.B @ qd + body.C, body.D @ qd + body.E
+        a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
+        alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
+        force = body.mass * a - wrench[6 * i : 6 * i + 3]
+        moment = body.inertia @ alpha + cross(w, body.inertia @ w) - wrench[6 * i + 3 : 6 * i + 6]
+        total = total + body.B.T @ force + body.D.T @ moment
+    return total

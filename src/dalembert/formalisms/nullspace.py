@@ -1,0 +1,102 @@
+"""The null space method: multipliers vanish when the equations are projected on a basis of the motions left free.
+
+Source: papers/desapio (5.296)–(5.306).
+
+| symbol | name | meaning |
+|---|---|---|
+| W | `W` | columns span ker Φ (5.299); orthonormal in numbers |
+| M_p = WᵀM W | `M_p` | (5.303) |
+| z | `z` | minimal accelerations |
+
+    q̈ = A⁺β + W z,   WᵀM W z = Wᵀ(h − M A⁺β)
+
+Deviates: a basis from QR or SVD is not smooth in q, so W is never differentiated as (5.304) would; A⁺β takes its place.
+The graph takes the basis of a partition of the coordinates, [−A_d⁻¹A_i; 1], which needs no square roots.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, identity, zeros
+from dalembert.algebra.linear import ldl_solve, orthogonal_solve
+from dalembert.equations import About, LinearForm, Solver, in_velocities
+from dalembert.kinematics import System, generalized_forces, kinetic, potential
+
+ABOUT = About(
+    key="nullspace",
+    title="The null space method",
+    source="papers/desapio (5.296)–(5.306)",
+    needs="energies",
+    velocities="q̇",
+    count="d",
+    nonlinear=True,
+    servo=True,
+    singular_mass=True,
+    redundant="takes",
+    citation="""@article{blajer1997,
+  author = {Blajer, Wojciech},
+  title = {A geometric unification of constrained system dynamics},
+  journal = {Multibody System Dynamics},
+  volume = {1},
+  pages = {3--21},
+  year = {1997}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M q̈ = h, projected by `Solver` on the null space of A."""
+    M, h = _free(system)
+    solver = Solver(partial(graph, dependent=system.structure.dependent), numbers, rank_revealing=True)
+    return in_velocities("nullspace", system, M, h, rows="all", solver=solver, count=system.structure.d)
+
+
+def reaction(system: System) -> Array:
+    """τ_C = M q̈ − h, which (5.83) makes orthogonal to every column of W."""
+    M, h = _free(system)
+    return M @ system.qdd - h
+
+
+def _free(system: System) -> tuple[Array, Array]:
+    """M and h of the motion without constraints."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T, V = kinetic(system.motion, qd), potential(system.motion)
+    p = algebra.gradient(T, qd)
+    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    return algebra.jacobian(p, qd), h
+
+
+def graph(
+    algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array, dependent: tuple[int, ...]
+) -> tuple[Array, Array]:
+    """q̈ with the basis of a partition: q_d are the dependent coordinates."""
+    h, n, r = (f + C if len(C) else f), len(f), len(beta)
+    free = [i for i in range(n) if i not in dependent]
+    W, particular = zeros(n, len(free)), zeros(n)
+    W[free] = identity(len(free))
+    if r:
+        right = zeros(r, len(free) + 1)
+        right[:, :-1], right[:, -1] = -A[:, free], beta
+        solved = orthogonal_solve(algebra, A[:, list(dependent)], right)
+        W[list(dependent)], particular[list(dependent)] = solved[:, :-1], solved[:, -1]
+    z = ldl_solve(algebra, W.T @ M @ W, W.T @ (h - M @ particular))  # (5.302)
+    return particular + W @ z, zeros(r)
+
+
+def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q̈ with the orthonormal basis of an SVD and the Moore–Penrose inverse, state by state."""
+    h = f + C if C.shape[1] else f
+    qdd, lam = np.empty_like(h), np.zeros_like(beta)
+    for k in range(len(h)):
+        U, sizes, Vt = np.linalg.svd(A[k], full_matrices=True)
+        rank = int((sizes > 1e-11 * sizes.max(initial=0.0)).sum())
+        W = Vt[rank:].T  # (5.299)
+        particular = Vt[:rank].T @ ((U[:, :rank].T @ beta[k]) / sizes[:rank])
+        z = np.linalg.solve(W.T @ M[k] @ W, W.T @ (h[k] - M[k] @ particular))  # (5.302)
+        qdd[k] = particular + W @ z
+        force = M[k] @ qdd[k] - h[k]
+        lam[k] = U[:, :rank] @ ((Vt[:rank] @ force) / sizes[:rank])
+    return qdd, lam

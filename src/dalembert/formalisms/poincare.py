@@ -1,0 +1,130 @@
+"""Poincaré's equations under constraints: quasi-velocities s = G(q,t) q̇, all n of them, ideal constraints or not.
+
+Source: papers/poincare (2.2)–(2.16), (3.5), (3.25), (3.35), non-ideal (3.44)–(3.47).
+
+| symbol | name | meaning |
+|---|---|---|
+| s = G q̇, q̇ = H s | `s`, `G`, `H` | quasi-velocities and the inverse map |
+| P = Gᵀ, R_s = (∂s/∂q)ᵀ | `P`, `R` | (2.5), (2.7) |
+| M_s ṡ = S | `M_s`, `S` | unconstrained motion (2.14)(2.15) |
+| A_s ṡ = b_s | `A_s`, `b_s` | constraints (3.5) |
+| a_s = M_s⁻¹ S | `a_s` | free quasi-acceleration (3.22) |
+| B_s = A_s M_s^(−1/2) | `B_s` | (3.27) |
+| C_s = Hᵀ C | `C_s` | non-ideal virtual work (3.45) |
+
+    S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s) + M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s       (3.47)
+
+G is made of the user's speeds (their homogeneous part) completed by rates of coordinates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, identity, zeros
+from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
+from dalembert.equations import About, LinearForm, Solver
+from dalembert.kinematics import Speeds, System, generalized_forces, kinetic, non_ideal_forces, potential
+
+ABOUT = About(
+    key="poincare",
+    title="The constrained Poincaré equations",
+    source="papers/poincare (2.2)–(2.16), (3.25), (3.35), (3.47)",
+    needs="energies",
+    velocities="s",
+    count="n",
+    nonlinear=True,
+    servo=True,
+    redundant="takes",
+    citation="""@article{udwadia2007,
+  author = {Udwadia, Firdaus E. and Phohomsiri, Phailaung},
+  title = {Explicit {P}oincar\\'e equations of motion for general constrained systems. {P}art {I}. {A}nalytical results},
+  journal = {Proceedings of the Royal Society A},
+  volume = {463},
+  pages = {1421--1434},
+  year = {2007}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M_s ṡ = S + S_c with A_s ṡ = b_s."""
+    algebra, q, t = system.algebra, system.q, system.clock
+    speeds = _square(system)
+    G, H, s, qd = speeds.Y, speeds.W, speeds.u, speeds.qd  # (2.2)(2.3)
+    T_s = kinetic(system.motion, qd)  # (2.4)
+    T_ss = algebra.gradient(T_s, s)
+    M_s = algebra.jacobian(T_ss, s)  # (2.13)
+    P_dot = algebra.total_derivative(G.T, (q, qd), t)
+    R = system.at_rates(algebra.jacobian(G @ system.qd, q).T, qd)  # (2.7)
+    Q = system.at_rates(generalized_forces(system.motion), qd)  # (2.8)
+    total = Q - algebra.gradient(potential(system.motion), q)
+    inner = total - (P_dot - R) @ T_ss + algebra.gradient(T_s, q)
+    S = H.T @ inner - algebra.total_derivative(T_ss, (q, qd), t)  # (2.15), P⁻¹ = Hᵀ
+    A = system.at_rates(system.constraints.A, qd)
+    beta = system.at_rates(system.constraints.beta, qd)
+    bias = algebra.total_derivative(qd, (q, qd), t)  # Ḣ s
+    C = non_ideal_forces(system.motion)
+    return LinearForm(
+        "poincare",
+        system,
+        s,
+        G @ system.qd,
+        qd,
+        H,
+        bias,
+        M_s,
+        S,
+        A @ H,  # (3.5)
+        beta - A @ bias,  # (3.5)
+        C=H.T @ system.at_rates(C, qd) if len(C) else C,  # (3.45)
+        J=A @ H,
+        solver=Solver(graph, numbers, rank_revealing=True),
+    )
+
+
+def _square(system: System) -> Speeds:
+    """s = G q̇: the speeds, completed by the rates of the coordinates the constraints are solved for."""
+    algebra, n = system.algebra, len(system.q)
+    known = system.structure
+    G = np.concatenate([system.speeds.Y, identity(n)[list(known.completing)]], axis=0)
+    s = algebra.symbols([f"s{i + 1}" for i in range(n)])
+    return Speeds(s, G, zeros(n), lu_solve(algebra, G, identity(n), known.square_order), zeros(n))
+
+
+def reaction(system: System) -> Array:
+    """Q_c of (3.6) with s = q̇: what the unconstrained equations leave over."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T = kinetic(system.motion, qd)
+    rate = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), (qd, system.qdd), system.clock)
+    return rate - algebra.gradient(T - potential(system.motion), q) - generalized_forces(system.motion)
+
+
+def graph(algebra: Algebra, M: Array, S: Array, A: Array, b: Array, C: Array) -> tuple[Array, Array]:
+    """ṡ by (3.35) and (3.47), with the root M = (L√D)(L√D)ᵀ and independent rows."""
+    L, D = ldl(algebra, M)
+    root = np.array([algebra.sqrt(d) for d in D], dtype=object)
+    a_s = ldl_apply(algebra, L, D, S)  # (3.22)
+    B = (lower_solve(algebra, L, A.T) / root[:, None]).T  # (3.27)
+    lam = ldl_solve(algebra, B @ B.T, b - A @ a_s)
+    step = B.T @ lam  # B⁺(b − A a), (3.25)
+    if len(C):
+        scaled = lower_solve(algebra, L, C) / root  # M^(−1/2) C
+        step = step + scaled - B.T @ ldl_solve(algebra, B @ B.T, B @ scaled)  # (3.47)
+    return a_s + upper_solve(algebra, L, step / root), lam  # (3.35)
+
+
+def numbers(M: np.ndarray, S: np.ndarray, A: np.ndarray, b: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """ṡ by (3.35) and (3.47), with the symmetric root and Moore–Penrose inverses, batch on the first axis."""
+    values, vectors = np.linalg.eigh(M)
+    root = vectors / np.sqrt(values)[:, None, :] @ np.swapaxes(vectors, 1, 2)  # M^(−1/2)
+    a_s = np.linalg.solve(M, S[..., None])[..., 0]  # (3.22)
+    B = A @ root  # (3.27)
+    B_plus = np.linalg.pinv(B, rcond=1e-11)
+    gap = b - np.einsum("krn,kn->kr", A, a_s)
+    step = np.einsum("knr,kr->kn", B_plus, gap)  # (3.25)
+    if C.shape[1]:
+        scaled = np.einsum("knm,km->kn", root, C)
+        step = step + scaled - np.einsum("knr,krm,km->kn", B_plus, B, scaled)  # (3.47)
+    lam = np.einsum("kmr,kms,ks->kr", B_plus, B_plus, gap)
+    return a_s + np.einsum("knm,km->kn", root, step), lam  # (3.35)

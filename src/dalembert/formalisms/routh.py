@@ -1,0 +1,102 @@
+"""Routh's equations: ignorable coordinates leave the Lagrangian, their constant momenta stay in the Routhian.
+
+Source: papers/volterra, introduction, (13)–(16), (22)–(26) and Table 1.
+
+| symbol | name | meaning |
+|---|---|---|
+| q_I, q_NI | `I`, `N` | ignorable and other coordinates (Definition 1) |
+| G_I = ∂T/∂q̇_I | `G` | constant momenta, from the initial state |
+| q̇_I(q, q̇_NI, t) | `qd_I` | from G_I = M₂₁ q̇_NI + M₂₂ q̇_I + N₂ |
+| R = L − G_I·q̇_I | `R` | the Routhian |
+
+    d/dt ∂R/∂q̇_NI − ∂R/∂q_NI = Q_NI + A_NIᵀ λ
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, identity, vector, zeros
+from dalembert.algebra.linear import ldl_solve
+from dalembert.equations import About, LinearForm
+from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces, potential
+
+ABOUT = About(
+    key="routh",
+    title="Routh's equations",
+    source="papers/volterra (13)–(16), (22)–(26), Table 1 and ref. [8]",
+    needs="energies",
+    velocities="q̇_NI",
+    count="n − s",
+    servo=True,
+    nonlinear=True,
+    citation="""@book{routh1877,
+  author = {Routh, Edward John},
+  title = {A Treatise on the Stability of a Given State of Motion},
+  publisher = {Macmillan},
+  address = {London},
+  year = {1877}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M_R q̈_NI = f + A_NIᵀλ with A_NI q̈_NI = β."""
+    algebra, q = system.algebra, system.q
+    known, names = system.structure, system.model.coordinate_names
+    I = list(known.ignorable)  # noqa: E741
+    N = [i for i in range(len(q)) if i not in I]
+    v = system.qd[N]
+    G = algebra.symbols([f"G({names[i]})" for i in I])
+    T = kinetic(system.motion, system.qd)
+    momenta = algebra.gradient(T, system.qd[I])  # (22)
+    M22 = algebra.jacobian(momenta, system.qd[I])  # (14)
+    rest = algebra.substitute(momenta, {str(x): 0 for x in system.qd[I]})  # M₂₁ q̇_NI + N₂, (23)
+    qd_I = ldl_solve(algebra, M22, G - rest) if I else zeros(0)
+    gone = {str(x): value for x, value in zip(system.qd[I], qd_I, strict=True)}
+    (L,) = algebra.substitute(vector([T - potential(system.motion)]), gone)
+    R = L - G @ qd_I if I else L
+    p = algebra.gradient(R, v)
+    qd = zeros(len(q))
+    qd[N], qd[I] = v, qd_I
+    Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
+    along = ((q, qd), system.clock)
+    f = algebra.substitute(Q[N], gone) + algebra.gradient(R, q)[N] - algebra.total_derivative(p, *along)
+    W = zeros(len(q), len(N))
+    W[N] = identity(len(N))
+    W[I] = algebra.jacobian(qd_I, v)
+    bias = zeros(len(q))
+    bias[I] = algebra.total_derivative(qd_I, *along)
+    J = algebra.substitute(system.A[:, N], gone)
+    return LinearForm(
+        "routh",
+        system,
+        v,
+        v,
+        qd,
+        W,
+        bias,
+        algebra.jacobian(p, v),
+        f,
+        J,
+        algebra.substitute(system.beta, gone),
+        constants=G,
+        constants_from=momenta,
+        notes=(_note(system),),
+        C=algebra.substitute(C[N], gone) if len(C) else C,
+    )
+
+
+def reaction(system: System) -> Array:
+    """The reaction of the constraints by papers/volterra (18)(19); it vanishes on the ignorable coordinates."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    L = kinetic(system.motion, qd) - potential(system.motion)
+    rate = algebra.total_derivative(algebra.gradient(L, qd), (q, qd), (qd, system.qdd), system.clock)
+    out = rate - algebra.gradient(L, q) - generalized_forces(system.motion)
+    out[list(system.structure.ignorable)] = 0
+    return out
+
+
+def _note(system: System) -> str:
+    names = [system.model.coordinate_names[i] for i in system.structure.ignorable]
+    if not names:
+        return "no coordinate is ignorable: the Routhian is the Lagrangian"
+    return f"the momenta of {', '.join(names)} are constants of the motion"

@@ -1,0 +1,93 @@
+"""The Udwadia–Kalaba equation: the free acceleration, corrected by the smallest force that keeps the constraints.
+
+Source: papers/poincare (3.22), (3.27), (3.34), (3.35) with s = q̇; FORMALISMS, `udwadia_kalaba`. Where M is singular but
+regular together with the constraints: Udwadia and Phohomsiri (2006).
+
+| symbol | name | meaning |
+|---|---|---|
+| q̈₀ = M⁻¹ h | `qdd_free` | acceleration without constraints |
+| B = A M^(−1/2) | `B` | constraint matrix in the metric of M |
+| B⁺ | `B_plus` | Moore–Penrose inverse: dependent constraints are welcome |
+
+    q̈ = q̈₀ + M^(−1/2) B⁺ (β − A q̈₀)
+
+Any square root of M gives the same q̈; the graph takes M = (L√D)(L√D)ᵀ, the numbers take the symmetric root.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array
+from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
+from dalembert.equations import About, LinearForm, Solver, in_velocities
+from dalembert.kinematics import System, generalized_forces, kinetic, potential
+
+ABOUT = About(
+    key="udwadia_kalaba",
+    title="The Udwadia–Kalaba equation",
+    source="papers/poincare (3.22)–(3.35) with s = q̇",
+    needs="energies",
+    velocities="q̇",
+    count="n",
+    nonlinear=True,
+    servo=True,
+    singular_mass=True,
+    redundant="takes",
+    citation="""@article{udwadia1992,
+  author = {Udwadia, Firdaus E. and Kalaba, Robert E.},
+  title = {A new perspective on constrained motion},
+  journal = {Proceedings of the Royal Society A},
+  volume = {439},
+  pages = {407--410},
+  year = {1992},
+  doi = {10.1098/rspa.1992.0158}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """M q̈ = h + Q_c, left to `Solver` to find Q_c."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T, V = kinetic(system.motion, qd), potential(system.motion)
+    p = algebra.gradient(T, qd)
+    M = algebra.jacobian(p, qd)
+    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    return in_velocities("udwadia_kalaba", system, M, h, rows="all", solver=Solver(graph, numbers, rank_revealing=True))
+
+
+def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array) -> tuple[Array, Array]:
+    """q̈ and λ with M = S Sᵀ, S = L√D, in place of the symmetric root."""
+    h = f + C if len(C) else f
+    L, D = ldl(algebra, M)
+    root = np.array([algebra.sqrt(d) for d in D], dtype=object)
+    qdd_free = ldl_apply(algebra, L, D, h)  # (3.22)
+    B = (lower_solve(algebra, L, A.T) / root[:, None]).T  # (3.27)
+    lam = ldl_solve(algebra, B @ B.T, beta - A @ qdd_free)
+    step = B.T @ lam  # B⁺(β − A q̈₀) for independent rows
+    return qdd_free + upper_solve(algebra, L, step / root), lam  # (3.35)
+
+
+def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q̈ and the smallest λ with the symmetric root of M and the Moore–Penrose inverse, batch on the first axis."""
+    h = f + C if C.shape[1] else f
+    values, vectors = np.linalg.eigh(M)
+    if (values[:, 0] <= 1e-13 * values[:, -1]).any():
+        return _singular(M, h, A, beta)
+    root = vectors / np.sqrt(values)[:, None, :] @ np.swapaxes(vectors, 1, 2)  # M^(−1/2)
+    qdd_free = np.linalg.solve(M, h[..., None])[..., 0]  # (3.22)
+    B_plus = np.linalg.pinv(A @ root, rcond=1e-11)  # (3.27)
+    gap = beta - np.einsum("krn,kn->kr", A, qdd_free)
+    qdd = qdd_free + np.einsum("knm,kmr,kr->kn", root, B_plus, gap)  # (3.35)
+    return qdd, np.einsum("kmr,kms,ks->kr", B_plus, B_plus, gap)
+
+
+def _singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q̈ = [(1 − A⁺A) M; A]⁺ [(1 − A⁺A) h; β] where M is singular."""
+    A_plus = np.linalg.pinv(A, rcond=1e-11)
+    P = np.eye(M.shape[1]) - A_plus @ A
+    left = np.concatenate([P @ M, A], axis=1)
+    right = np.concatenate([np.einsum("knm,km->kn", P, h), beta], axis=1)
+    qdd = np.einsum("knr,kr->kn", np.linalg.pinv(left, rcond=1e-11), right)
+    force = np.einsum("knm,km->kn", M, qdd) - h
+    return qdd, np.einsum("knr,kn->kr", A_plus, force)
