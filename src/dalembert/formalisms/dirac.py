@@ -19,11 +19,13 @@ the action stationary under them gives another motion than d'Alembert's principl
 
 from __future__ import annotations
 
-from dalembert.algebra import identity, stack, vector, zeros
+import numpy as np
+
+from dalembert.algebra import Array, identity, stack, vector, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm
-from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces
-from dalembert.kinematics.legendre import hamiltonian
+from dalembert.kinematics import System, generalized_forces, non_ideal_forces
+from dalembert.kinematics.legendre import Canonical, legendre
 
 ABOUT = About(
     key="dirac",
@@ -45,38 +47,44 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −c_t − c_q H_p): (5.295) with q̇ eliminated."""
-    algebra, q = system.algebra, system.q
-    rows = list(system.structure.rows)
-    p, H = hamiltonian(system)
-    n, H_p = len(p), algebra.gradient(H, p)
-    phi = system.constraints.phi[rows]
-    chi = system.at_rates(system.constraints.velocity[rows], H_p)
-    c = stack(phi, chi)  # (5.287)
-    c_q, c_p = algebra.jacobian(c, q), algebra.jacobian(c, p)
-    c_t = algebra.jacobian(c, vector([system.t]))[:, 0] if len(c) else zeros(0)
-    tau = system.at_rates(generalized_forces(system.motion), H_p)
-    M = zeros(n + len(c), n + len(c))
+    can, rows = legendre(system), list(system.structure.rows)
+    n, r = len(can.p), len(rows)
+    c_q, c_p, c_t = _constraints(system, can, rows)
+    M = zeros(n + 2 * r, n + 2 * r)
     M[:n, :n] = identity(n)
     M[:n, n:] = -c_q.T  # (5.292)
     M[n:, :n] = c_p  # (5.294)
     M[n:, n:] = -(c_q @ c_p.T)  # (5.291) in (5.294)
-    f = stack(tau - algebra.gradient(H, q), -c_t - c_q @ H_p)
+    tau = system.at_rates(generalized_forces(system.motion), can.H_p)
     C = non_ideal_forces(system.motion)
-    size = n + len(c)
     return LinearForm(
         "dirac",
         system,
-        p,
-        algebra.gradient(kinetic(system.motion, system.qd), system.qd),  # (5.270)
-        H_p,
-        algebra.jacobian(H_p, p),
-        algebra.total_derivative(H_p, (q, H_p), system.clock),
+        can.p,
+        can.momenta,  # (5.270)
+        can.H_p,
+        can.H_pp,
+        can.H_pq @ can.H_p + can.H_pt,
         M,
-        f,
-        zeros(0, size),
+        stack(tau - can.H_q, -c_t - c_q @ can.H_p),
+        zeros(0, n + 2 * r),
         zeros(0),
-        PivotOrder(tuple(range(size)), tuple(range(size)), n, 1.0),
-        C=stack(system.at_rates(C, H_p), zeros(len(c))) if len(C) else C,
+        PivotOrder(tuple(range(n + 2 * r)), tuple(range(n + 2 * r)), n, 1.0),
+        C=stack(system.at_rates(C, can.H_p), zeros(2 * r)) if len(C) else C,
         J=system.A,
-        extra=len(c),
+        extra=2 * r,
+    )
+
+
+def _constraints(system: System, can: Canonical, rows: list[int]) -> tuple[Array, Array, Array]:
+    """c_q, c_p and c_t of c = (φ, χ), where χ = φ̇ at q̇ = H_p depends on q and t also through H_p."""
+    algebra, q, time = system.algebra, system.q, vector([system.t])
+    Phi, rate = system.A, system.constraints.velocity[rows]
+    chi_q = system.at_rates(algebra.jacobian(rate, q), can.H_p) + Phi @ can.H_pq
+    chi_t = system.at_rates(algebra.jacobian(rate, time)[:, 0], can.H_p) + Phi @ can.H_pt
+    phi_t = algebra.jacobian(system.constraints.phi[rows], time)[:, 0]
+    return (
+        np.concatenate([Phi, chi_q]),
+        np.concatenate([zeros(len(rows), len(q)), Phi @ can.H_pp]),
+        stack(phi_t, chi_t),
     )

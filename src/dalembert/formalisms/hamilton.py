@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from dalembert.algebra import identity
 from dalembert.equations import About, LinearForm
-from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces
-from dalembert.kinematics.legendre import hamiltonian
+from dalembert.kinematics import System, generalized_forces, non_ideal_forces
+from dalembert.kinematics.legendre import legendre
 
 ABOUT = About(
     key="hamilton",
@@ -44,26 +44,23 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """ṗ = τ − H_q + Φᵀλ with Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt)."""
-    algebra, q = system.algebra, system.q
-    p, H = hamiltonian(system)
-    H_p = algebra.gradient(H, p)
-    H_pp = algebra.jacobian(H_p, p)
-    tau = system.at_rates(generalized_forces(system.motion), H_p)
-    Phi, beta = system.at_rates(system.A, H_p), system.at_rates(system.beta, H_p)
-    bias = algebra.total_derivative(H_p, (q, H_p), system.clock)  # q̈ − H_pp ṗ
+    c = legendre(system)
+    tau = system.at_rates(generalized_forces(system.motion), c.H_p)
+    Phi, beta = system.at_rates(system.A, c.H_p), system.at_rates(system.beta, c.H_p)
+    bias = c.H_pq @ c.H_p + c.H_pt  # q̈ − H_pp ṗ
     C = non_ideal_forces(system.motion)
     return LinearForm(
         "hamilton",
         system,
-        p,
-        algebra.gradient(kinetic(system.motion, system.qd), system.qd),  # (5.270)
-        H_p,  # (5.279)
-        H_pp,
+        c.p,
+        c.momenta,  # (5.270)
+        c.H_p,  # (5.279)
+        c.H_pp,
         bias,
-        identity(len(p)),
-        tau - algebra.gradient(H, q),  # (5.280)
-        Phi @ H_pp,
+        identity(len(c.p)),
+        tau - c.H_q,  # (5.280)
+        Phi @ c.H_pp,
         beta - Phi @ bias,
-        C=system.at_rates(C, H_p) if len(C) else C,
+        C=system.at_rates(C, c.H_p) if len(C) else C,
         J=Phi,  # (5.283)
     )
