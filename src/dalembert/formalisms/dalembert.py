@@ -72,9 +72,7 @@ def parts(system: System) -> tuple[Array, Array, Array, Array]:
     return M, b, g, tau
 
 
-def explicit_graph(
-    algebra: Algebra, M: Array, f: Array, Phi: Array, beta: Array, C: Array
-) -> tuple[Array, Array]:
+def explicit_graph(algebra: Algebra, M: Array, f: Array, Phi: Array, beta: Array, C: Array) -> tuple[Array, Array]:
     """q̈ = Φ̄ β + Θ M⁻¹(τ − b − g), λ = −Φ̄ᵀ(τ − b − g) + H β: (5.92)(5.93)."""
     L, D = ldl(algebra, M)
     h = f + C if len(C) else f
@@ -94,7 +92,9 @@ def explicit_numbers(
     """(5.90)–(5.93) in numbers, batch on the first axis."""
     h = f + C if C.shape[1] else f
     H, Phi_bar, Theta = constraint_space(M, Phi)
-    qdd = np.einsum("knr,kr->kn", Phi_bar, beta) + np.einsum("knm,km->kn", Theta, np.linalg.solve(M, h[..., None])[..., 0])
+    qdd = np.einsum("knr,kr->kn", Phi_bar, beta) + np.einsum(
+        "knm,km->kn", Theta, np.linalg.solve(M, h[..., None])[..., 0]
+    )
     lam = np.einsum("krs,ks->kr", H, beta) - np.einsum("knr,kn->kr", Phi_bar, h)
     return qdd, lam
 

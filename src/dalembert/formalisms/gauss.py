@@ -66,7 +66,11 @@ def _free(system: System) -> tuple[Array, Array]:
     algebra, q, qd = system.algebra, system.q, system.qd
     T, V = kinetic(system.motion, qd), potential(system.motion)
     p = algebra.gradient(T, qd)
-    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    h = (
+        generalized_forces(system.motion)
+        + algebra.gradient(T - V, q)
+        - algebra.total_derivative(p, (q, qd), system.clock)
+    )
     return algebra.jacobian(p, qd), h
 
 
@@ -78,7 +82,9 @@ def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array)
     return kkt_solve(algebra, M, A, h, beta)
 
 
-def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def numbers(
+    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """min ‖Rᵀ(q̈ − q̈₀)‖ over A q̈ = β, state by state, with M = R Rᵀ."""
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)

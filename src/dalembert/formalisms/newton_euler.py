@@ -104,9 +104,7 @@ def _loads(system: System, size: int) -> tuple[Array, Array]:
     return wrench, tau
 
 
-def graph(
-    algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array, size: int
-) -> tuple[Array, Array]:
+def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array, size: int) -> tuple[Array, Array]:
     """The same system with ṫ (its first `size` unknowns) and w_C eliminated first: what a sparse elimination would do."""
     h = f + C if len(C) else f
     N, drift, Mass = -A[:size, size:], beta[:size], M[:size, :size]
@@ -120,7 +118,9 @@ def graph(
     return stack(td, qdd), stack(Mass @ td - h[:size], lam)
 
 
-def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def numbers(
+    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The whole system at once, batch on the first axis."""
     h = f + C if C.shape[1] else f
     n, r = h.shape[1], beta.shape[1]

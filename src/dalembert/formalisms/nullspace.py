@@ -65,7 +65,11 @@ def _free(system: System) -> tuple[Array, Array]:
     algebra, q, qd = system.algebra, system.q, system.qd
     T, V = kinetic(system.motion, qd), potential(system.motion)
     p = algebra.gradient(T, qd)
-    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    h = (
+        generalized_forces(system.motion)
+        + algebra.gradient(T - V, q)
+        - algebra.total_derivative(p, (q, qd), system.clock)
+    )
     return algebra.jacobian(p, qd), h
 
 
@@ -86,7 +90,9 @@ def graph(
     return particular + W @ z, zeros(r)
 
 
-def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def numbers(
+    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """q̈ with the orthonormal basis of an SVD and the Moore–Penrose inverse, state by state."""
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)

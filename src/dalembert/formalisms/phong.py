@@ -70,7 +70,11 @@ def _free(system: System) -> tuple[Array, Array]:
     algebra, q, qd = system.algebra, system.q, system.qd
     T, V = kinetic(system.motion, qd), potential(system.motion)
     p = algebra.gradient(T, qd)
-    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    h = (
+        generalized_forces(system.motion)
+        + algebra.gradient(T - V, q)
+        - algebra.total_derivative(p, (q, qd), system.clock)
+    )
     return algebra.jacobian(p, qd), h
 
 
@@ -106,7 +110,9 @@ def graph(
     return lu_solve(algebra, stack(D.T @ M, G), stack(D.T @ h, beta), everywhere), zeros(len(beta))  # (2.7)
 
 
-def numbers(M: np.ndarray, f: np.ndarray, G: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def numbers(
+    M: np.ndarray, f: np.ndarray, G: np.ndarray, beta: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The same in numbers, state by state: redundant rows are found in step 1, trial vectors chosen anew in step 2."""
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)

@@ -52,7 +52,11 @@ def derive(system: System) -> LinearForm:
     T, V = kinetic(system.motion, qd), potential(system.motion)
     p = algebra.gradient(T, qd)
     M = algebra.jacobian(p, qd)
-    h = generalized_forces(system.motion) + algebra.gradient(T - V, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    h = (
+        generalized_forces(system.motion)
+        + algebra.gradient(T - V, q)
+        - algebra.total_derivative(p, (q, qd), system.clock)
+    )
     return in_velocities("udwadia_kalaba", system, M, h, rows="all", solver=Solver(graph, numbers, rank_revealing=True))
 
 
@@ -68,7 +72,9 @@ def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array)
     return qdd_free + upper_solve(algebra, L, step / root), lam  # (3.35)
 
 
-def numbers(M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def numbers(
+    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """q̈ and the smallest λ with the symmetric root of M and the Moore–Penrose inverse, batch on the first axis."""
     h = f + C if C.shape[1] else f
     values, vectors = np.linalg.eigh(M)

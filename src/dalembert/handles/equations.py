@@ -14,7 +14,7 @@ from dalembert.algebra import Array
 from dalembert.analysis import consistency, operations
 from dalembert.equations import About, LinearForm
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.handles.simulation import simulate
+from dalembert.handles.simulation import simulate, start_state
 from dalembert.handles.trajectory import Trajectory
 from dalembert.handles.workspace import Workspace
 from dalembert.kernels import Kernel
@@ -110,8 +110,12 @@ class Equations:
         out = list(self.form.notes)
         if known.chosen and self.speeds:
             out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
-        if known.dropped:
+        if known.dropped and self.about.redundant == "drops":
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}")
+        if known.dropped and self.about.redundant == "takes":
+            out.append(f"redundant constraints kept: {', '.join(known.dropped)}; multipliers are the smallest ones")
+        if self.engine == "heyoka" and self.workspace.mode(self.about) == "assembled":
+            out.append("run in assembled mode: the linear system is solved in numbers at every step")
         return tuple(out)
 
     @cached_property
@@ -166,7 +170,7 @@ class Equations:
     @cached_property
     def kernel(self) -> Kernel:
         """The compiled equations."""
-        return Kernel(self.form, getattr(self._module, "reaction", None))
+        return Kernel(self.form, getattr(self._module, "reaction", None), self.workspace.mode(self.about))
 
     def with_parameters(self, values: Mapping[str, float] | None = None, **more: float) -> Equations:
         """The same equations with other parameter values; nothing is derived or compiled again.
@@ -241,6 +245,15 @@ class Equations:
 
     # simulating
 
+    def start_state(self, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Initial positions and velocities from arrays or mappings by name; None takes the model's."""
+        return start_state(self.model, q0, qd0)
+
+    def stabilized(self, alpha: float, beta: float) -> Equations:
+        """The same equations with Baumgarte's φ̈ + β φ̇ + α φ = 0 in place of φ̈ = 0: (5.96)–(5.100) of papers/desapio."""
+        model = self.model.stabilized(alpha, beta)
+        return Equations(Workspace(model, self.engine), self.formalism, self._changes)
+
     def simulate(
         self,
         duration: float | None = None,
@@ -252,6 +265,7 @@ class Equations:
         samples: int | None = None,
         times: Sequence[float] | None = None,
         project: bool = True,
+        stabilization: tuple[float, float] | None = None,
         rtol: float | None = None,
         atol: float | None = None,
         max_step: float | None = None,
@@ -262,13 +276,19 @@ class Equations:
     ) -> Trajectory:
         """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
 
-        `integrator` is taylor (default), rk45, dop853 or rk4. After each step the state is projected onto the constraints
-        unless `project` is False. `samples` are spread evenly, or given as `times`; with `dense` the result can also be
-        asked at any time, see `Trajectory.at`.
+        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, algorithm3, algorithm4 or algorithm5. After each step
+        the state is projected onto the constraints unless `project` is False; with `stabilization` = (α, β) Baumgarte's
+        φ̈ + β φ̇ + α φ = 0 is integrated instead. `samples` are spread evenly, or given as `times`; with `dense` the result
+        can also be asked at any time, see `Trajectory.at`.
         """
         from dalembert.integrators import Settings
 
         equations = self if not parameters else self.with_parameters(parameters)
+        if stabilization is not None:
+            q, qd = equations.start_state(q0, qd0)
+            consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations._values)
+            equations = equations.stabilized(*stabilization)
+            project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)
         return simulate(
             equations,

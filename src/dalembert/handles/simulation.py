@@ -13,6 +13,8 @@ from dalembert.analysis import consistency
 from dalembert.errors import InputError, nearest
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, find, integrate, projection
+from dalembert.kernels.dae import DaeFunctions
+from dalembert.model import Model
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -33,10 +35,7 @@ def simulate(
 ) -> Trajectory:
     """Run the equations from their initial state; see `Equations.simulate`."""
     model, workspace = equations.model, equations.workspace
-    start_q, start_qd = (
-        _start(model.coordinate_names, given, default, what)
-        for given, default, what in zip((q0, qd0), model.initial, ("q0", "qd0"), strict=True)
-    )
+    start_q, start_qd = start_state(model, q0, qd0)
     grid = _grid(
         t0, model.duration if duration is None else duration, model.samples if samples is None else samples, times
     )
@@ -53,7 +52,7 @@ def simulate(
 
 def _default_integrator(equations: Equations) -> str:
     """`taylor` where it can run, `dop853` elsewhere."""
-    return "taylor" if equations.engine == "heyoka" and equations.model.smooth else "dop853"
+    return "taylor" if equations.kernel.fused and equations.model.smooth else "dop853"
 
 
 def _problem(
@@ -65,7 +64,7 @@ def _problem(
     work = [0.0] if kernel.has_work else []
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
     taylor = None
-    if equations.engine == "heyoka":
+    if kernel.fused:
         taylor = lambda tolerance: kernel.taylor.make(tolerance, constants)  # noqa: E731
     problem = InitialValueProblem(
         names,
@@ -73,27 +72,39 @@ def _problem(
         np.concatenate([q, v, work]),
         lambda time, y: kernel.state_rates(y, time, constants),
         taylor,
-        _projection(equations) if project else None,
+        _projection(equations, constants) if project else None,
         model.smooth,
+        len(q),
+        (lambda: DaeFunctions(kernel, constants)) if not equations.form.extra else None,
     )
     return problem, constants
 
 
-def _projection(equations: Equations) -> Any:
+def _projection(equations: Equations, constants: np.ndarray) -> Any:
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
-    manifold, n = equations.workspace.manifold, len(equations.model.coordinate_names)
-    in_velocities = equations.about.velocities == "q̇"
-    if not (manifold.holonomic or (in_velocities and manifold.rows)):
+    manifold, kernel, n = equations.workspace.manifold, equations.kernel, len(equations.model.coordinate_names)
+    size, known = equations.n_states, equations._values
+    # quasi-velocities keep the velocity constraints by construction
+    free = equations.about.velocities in ("u", "u_NI")
+    loose = equations.about.velocities == "twists"
+    if not (manifold.holonomic or loose or (manifold.rows and not free)):
         return None
 
     def project(t: float, y: np.ndarray) -> np.ndarray:
         out = y.copy()
-        out[:n] = projection.onto_positions(manifold, y[:n], t, equations._values)
-        if in_velocities:
-            out[n : 2 * n] = projection.onto_velocities(manifold, out[:n], y[n : 2 * n], t, equations._values)
+        out[:n] = projection.onto_positions(manifold, y[:n], t, known)
+        if not free:
+            qd = projection.onto_velocities(manifold, out[:n], kernel.velocities(out[:size], t, constants), t, known)
+            out[n:size], _ = kernel.start(out[:n], qd, t, known)
         return out
 
     return project
+
+
+def start_state(model: Model, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Initial positions and velocities from arrays or mappings by name; None takes the model's."""
+    names, (q, qd) = model.coordinate_names, model.initial
+    return _start(names, q0, q, "q0"), _start(names, qd0, qd, "qd0")
 
 
 def _start(names: tuple[str, ...], given: Any, default: np.ndarray, what: str) -> np.ndarray:

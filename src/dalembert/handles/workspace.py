@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from dalembert.algebra import default_name
 from dalembert.analysis.observables import Observables
+from dalembert.equations import About
 from dalembert.errors import EngineError, InputError, nearest
 from dalembert.kernels import Manifold
 from dalembert.kinematics import Structure, System, structure, system
+from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 
 ENGINES = {"heyoka": "fast", "portable": "symbolic"}
@@ -40,8 +43,15 @@ class Workspace:
 
     def __init__(self, model: Model, engine: str | None = None) -> None:
         model.require_sound()
-        self.model = model.copy()
+        self.declared = model.copy()
+        self.model = with_contacts(self.declared)
         self.engine = choose_engine(engine)
+
+    def mode(self, about: About) -> Literal["fused", "assembled"]:
+        """Assembled where a solve in numbers is needed: dependent constraints that are kept, or a singular mass matrix."""
+        known = self.structure
+        dependent = bool(known.dropped) and about.redundant == "takes"
+        return "assembled" if self.engine == "portable" or dependent or not known.regular_mass else "fused"
 
     @cached_property
     def structure(self) -> Structure:

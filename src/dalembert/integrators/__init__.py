@@ -9,12 +9,24 @@ from dalembert.integrators.base import Solution as Solution
 from dalembert.integrators.base import Status as Status
 from dalembert.integrators.base import Stepper
 from dalembert.integrators.base import integrate as integrate
-from dalembert.integrators.dop853 import DormandPrince853
+from dalembert.integrators.ida import Ida
 from dalembert.integrators.rk4 import RungeKutta4
 from dalembert.integrators.rk45 import RungeKutta45
+from dalembert.integrators.scipy_steps import DormandPrince853, RadauIIA
 from dalembert.integrators.taylor import Taylor
+from dalembert.integrators.textbook import Algorithm3, Algorithm4, Algorithm5
 
-INTEGRATORS: tuple[type[Stepper], ...] = (Taylor, RungeKutta45, DormandPrince853, RungeKutta4)
+INTEGRATORS: tuple[type[Stepper], ...] = (
+    Taylor,
+    RungeKutta45,
+    DormandPrince853,
+    RungeKutta4,
+    RadauIIA,
+    Ida,
+    Algorithm3,
+    Algorithm4,
+    Algorithm5,
+)
 NAMES: tuple[str, ...] = tuple(kind.name for kind in INTEGRATORS)
 
 

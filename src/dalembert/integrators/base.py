@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,24 @@ class Status(Enum):
     STOPPED = "The simulation was stopped by its progress callback before its end."
 
 
+class Dae(Protocol):
+    """Residuals F(t, y, ẏ) = 0 with multipliers as algebraic unknowns behind the states."""
+
+    algebraic: int  # how many unknowns at the end are algebraic
+
+    def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Consistent unknowns and their rates at a state."""
+        ...
+
+    def residual(self, t: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
+        """F."""
+        ...
+
+    def jacobian(self, t: float, y: np.ndarray, yd: np.ndarray, weight: float) -> np.ndarray:
+        """∂F/∂y + weight ∂F/∂ẏ."""
+        ...
+
+
 @dataclass(frozen=True)
 class InitialValueProblem:
     """ẏ = rates(t, y) with y(t0) = y0."""
@@ -31,6 +49,8 @@ class InitialValueProblem:
     taylor: Callable[[float | None], Any] | None = None  # makes heyoka's integrator of this problem, for a tolerance
     project: Callable[[float, np.ndarray], np.ndarray] | None = None
     smooth: bool = True  # False when formulas switch branches
+    positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
+    dae: Callable[[], Dae] | None = None  # the same problem as residuals with multipliers
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,9 @@ class Kernel:
         if self.power is None:
             return stack(form.qd, vd)
         qdd = form.W @ vd + form.qdd_bias
-        return stack(form.qd, vd, self._in_state(vector([self.power]), qdd))
+        return stack(form.qd, vd, self.in_state(vector([self.power]), qdd))
 
-    def _in_state(self, f: Array, qdd: Array) -> Array:
+    def in_state(self, f: Array, qdd: Array) -> Array:
         """A function of (q, q̇, q̈, t) as a function of (q, v, t)."""
         system = self.form.system
         table: dict[str, Scalar] = {str(x): value for x, value in zip(system.qdd, qdd, strict=True)}
@@ -191,7 +191,7 @@ class Kernel:
         form = self.form
         J = form.A if form.J is None else form.J
         C = non_ideal_forces(form.system.motion)
-        return self._compile(self._in_state(stack(J.ravel(), C), form.system.qdd))
+        return self._compile(self.in_state(stack(J.ravel(), C), form.system.qdd))
 
     def _assembled(
         self, y: np.ndarray, t: Any, constants: np.ndarray

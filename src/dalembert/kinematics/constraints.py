@@ -19,8 +19,8 @@ from dalembert.algebra import Array, matrix, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Model
-from dalembert.model.elements import Holonomic, Nonholonomic
 from dalembert.model.checks.values import at_start, is_affine
+from dalembert.model.elements import Holonomic, Nonholonomic
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ def levels(model: Model) -> Levels:
     velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_list))
     A = tuple(tuple(se.diff(f, v) for v in qd) for f in velocity)
     declared = (*model.holonomic_list, *model.nonholonomic_list)
-    beta = tuple(
-        -_along(f, q, qd) - _feedback(constraint, f) for f, constraint in zip(velocity, declared, strict=True)
-    )
+    beta = tuple(-_along(f, q, qd) - _feedback(constraint, f) for f, constraint in zip(velocity, declared, strict=True))
     start = at_start(model)
     linear = tuple(is_affine(f, set(qd), start) for f in velocity)
     servo = tuple(bool(constraint.feedback) for constraint in declared)

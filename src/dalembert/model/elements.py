@@ -87,3 +87,33 @@ class Energies:
     kinetic: Formula
     potential: Formula
     forces: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class KnifeEdge:
+    """A blade at a point of a body: the velocity of the point along `direction` (body axes) vanishes."""
+
+    name: str
+    body: str
+    point: Vector3
+    direction: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class RollingDisk:
+    """A thin disc that rolls without slipping on a plane through the world origin.
+
+    `center` and `axis` are the disc's centre and symmetry axis in body axes, `normal` the plane's normal in world axes. With
+    `contact` the disc is also held on the plane; without it the coordinates have to do that.
+    """
+
+    name: str
+    body: str
+    radius: Formula
+    center: Vector3
+    axis: tuple[float, float, float]
+    normal: tuple[float, float, float]
+    contact: bool
+
+
+Contact = KnifeEdge | RollingDisk

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from symengine import Piecewise
+from symengine import Piecewise, RealDouble
 
 from dalembert.errors import InputError, ModelError, Problem, nearest
 from dalembert.expressions import is_identifier, parse
@@ -16,11 +17,14 @@ from dalembert.model.checks.values import value as evaluate
 from dalembert.model.elements import (
     WORLD,
     Body,
+    Contact,
     Coordinate,
     Energies,
     Holonomic,
+    KnifeEdge,
     Nonholonomic,
     Parameter,
+    RollingDisk,
     Speed,
     Vector3,
 )
@@ -53,6 +57,7 @@ class Model:
         self.loads: tuple[Load, ...] = ()
         self.holonomic_list: tuple[Holonomic, ...] = ()
         self.nonholonomic_list: tuple[Nonholonomic, ...] = ()
+        self.contacts: tuple[Contact, ...] = ()
         self.speed_list: tuple[Speed, ...] = ()
         self.energies: Energies | None = None
         self.non_ideal_forces: dict[str, Any] = {}
@@ -303,6 +308,40 @@ class Model:
             self.non_ideal_forces = {**self.non_ideal_forces, name: formula}
         return self
 
+    def knife_edge(
+        self, body: str, direction: Sequence[float], *, point: Sequence[Any] = (0, 0, 0), name: str | None = None
+    ) -> Model:
+        """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
+        key = self._contact_name(name, "knife_edge")
+        where = f"knife_edge '{key}'"
+        at = self._vector(point, f"{where}, point", constant=True)
+        self.contacts += (KnifeEdge(key, body, at, _direction(direction, where)),)
+        return self
+
+    def rolling_disk(
+        self,
+        body: str,
+        radius: Any,
+        *,
+        axis: Sequence[float] = (0, 1, 0),
+        center: Sequence[Any] = (0, 0, 0),
+        normal: Sequence[float] = (0, 0, 1),
+        contact: bool = True,
+        name: str | None = None,
+    ) -> Model:
+        """Let a thin disc roll without slipping on the plane through the world origin with the given normal.
+
+        With `contact` the disc is also held on the plane, as a holonomic constraint; leave it out where the coordinates
+        do that already.
+        """
+        key = self._contact_name(name, "rolling_disk")
+        where = f"rolling_disk '{key}'"
+        at = self._vector(center, f"{where}, center", constant=True)
+        size = self._reader.constant(radius, f"{where}, radius")
+        disc = RollingDisk(key, body, size, at, _direction(axis, where), _direction(normal, where), contact)
+        self.contacts += (disc,)
+        return self
+
     def speed(self, value: Any, name: str | None = None, description: str = "") -> Model:
         """Choose one quasi-velocity, a formula linear in the velocities."""
         key = name or f"u{len(self.speed_list) + 1}"
@@ -456,6 +495,18 @@ class Model:
         )
         return out
 
+    def stabilized(self, alpha: float, beta: float) -> Model:
+        """A copy whose constraints all have feedback: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
+        gains = tuple(self._number(gain, "stabilization") for gain in (alpha, beta))
+        out = self.copy()
+        out.holonomic_list = tuple(
+            c if c.feedback else replace(c, feedback=tuple(map(RealDouble, gains))) for c in self.holonomic_list
+        )
+        out.nonholonomic_list = tuple(
+            c if c.feedback else replace(c, feedback=(RealDouble(gains[1]),)) for c in self.nonholonomic_list
+        )
+        return out
+
     def copy(self) -> Model:
         """An independent copy; the elements are immutable and shared."""
         out = copy.copy(self)
@@ -567,6 +618,12 @@ class Model:
             expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
             raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
         return tuple(self._reader.constant(gain, where) for gain in given)
+
+    def _contact_name(self, name: str | None, kind: str) -> str:
+        key = name or f"{kind}{len(self.contacts) + 1}"
+        if key in self.constraint_names or any(contact.name == key for contact in self.contacts):
+            raise InputError(f"{kind} '{key}': declared twice. Give each constraint its own name.")
+        return key
 
     def _load_name(self, name: str | None, kind: str) -> str:
         key = name or f"{kind}{len(self.loads) + 1}"

@@ -1,19 +1,19 @@
-"""Dormand and Prince's method of order 8 as SciPy has it, on compiled right-hand sides."""
+"""SciPy's solvers on compiled right-hand sides: DOP853 (explicit, order 8) and Radau (implicit, order 5, stiff)."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
 
 
-class DormandPrince853(Stepper):
-    """SciPy's DOP853; tolerances 1e-10 and 1e-12 unless told otherwise."""
+class _ScipyStepper(Stepper):
+    """One of SciPy's solver classes; tolerances 1e-10 and 1e-12 unless told otherwise."""
 
-    name = "dop853"
+    solver_name: ClassVar[str]
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, self._settings, self._end = problem, settings, end
@@ -21,23 +21,24 @@ class DormandPrince853(Stepper):
         self._before = 0
 
     def _begin(self, t: float, y: np.ndarray, h: float | None) -> Any:
-        from scipy.integrate import DOP853
+        import scipy.integrate
 
-        return DOP853(
-            self._problem.rates,
-            t,
-            y,
-            self._end,
-            rtol=self._settings.rtol or 1e-10,
-            atol=self._settings.atol or 1e-12,
-            max_step=self._settings.max_step or np.inf,
-            first_step=h,
-        )
+        with np.errstate(all="ignore"):
+            return getattr(scipy.integrate, self.solver_name)(
+                self._problem.rates,
+                t,
+                y,
+                self._end,
+                rtol=self._settings.rtol or 1e-10,
+                atol=self._settings.atol or 1e-12,
+                max_step=self._settings.max_step or np.inf,
+                first_step=h,
+            )
 
     def restart(self, y: np.ndarray) -> None:
         """Go on from a projected state, with the step size already found."""
         solver = self._solver
-        if solver.status == "running":
+        if solver.status == "running" and not np.array_equal(y, solver.y):
             self._before += solver.nfev
             self._solver = self._begin(solver.t, y, min(solver.h_abs, self._end - solver.t))
 
@@ -59,3 +60,17 @@ class DormandPrince853(Stepper):
 
         t0 = float(solver.t_old if solver.t_old is not None else solver.t)
         return Step(t0, float(solver.t), solver.y.copy(), at, solver.dense_output)
+
+
+class DormandPrince853(_ScipyStepper):
+    """Dormand and Prince's explicit method of order 8."""
+
+    name = "dop853"
+    solver_name = "DOP853"
+
+
+class RadauIIA(_ScipyStepper):
+    """The implicit Radau IIA method of order 5, for stiff systems."""
+
+    name = "radau"
+    solver_name = "Radau"

@@ -1,0 +1,79 @@
+"""SUNDIALS' IDA: implicit, of variable order, for stiff systems and for equations with multipliers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import EngineError, InputError
+from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
+
+
+class Ida(Stepper):
+    """IDA on the index-reduced equations with analytic Jacobians; tolerances 1e-9 and 1e-11 unless told otherwise."""
+
+    name = "ida"
+
+    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
+        try:
+            from sksundae.ida import IDA
+        except ImportError as error:
+            raise EngineError(
+                "the integrator 'ida' needs scikit-sundae, which is not installed here. Install dalembert[ida], or use radau."
+            ) from error
+        if problem.dae is None:
+            raise InputError(
+                "the integrator 'ida' cannot treat this formalism, whose unknowns are more than velocities and multipliers. "
+                "Use another integrator, or another formalism such as lagrange."
+            )
+        self._problem, self._dae, self._size = problem, problem.dae(), len(problem.y0)
+        y, yd = self._dae.start(problem.t0, problem.y0)
+        self.evaluations = 0
+        options: dict[str, Any] = {}
+        if self._dae.algebraic:
+            options["algebraic_idx"] = np.arange(self._size, self._size + self._dae.algebraic)
+        self._solver = IDA(
+            self._fill,
+            jacfn=self._fill_jacobian,
+            rtol=settings.rtol or 1e-9,
+            atol=settings.atol or 1e-11,
+            max_step=settings.max_step or 0.0,
+            max_num_steps=100_000,
+            **options,
+        )
+        self._solver.init_step(problem.t0, y, yd)
+        self._t, self._y, self._yd = problem.t0, y, yd
+
+    def _fill(self, t: float, y: np.ndarray, yp: np.ndarray, res: np.ndarray) -> None:
+        self.evaluations = (self.evaluations or 0) + 1
+        res[:] = self._dae.residual(t, y, yp)
+
+    def _fill_jacobian(
+        self, t: float, y: np.ndarray, yp: np.ndarray, res: np.ndarray, cj: float, JJ: np.ndarray
+    ) -> None:
+        JJ[:, :] = self._dae.jacobian(t, y, yp, cj)
+
+    def restart(self, y: np.ndarray) -> None:
+        """Begin again from a projected state; a multistep method loses its history by it."""
+        if np.array_equal(y, self._y[: self._size]):
+            return
+        self._y, self._yd = self._dae.start(self._t, y)
+        self._solver.init_step(self._t, self._y, self._yd)
+
+    def advance(self, limit: float) -> Step:
+        """One internal step."""
+        t0, y0, slope0 = self._t, self._y[: self._size].copy(), self._yd[: self._size].copy()
+        result = self._solver.step(limit, method="onestep", tstop=limit)
+        if not result.success or result.t <= t0:
+            raise collapse(self._problem, t0, float(result.t - t0), y0)
+        self._t, self._y, self._yd = float(result.t), np.array(result.y).ravel(), np.array(result.yp).ravel()
+        t1, y1, slope1 = self._t, self._y[: self._size].copy(), self._yd[: self._size].copy()
+        h = t1 - t0
+
+        def at(time: float) -> np.ndarray:
+            s = (time - t0) / h
+            near, far = (1 + 2 * s) * (1 - s) ** 2, s * s * (3 - 2 * s)
+            return near * y0 + far * y1 + h * s * (1 - s) * ((1 - s) * slope0 - s * slope1)
+
+        return Step(t0, t1, y1, at, lambda: at)

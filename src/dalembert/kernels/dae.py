@@ -1,0 +1,81 @@
+"""The equations of one kernel as a differential-algebraic system with its analytic Jacobian.
+
+    q̇ − W v − X = 0,     M v̇ − f − C − Jᵀλ = 0,     A v̇ − β = 0,     (ẇork − power = 0)
+
+The constraints stand on acceleration level, so the index is one; the multipliers are the algebraic unknowns.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.kernels.compile import Function, compile_function
+from dalembert.kernels.kernel import Kernel
+
+
+class DaeFunctions:
+    """Residual and Jacobian of one kernel, compiled at first use."""
+
+    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
+        self._kernel, self._constants = kernel, constants
+        form = kernel.form
+        self._rows = list(form.system.structure.rows) if len(form.beta) > len(form.system.structure.rows) else None
+        self.algebraic = len(form.beta) if self._rows is None else len(self._rows)
+
+    @cached_property
+    def _symbols(self) -> tuple[Array, Array]:
+        """Unknowns y = (q, v[, work], λ) and their rates."""
+        algebra, states = self._kernel.form.system.algebra, self._kernel.state_symbols
+        lam = algebra.symbols([f"lambda{i + 1}" for i in range(self.algebraic)])
+        y = stack(states, lam)
+        return y, algebra.symbols([f"rate({name})" for name in y])
+
+    @cached_property
+    def _residual(self) -> Array:
+        form = self._kernel.form
+        y, yd = self._symbols
+        n, m = len(form.system.q), len(form.v)
+        lam, vd = y[len(y) - self.algebraic :], yd[n : n + m]
+        rows = slice(None) if self._rows is None else self._rows
+        A, beta = form.A[rows], form.beta[rows]
+        J = A if form.J is None else form.J[rows]
+        push = form.f + form.C if len(form.C) else form.f
+        parts = [yd[:n] - form.qd, form.M @ vd - push - J.T @ lam if self.algebraic else form.M @ vd - push]
+        if self._kernel.has_work:
+            power = self._kernel.in_state(vector([self._kernel.power]), form.W @ vd + form.qdd_bias)
+            parts.append(yd[n + m : n + m + 1] - power)
+        return stack(*parts, A @ vd - beta if self.algebraic else zeros(0))
+
+    @cached_property
+    def _functions(self) -> tuple[Function, Function]:
+        system = self._kernel.form.system
+        y, yd = self._symbols
+        (weight,) = system.algebra.symbols(["weight of the rates"])
+        inputs = stack(y, yd, vector([system.t, weight]))
+        F = self._residual
+        slope = system.algebra.jacobian(F, y) + weight * system.algebra.jacobian(F, yd)
+        parameters = self._kernel.parameters
+        return (
+            compile_function(system.algebra, inputs, F, parameters),
+            compile_function(system.algebra, inputs, slope.ravel(), parameters),
+        )
+
+    def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Consistent unknowns and their rates at a state."""
+        form = self._kernel.form
+        rates = self._kernel.state_rates(y, t, self._constants)
+        n = len(form.system.q)
+        _, _, lam = self._kernel.accelerations(y[:n], y[n : form.n_states], t, self._constants)
+        lam = lam if self._rows is None else lam[self._rows]
+        return np.concatenate([y, lam[: self.algebraic]]), np.concatenate([rates, np.zeros(self.algebraic)])
+
+    def residual(self, t: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
+        """F(t, y, ẏ)."""
+        return self._functions[0](np.concatenate([y, yd, [t, 0.0]]), self._constants)
+
+    def jacobian(self, t: float, y: np.ndarray, yd: np.ndarray, weight: float) -> np.ndarray:
+        """∂F/∂y + weight ∂F/∂ẏ."""
+        return self._functions[1](np.concatenate([y, yd, [t, weight]]), self._constants).reshape(len(y), len(y))

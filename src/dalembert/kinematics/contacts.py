@@ -1,0 +1,71 @@
+"""Contacts become constraints: the formulas of blades and rolling discs, read off the motion of their bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import Array, choose, vector
+from dalembert.expressions import rate
+from dalembert.kinematics.motion import Motion, move
+from dalembert.model import Model
+from dalembert.model.elements import Contact, Holonomic, KnifeEdge, Nonholonomic, RollingDisk
+
+
+def with_contacts(model: Model) -> Model:
+    """The model with every contact written as formulas; the same model where there is none."""
+    if not model.contacts:
+        return model
+    algebra = choose("symbolic")
+    names = model.coordinate_names
+    q, qd = algebra.symbols(names), algebra.symbols([rate(name).name for name in names])
+    parameters = list(model.parameter_values)
+    (t,) = algebra.symbols(["t"])
+    motion = move(model, algebra, t, q, qd, dict(zip(parameters, algebra.symbols(parameters), strict=True)))
+    out = model.copy()
+    out.contacts = ()
+    for contact in model.contacts:
+        held, rolling = _formulas(contact, motion)
+        out.holonomic_list += tuple(Holonomic(name, se.sympify(phi)) for name, phi in held.items())
+        out.nonholonomic_list += tuple(Nonholonomic(name, se.sympify(psi)) for name, psi in rolling.items())
+    return out
+
+
+def _formulas(contact: Contact, motion: Motion) -> tuple[dict[str, Any], dict[str, Any]]:
+    match contact:
+        case KnifeEdge():
+            return {}, {contact.name: _sideways(contact, motion)}
+        case RollingDisk():
+            return _rolling(contact, motion)
+
+
+def _sideways(blade: KnifeEdge, motion: Motion) -> Any:
+    """The velocity of the blade's point along its sideways direction."""
+    frame = motion.frames[blade.body]
+    _, J, c = frame.point(vector([motion.lower(x) for x in blade.point]))
+    return (frame.R @ vector(blade.direction)) @ (J @ motion.qd + c)
+
+
+def _rolling(disc: RollingDisk, motion: Motion) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The height of the lowest point, and the velocity of the matter in it along the plane."""
+    frame, algebra = motion.frames[disc.body], motion.algebra
+    n, axis = vector(disc.normal), frame.R @ vector(disc.axis)
+    p, J, c = frame.point(vector([motion.lower(x) for x in disc.center]))
+    downhill = n - (n @ axis) * axis  # in the plane of the disc, away from the ground
+    length = algebra.sqrt(1 - (n @ axis) * (n @ axis))
+    arm = -motion.lower(disc.radius) / length * downhill  # from the centre to the contact
+    spin = frame.R @ (frame.D @ motion.qd + frame.E)
+    velocity = J @ motion.qd + c + np.cross(spin, arm)
+    first, second = _along_plane(np.array(disc.normal, dtype=float))
+    held = {f"{disc.name}, contact": n @ p - motion.lower(disc.radius) * length} if disc.contact else {}
+    return held, {f"{disc.name}, slip {i}": vector(list(e)) @ velocity for i, e in ((1, first), (2, second))}
+
+
+def _along_plane(normal: np.ndarray) -> tuple[Array, Array]:
+    """Two unit vectors along the plane."""
+    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
+    first = np.cross(helper, normal)
+    first = first / np.linalg.norm(first)
+    return first, np.cross(normal, first)
