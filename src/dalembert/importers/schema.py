@@ -66,6 +66,12 @@ def whole(value: Any, where: str, model: Model) -> Iterator[Problem]:
         yield wrong(where, f"a whole number from 0 to {MAX_SAMPLES}", value)
 
 
+def switch(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    """true or false."""
+    if not isinstance(value, bool):
+        yield wrong(where, "true or false", value)
+
+
 def formula(*, rates: bool = True, constant: bool = False) -> Check:
     """A number or a formula in quotation marks."""
 
@@ -192,8 +198,23 @@ ELEMENTS: dict[str, Keys] = {
     "joint_torque": {**_NAMED, **_BODY, "value": Key(moving, True), "joint": Key(whole)},
     "spring": {**_NAMED, **_BODIES, **_POINTS, "stiffness": Key(constant, True), "natural_length": Key(constant)},
     "damper": {**_NAMED, **_BODIES, **_POINTS, "damping": Key(constant, True)},
-    "holonomic": {**_NAMED, "formula": Key(position, True), "description": Key(text)},
-    "nonholonomic": {**_NAMED, **_FORMULA},
+    "holonomic": {
+        **_NAMED,
+        "formula": Key(position, True),
+        "description": Key(text),
+        "feedback": Key(array(2, constant, "gains (alpha, beta)")),
+    },
+    "nonholonomic": {**_NAMED, **_FORMULA, "feedback": Key(constant)},
+    "knife_edge": {**_NAMED, **_BODY, "direction": Key(direction, True), "point": Key(fixed_vector)},
+    "rolling_disk": {
+        **_NAMED,
+        **_BODY,
+        "radius": Key(constant, True),
+        "axis": Key(direction),
+        "center": Key(fixed_vector),
+        "normal": Key(direction),
+        "contact": Key(switch),
+    },
 }
 SIMULATION: Keys = {"duration": Key(constant), "samples": Key(whole)}
 
@@ -205,7 +226,7 @@ def forces(value: Any, where: str, model: Model) -> Iterator[Problem]:
 
 ENERGIES: Keys = {"kinetic": Key(moving, True), "potential": Key(position), "forces": Key(forces)}
 GRAVITY: Check = fixed_vector
-TABLES = ("parameters", "coordinates", "speeds", "energies", "simulation")
+TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "simulation")
 SECTIONS = ("name", "description", "gravity", *TABLES, *ELEMENTS)
 
 

@@ -110,6 +110,8 @@ class _Builder:
             self._elements(kind, data)
         self._each("speeds", data, self._speed)
         self._once("energies", data, schema.ENERGIES, self.model.set_energies)
+        if "non_ideal" in data and self.note(schema.forces(data["non_ideal"], "non_ideal", self.model)):
+            self.note(attempt("non_ideal", lambda: self.model.non_ideal(data["non_ideal"])))
         self._once("simulation", data, schema.SIMULATION, self.model.simulation)
 
     def _head(self, data: dict[str, Any]) -> None:

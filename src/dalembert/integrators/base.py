@@ -100,6 +100,7 @@ class Stepper(ABC):
 
     name: str
     evaluations: int | None = 0
+    multistep: bool = False  # True: a restart would cost the method its history, so only samples are projected
 
     @abstractmethod
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
@@ -127,13 +128,16 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
         _require_sound(problem, step, t, last, steps, settings)
         while done < len(times) and times[done] < step.t1:
             y[:, done] = step.at(float(times[done]))
+            if stepper.multistep and problem.project is not None:
+                y[:, done] = problem.project(float(times[done]), y[:, done])
             done += 1
         if settings.dense:
             kept.append((step.t0, step.t1, step.keep()))
         last = step.y1
         if problem.project is not None:
             last = problem.project(step.t1, step.y1)
-            stepper.restart(last)
+            if not stepper.multistep:
+                stepper.restart(last)
         while done < len(times) and times[done] <= step.t1:
             y[:, done] = last
             done += 1

@@ -14,6 +14,7 @@ class Ida(Stepper):
     """IDA on the index-reduced equations with analytic Jacobians; tolerances 1e-9 and 1e-11 unless told otherwise."""
 
     name = "ida"
+    multistep = True
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         try:
@@ -31,13 +32,15 @@ class Ida(Stepper):
         y, yd = self._dae.start(problem.t0, problem.y0)
         self.evaluations = 0
         options: dict[str, Any] = {}
+        atol = np.full(self._size + self._dae.algebraic, settings.atol or 1e-11)
         if self._dae.algebraic:
             options["algebraic_idx"] = np.arange(self._size, self._size + self._dae.algebraic)
+            atol[self._size :] = 1e10  # multipliers follow from the states and have no say in the step size
         self._solver = IDA(
             self._fill,
             jacfn=self._fill_jacobian,
             rtol=settings.rtol or 1e-9,
-            atol=settings.atol or 1e-11,
+            atol=atol,
             max_step=settings.max_step or 0.0,
             max_num_steps=100_000,
             **options,
@@ -55,9 +58,7 @@ class Ida(Stepper):
         JJ[:, :] = self._dae.jacobian(t, y, yp, cj)
 
     def restart(self, y: np.ndarray) -> None:
-        """Begin again from a projected state; a multistep method loses its history by it."""
-        if np.array_equal(y, self._y[: self._size]):
-            return
+        """Begin again from another state."""
         self._y, self._yd = self._dae.start(self._t, y)
         self._solver.init_step(self._t, self._y, self._yd)
 

@@ -65,12 +65,14 @@ class DaeFunctions:
 
     def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Consistent unknowns and their rates at a state."""
-        form = self._kernel.form
         rates = self._kernel.state_rates(y, t, self._constants)
-        n = len(form.system.q)
-        _, _, lam = self._kernel.accelerations(y[:n], y[n : form.n_states], t, self._constants)
-        lam = lam if self._rows is None else lam[self._rows]
-        return np.concatenate([y, lam[: self.algebraic]]), np.concatenate([rates, np.zeros(self.algebraic)])
+        full = np.concatenate([y, np.zeros(self.algebraic)])
+        moving = np.concatenate([rates, np.zeros(self.algebraic)])
+        if self.algebraic:
+            # the residual is linear in the multipliers, and they make it vanish
+            slope = self.jacobian(t, full, moving, 0.0)[:, len(y) :]
+            full[len(y) :] = np.linalg.lstsq(slope, -self.residual(t, full, moving), rcond=None)[0]
+        return full, moving
 
     def residual(self, t: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
         """F(t, y, ẏ)."""

@@ -17,7 +17,7 @@ def problems(model: Model) -> list[Problem]:
     """Loads and gravity without bodies, bodies and joints that do not exist, connections of a body with itself."""
     if model.energies is not None and not model.bodies:
         return _without_bodies(model)
-    found = []
+    found = _contacts(model)
     for load in model.loads:
         found += _bodies(load, model)
         if isinstance(load, JointTorque):
@@ -26,6 +26,15 @@ def problems(model: Model) -> list[Problem]:
             fact = f"both ends are on '{load.bodies[0]}', so it does nothing."
             found.append(Problem(title(load), fact, "Give `bodies` two different names."))
     return found
+
+
+def _contacts(model: Model) -> list[Problem]:
+    names = {body.name for body in model.bodies}
+    return [
+        Problem(f"contact '{contact.name}'", f"there is no body '{contact.body}'.", nearest(contact.body, names))
+        for contact in model.contacts
+        if contact.body not in names
+    ]
 
 
 def title(load: Load) -> str:
@@ -51,6 +60,11 @@ def named(load: Load) -> list[tuple[str, str]]:
 def _without_bodies(model: Model) -> list[Problem]:
     advice = "Put it into the potential or the forces of the energies."
     found = [
+        Problem(
+            f"contact '{c.name}'", "it touches a body, but the system is described by energies.", "Write a formula."
+        )
+        for c in model.contacts
+    ] + [
         Problem(title(load), "it acts on a body, but the system is described by energies.", advice)
         for load in model.loads
     ]
