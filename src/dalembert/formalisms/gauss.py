@@ -1,4 +1,4 @@
-"""Gauss's principle of least constraint: of all accelerations the constraints admit, nature takes the one nearest to the free one.
+"""Gauss's principle of least constraint: of all admitted accelerations nature takes the one nearest to the free one.
 
 Source: papers/poincare (3.36), (3.37), with s = q̇.
 
@@ -14,8 +14,10 @@ condition that the gradient of G is a combination of the rows of A.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.linalg import cholesky, lapack, qr
+from scipy.linalg import cholesky, get_lapack_funcs, qr
 
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import kkt_solve, ldl_solve
@@ -88,12 +90,13 @@ def numbers(
     """min ‖Rᵀ(q̈ − q̈₀)‖ over A q̈ = β, state by state, with M = R Rᵀ."""
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)
+    (least_squares,) = get_lapack_funcs(("gglse",), (M, A))
     for k in range(len(h)):
         R = cholesky(M[k], lower=True)
         target = np.linalg.solve(R, h[k])  # Rᵀ q̈₀
         rows = _independent(A[k])
         if len(rows):
-            _, _, _, qdd[k], info = lapack.dgglse(R.T, A[k][rows], target, beta[k][rows])
+            _, _, _, qdd[k], info = least_squares(R.T, A[k][rows], target, beta[k][rows])
             if info:
                 qdd[k] = np.nan
         else:
@@ -106,6 +109,6 @@ def _independent(A: np.ndarray) -> np.ndarray:
     """Indices of rows that are independent at this state."""
     if not A.size:
         return np.zeros(0, dtype=int)
-    _, R, order = qr(A.T, mode="economic", pivoting=True)
-    size = np.abs(np.diag(R))
+    factors: Any = qr(A.T, mode="economic", pivoting=True)
+    size, order = np.abs(np.diag(factors[1])), factors[2]
     return np.sort(order[: int((size > 1e-11 * size.max(initial=0.0)).sum())])

@@ -12,13 +12,17 @@ import numpy.typing as npt
 from dalembert import formalisms
 from dalembert.algebra import Array
 from dalembert.analysis import consistency, operations
+from dalembert.analysis.reactions import JointReaction
 from dalembert.equations import About, LinearForm
-from dalembert.errors import InputError, NotApplicableError
+from dalembert.errors import EngineError, InputError, NotApplicableError
+from dalembert.formalisms import gauss, phong
+from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.simulation import simulate, start_state
-from dalembert.handles.trajectory import Trajectory
+from dalembert.handles.trajectory import Trajectory, joint_reactions
 from dalembert.handles.workspace import Workspace
 from dalembert.kernels import Kernel
 from dalembert.kinematics import structure
+from dalembert.kinematics.legendre import legendre
 from dalembert.model import Model
 from dalembert.show import latex
 
@@ -50,6 +54,13 @@ class Equations:
             able = ", ".join(formalisms.applicable(model, known))
             raise NotApplicableError(
                 f"formalism '{self.about.key}' cannot treat model '{model.name}': {reason}. Formalisms that can: {able}."
+            )
+
+        if formalisms.too_large(self.about, self.engine, len(model.coordinate_list)):
+            raise EngineError(
+                f"formalism '{self.about.key}' on the engine 'portable' inverts the mass matrix symbolically, which is feasible "
+                f"for up to {formalisms.PORTABLE_MOMENTA} coordinates; model '{model.name}' has {len(model.coordinate_list)}. "
+                "Use engine='heyoka', or another formalism."
             )
 
     # what was derived
@@ -225,6 +236,47 @@ class Equations:
         _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self._values)
         inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
         return np.einsum("...kn,n...->k...", inverse, reaction)
+
+    def joint_reactions(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"
+    ) -> dict[str, JointReaction]:
+        """The force and moment in every joint at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
+        positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
+        qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
+        return joint_reactions(self, frame, (positions, velocities, qdd, time, lam))
+
+    def gaussian(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, qdd: npt.ArrayLike | None = None
+    ) -> np.ndarray:
+        """Gauss's measure of constraint (q̈ − q̈₀)ᵀM(q̈ − q̈₀) of an acceleration; by default of the one that nature takes."""
+        taken = self.accelerations(q, qd, t) if qdd is None else np.asarray(qdd, dtype=float)
+        M, h = self._free(q, qd, t)
+        return gauss.gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
+
+    def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> ConstraintSpace:
+        """H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154) of papers/desapio at one state."""
+        return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self._values)
+
+    @cached_property
+    def hamiltonian(self) -> Any:
+        """H(q, p, t) as a SymPy expression; for the formalisms hamilton and dirac."""
+        if self.about.velocities != "p":
+            raise InputError(f"formalism '{self.formalism}' has no Hamiltonian. Derive by hamilton or dirac.")
+        H = np.array([[legendre(self.workspace.symbolic).H]], dtype=object)
+        return self._sympy(H)[0, 0]
+
+    @cached_property
+    def directions(self) -> Any:
+        """D of papers/phong as a SymPy matrix, columns not normalized; for the formalism phong."""
+        if self.formalism != "phong":
+            raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive by phong.")
+        system = self.workspace.symbolic
+        trials = [i for i in range(len(system.q)) if i not in system.structure.dependent]
+        return self._sympy(phong.directions(system.algebra, system.A, trials))
+
+    def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """M and h of the motion without constraints, batch on the first axis."""
+        return self.workspace.free_motion(np.asarray(q, float), np.asarray(qd, float), t, self._values)
 
     def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """q, v, t, parameters with constants of the motion, and q̇."""

@@ -10,12 +10,25 @@ import numpy as np
 
 from dalembert.analysis import norms
 from dalembert.analysis.observables import Observed
+from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
 from dalembert.integrators import Solution
 from dalembert.show.run import Run
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
+
+
+def joint_reactions(
+    equations: Equations, frame: str, state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+) -> dict[str, JointReaction]:
+    """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
+    model = equations.model
+    if not model.bodies:
+        raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Describe it by bodies.")
+    if frame not in ("world", "parent", "child"):
+        raise InputError(f"joint_reactions: there is no frame '{frame}'. Expected 'world', 'parent' or 'child'.")
+    return equations.workspace.joint_reactions.along(*state, equations._values, frame)
 
 
 class Trajectory:
@@ -150,6 +163,15 @@ class Trajectory:
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations._values)
         inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
         return np.einsum("skn,ns->ks", inverse, self.reactions)
+
+    def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
+        """The force and moment in every joint along the run, by the name of the child body.
+
+        What the parent exerts on the child through the joint, drives included, at the origin of the child's frame, in the
+        axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas act through the coordinates, so they
+        show up as drives; contacts (knife edges, rolling discs) act at their place.
+        """
+        return joint_reactions(self.equations, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))
 
     # the papers' norms
 

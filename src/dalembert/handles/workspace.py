@@ -7,14 +7,25 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from dalembert.algebra import default_name
+from dalembert.algebra import default_name, stack, vector
 from dalembert.analysis.observables import Observables
+from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About
 from dalembert.errors import EngineError, InputError, nearest
-from dalembert.kernels import Manifold
-from dalembert.kinematics import Structure, System, structure, system
-from dalembert.kinematics.contacts import with_contacts
+from dalembert.kernels import Function, Manifold, compile_function
+from dalembert.kinematics import (
+    Structure,
+    System,
+    generalized_forces,
+    kinetic,
+    non_ideal_forces,
+    potential,
+    structure,
+    system,
+)
+from dalembert.kinematics.contacts import contact_forces, with_contacts
 from dalembert.model import Model
 
 ENGINES = {"heyoka": "fast", "portable": "symbolic"}
@@ -77,6 +88,35 @@ class Workspace:
     def observables(self) -> Observables:
         """Energies, momenta and violations as compiled functions."""
         return Observables(self.system)
+
+    @cached_property
+    def _free_motion(self) -> Function:
+        """M and h of the motion without constraints, from the energies."""
+        system = self.system
+        algebra, q, qd = system.algebra, system.q, system.qd
+        T, V = kinetic(system.motion, qd), potential(system.motion)
+        p = algebra.gradient(T, qd)
+        push = generalized_forces(system.motion) + algebra.gradient(T - V, q)
+        h = push - algebra.total_derivative(p, (q, qd), system.clock)
+        C = non_ideal_forces(system.motion)
+        outputs = stack(algebra.jacobian(p, qd).ravel(), h + C if len(C) else h)
+        parameters = algebra.symbols(list(self.model.parameter_values))
+        return compile_function(algebra, stack(q, qd, vector([system.t])), outputs, parameters)
+
+    def free_motion(
+        self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """M (K, n, n) and h (K, n) at one state or many."""
+        time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
+        out = self._free_motion(np.concatenate([q, qd, time]), parameters)
+        n = len(q)
+        columns = out.reshape(n * n + n, -1).T
+        return columns[:, : n * n].reshape(-1, n, n), columns[:, n * n :]
+
+    @cached_property
+    def joint_reactions(self) -> JointReactions:
+        """Forces and moments in the joints as compiled functions."""
+        return JointReactions(self.system, contact_forces(self.declared, self.system.motion))
 
     def values(self, changes: Mapping[str, float] | None = None) -> np.ndarray:
         """The values of the parameters in their order, with changes."""

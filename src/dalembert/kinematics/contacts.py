@@ -33,6 +33,25 @@ def with_contacts(model: Model) -> Model:
     return out
 
 
+def contact_forces(declared: Model, motion: Motion) -> dict[str, tuple[str, Array, Array]]:
+    """Constraint by constraint: the body it pushes, the direction of its force and the point, both in world axes."""
+    out: dict[str, tuple[str, Array, Array]] = {}
+    for contact in declared.contacts:
+        frame = motion.frames[contact.body]
+        match contact:
+            case KnifeEdge():
+                point, _, _ = frame.point(vector([motion.lower(x) for x in contact.point]))
+                out[contact.name] = (contact.body, frame.R @ vector(contact.direction), point)
+            case RollingDisk():
+                center, arm, _ = _disc(contact, motion)
+                first, second = _along_plane(np.array(contact.normal, dtype=float))
+                if contact.contact:
+                    out[f"{contact.name}, contact"] = (contact.body, vector(contact.normal), center + arm)
+                for i, e in ((1, first), (2, second)):
+                    out[f"{contact.name}, slip {i}"] = (contact.body, vector(list(e)), center + arm)
+    return out
+
+
 def _formulas(contact: Contact, motion: Motion) -> tuple[dict[str, Any], dict[str, Any]]:
     match contact:
         case KnifeEdge():
@@ -50,17 +69,24 @@ def _sideways(blade: KnifeEdge, motion: Motion) -> Any:
 
 def _rolling(disc: RollingDisk, motion: Motion) -> tuple[dict[str, Any], dict[str, Any]]:
     """The height of the lowest point, and the velocity of the matter in it along the plane."""
-    frame, algebra = motion.frames[disc.body], motion.algebra
-    n, axis = vector(disc.normal), frame.R @ vector(disc.axis)
+    frame, n = motion.frames[disc.body], vector(disc.normal)
     p, J, c = frame.point(vector([motion.lower(x) for x in disc.center]))
-    downhill = n - (n @ axis) * axis  # in the plane of the disc, away from the ground
-    length = algebra.sqrt(1 - (n @ axis) * (n @ axis))
-    arm = -motion.lower(disc.radius) / length * downhill  # from the centre to the contact
+    _, arm, length = _disc(disc, motion)
     spin = frame.R @ (frame.D @ motion.qd + frame.E)
     velocity = J @ motion.qd + c + np.cross(spin, arm)
     first, second = _along_plane(np.array(disc.normal, dtype=float))
     held = {f"{disc.name}, contact": n @ p - motion.lower(disc.radius) * length} if disc.contact else {}
     return held, {f"{disc.name}, slip {i}": vector(list(e)) @ velocity for i, e in ((1, first), (2, second))}
+
+
+def _disc(disc: RollingDisk, motion: Motion) -> tuple[Array, Array, Any]:
+    """The centre of a disc, the way from it to the contact, and the sine of the angle between axis and normal."""
+    frame, algebra = motion.frames[disc.body], motion.algebra
+    n, axis = vector(disc.normal), frame.R @ vector(disc.axis)
+    center, _, _ = frame.point(vector([motion.lower(x) for x in disc.center]))
+    uphill = n - (n @ axis) * axis  # in the plane of the disc, away from the ground
+    length = algebra.sqrt(1 - (n @ axis) * (n @ axis))
+    return center, -motion.lower(disc.radius) / length * uphill, length
 
 
 def _along_plane(normal: np.ndarray) -> tuple[Array, Array]:

@@ -1,0 +1,125 @@
+"""The force and moment in every joint, by the balance of the bodies behind it.
+
+What a joint transmits is what all bodies beyond it need for their motion, less the loads and contact forces on them. The
+result is what the parent exerts on the child through the joint, drives included, at the origin of the child's frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import Array, stack, vector
+from dalembert.kernels import Function, compile_function
+from dalembert.kinematics import System, applied
+from dalembert.model import WORLD, Model
+from dalembert.spatial import cross
+
+
+@dataclass(frozen=True)
+class JointReaction:
+    """What `parent` exerts on `body` through the joint between them, at the origin of the body's frame.
+
+    `force` and `moment` have shape (3,) or (3, samples) and stand in the axes of `frame`.
+    """
+
+    body: str
+    parent: str
+    frame: str
+    force: np.ndarray
+    moment: np.ndarray
+
+
+class JointReactions:
+    """The joint reactions of one system, compiled at first use."""
+
+    def __init__(self, system: System, contacts: dict[str, tuple[str, Array, Array]]) -> None:
+        self.system = system
+        self._contacts = contacts  # constraint name -> body, direction and point of its force, world axes
+
+    @cached_property
+    def _function(self) -> Function:
+        """Needs of every body (force and moment about its mass centre), places, rotations and contacts, in world axes."""
+        system = self.system
+        parts = [part for body in range(len(system.motion.bodies)) for part in self._body(body)]
+        for _, direction, point in self._contacts.values():
+            parts += [direction, point]
+        inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
+        parameters = system.algebra.symbols(list(system.model.parameter_values))
+        return compile_function(system.algebra, inputs, stack(*parts), parameters)
+
+    def _body(self, index: int) -> list[Array]:
+        system = self.system
+        algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
+        body = system.motion.bodies[index]
+        V, w = body.B @ qd + body.C, body.D @ qd + body.E
+        a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
+        alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
+        force, moment = body.mass * a, body.inertia @ alpha + cross(w, body.inertia @ w)
+        for load in applied(system.motion):
+            for part in load.wrenches:
+                if part.body == body.name:
+                    force, moment = force - part.force, moment - part.moment
+        return [force, body.R_WB @ moment, body.p_WG, body.frame.p, body.R_WB.ravel()]
+
+    def along(
+        self,
+        q: np.ndarray,
+        qd: np.ndarray,
+        qdd: np.ndarray,
+        t: np.ndarray,
+        multipliers: np.ndarray,
+        parameters: np.ndarray,
+        frame: str,
+    ) -> dict[str, JointReaction]:
+        """The reactions at the samples, in the axes of `frame`: `world`, `parent` or `child`."""
+        model, bodies = self.system.model, self.system.motion.bodies
+        out = self._function(np.concatenate([q, qd, qdd, np.broadcast_to(t, q.shape[1:])[None]]), parameters)
+        blocks = {body.name: out[21 * i : 21 * i + 21] for i, body in enumerate(bodies)}
+        force = {name: block[:3].copy() for name, block in blocks.items()}
+        place = {name: block[9:12] for name, block in blocks.items()}
+        moment = {n: b[3:6] + _cross(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
+        self._subtract_contacts(out[21 * len(bodies) :], multipliers, force, moment, place)
+        parents = {body.name: body.parent for body in model.bodies}
+        for body in reversed(bodies):
+            parent = parents[body.name]
+            if parent != WORLD:
+                force[parent] = force[parent] + force[body.name]
+                arm = _cross(place[body.name] - place[parent], force[body.name])
+                moment[parent] = moment[parent] + moment[body.name] + arm
+        turn = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
+        return {
+            body.name: _in_frame(body.name, parents[body.name], frame, force[body.name], moment[body.name], turn)
+            for body in bodies
+        }
+
+    def _subtract_contacts(
+        self, out: np.ndarray, multipliers: np.ndarray, force: dict, moment: dict, place: dict
+    ) -> None:
+        """Contact forces act on their bodies from outside, so the joints need not supply them."""
+        names = self.system.structure.levels.names
+        for i, (name, (body, _, _)) in enumerate(self._contacts.items()):
+            direction, point = out[6 * i : 6 * i + 3], out[6 * i + 3 : 6 * i + 6]
+            push = multipliers[names.index(name)] * direction
+            force[body] = force[body] - push
+            moment[body] = moment[body] - _cross(point - place[body], push)
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.cross(a, b, axis=0)
+
+
+def _in_frame(
+    body: str, parent: str, frame: str, force: np.ndarray, moment: np.ndarray, turn: dict[str, np.ndarray]
+) -> JointReaction:
+    axes = {"child": body, "parent": parent}.get(frame, WORLD)
+    if axes != WORLD:
+        force, moment = (np.einsum("ij...,i...->j...", turn[axes], x) for x in (force, moment))
+    return JointReaction(body, parent, axes, force, moment)
+
+
+def formula_constraints(model: Model) -> tuple[str, ...]:
+    """The names of constraints given by formulas, whose forces have no place on a body."""
+    return tuple(c.name for c in (*model.holonomic_list, *model.nonholonomic_list))
