@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from dalembert.model import Model
 
 Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
-_USED_BY = {"rtol": ("taylor", "rk45", "dop853"), "atol": ("rk45", "dop853"), "step": ("rk4",)}
+_ADAPTIVE = ("rk45", "dop853", "radau", "ida")
+_FIXED = ("rk4", "algorithm3", "algorithm4", "algorithm5")
+_USED_BY = {"rtol": ("taylor", *_ADAPTIVE), "atol": _ADAPTIVE, "step": _FIXED}
 EXIT_CODES = "exit codes: 0 done, 1 the work failed, 2 the input is wrong"
 
 
@@ -59,7 +61,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--samples", metavar="N", type=whole, help="number of samples (default: the model's)")
     parser.add_argument(
-        "--integrator", metavar="NAME", help="taylor, rk45, dop853 or rk4 (default: the best that can run)"
+        "--integrator",
+        metavar="NAME",
+        help="taylor, dop853, rk45, rk4, radau, ida, algorithm3, algorithm4 or algorithm5 (default: the best that can run)",
     )
     parser.add_argument("--rtol", metavar="X", type=number, help="relative tolerance")
     parser.add_argument("--atol", metavar="X", type=number, help="absolute tolerance")

@@ -47,7 +47,13 @@ _TABLES = {
     },
     "bodies": {"body": "name", "carried by": "parent", "mass": "mass_text", "joints": "joints_text"},
     "loads": {"load": "name", "kind": "kind", "acts on": "on", "law": "law"},
-    "constraints": {"constraint": "name", "kind": "kind", "formula (= 0)": "formula", "meaning": "description"},
+    "constraints": {
+        "constraint": "name",
+        "kind": "kind",
+        "formula (= 0)": "formula",
+        "feedback": "feedback_text",
+        "meaning": "description",
+    },
     "speeds": {"speed": "name", "formula": "formula", "meaning": "description"},
 }
 _NUMBERS = ("value", "start", "rate")
@@ -67,6 +73,8 @@ def _tables(found: dict[str, Any]) -> Iterator[Table]:
 def _readable(row: dict[str, Any]) -> dict[str, str]:
     """A row as text, with the columns that are put together from several entries."""
     out = {key: output.number(each, 6) if isinstance(each, float) else str(each) for key, each in row.items()}
+    if "feedback" in row:
+        out["feedback_text"] = ", ".join(row["feedback"])
     if "ignorable" in row:
         out["ignorable_text"] = "yes" if row["ignorable"] else f"no: {row['reason']}"
     if "joints" in row:
@@ -86,6 +94,10 @@ def _summary(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "ignorable coordinates", ", ".join(found["ignorable"]) or "none"
     if found["redundant"]:
         yield "redundant constraints", ", ".join(found["redundant"])
+    if found["non_ideal"]:
+        yield "non-ideal forces", ", ".join(f"{name}: {force}" for name, force in found["non_ideal"].items())
+    for warning in found["warnings"]:
+        yield "beware", warning
     if found["speeds_chosen"]:
         yield "speeds", "chosen by the program"
     yield "formalisms", ", ".join(found["formalisms"])

@@ -40,6 +40,8 @@ def add(subparsers: Subparsers) -> None:
         text = f"another initial {what} of a coordinate, a number or a formula; repeatable"
         parser.add_argument(option, metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
     parser.add_argument("--no-projection", action="store_true", help="let the motion drift off its constraints")
+    text = "integrate φ̈ + BETA φ̇ + ALPHA φ = 0 instead of projecting (Baumgarte)"
+    parser.add_argument("--baumgarte", metavar=("ALPHA", "BETA"), nargs=2, type=positive, help=text)
     add_engine(parser)
     text = "write the samples to a .csv or .nc (NetCDF) file; repeatable"
     parser.add_argument("--output", metavar="FILE", action="append", default=[], help=text)
@@ -78,6 +80,7 @@ def _simulate(model: Any, arguments: Namespace) -> Trajectory:
             integrator=arguments.integrator,
             samples=arguments.samples,
             project=not arguments.no_projection,
+            stabilization=tuple(arguments.baumgarte) if arguments.baumgarte else None,
             rtol=arguments.rtol,
             atol=arguments.atol,
             max_step=arguments.max_step,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dalembert import formalisms
+from dalembert.analysis.mobility import mobility
 from dalembert.kinematics import Structure, structure
+from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.checks.values import value
 from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def understood(model: Model) -> dict[str, Any]:
-    """Everything declared in a sound model, and what follows from it."""
+    """Everything declared in a sound model, and what follows from it; contacts are shown as the constraints they make."""
+    model = with_contacts(model)
     known = structure(model)
     able = formalisms.applicable(model, known)
     refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
@@ -35,6 +38,8 @@ def understood(model: Model) -> dict[str, Any]:
         "degrees_of_freedom": known.d,
         "ignorable": [model.coordinate_names[i] for i in known.ignorable],
         "redundant": list(known.dropped),
+        "non_ideal": {name: str(force) for name, force in model.non_ideal_forces.items()},
+        "warnings": list(mobility(model, known).warnings),
         "formalisms": list(able),
         "refused": {key: reason for key, reason in refusals.items() if reason is not None},
         "duration": model.duration,
@@ -111,6 +116,7 @@ def _constraints(model: Model, known: Structure) -> list[dict[str, Any]]:
             "formula": str(formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
+            "feedback": [str(gain) for gain in c.feedback],
         }
         for kind, c, formula in written
     ]

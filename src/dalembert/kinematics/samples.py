@@ -96,7 +96,7 @@ def project(model: Model, facts: Levels, states: States, parameters: Mapping[str
             phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
             if np.nanmax(np.abs(phi), initial=0.0) < _TOLERANCE:
                 break
-            q = q - _least_norm(A[:h], phi)
+            q = q - _damped(A[:h], phi)
         for _ in range(30 if facts.velocity else 0):
             psi, A = _residual(model, facts, States(q, qd, t), parameters, position=False)
             if np.nanmax(np.abs(psi), initial=0.0) < _TOLERANCE:
@@ -144,6 +144,18 @@ def _least_norm(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     A = np.where(np.isfinite(A), A, 0.0)
     inverse = np.linalg.pinv(np.moveaxis(A, -1, 0), rcond=1e-10)
     return np.einsum("Knk,kK->nK", inverse, b)
+
+
+def _damped(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Aᵀ(A Aᵀ + |b|² 1)⁻¹ b, state by state: Newton's step near the constraints, and short where rows become dependent.
+
+    With redundant constraints the smallest singular values vanish together with b; an undamped step would leap along them.
+    """
+    A = np.moveaxis(np.where(np.isfinite(A), A, 0.0), -1, 0)
+    b = np.where(np.isfinite(b), b, 0.0)
+    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+    damped = sigma / np.maximum(sigma**2 + np.sum(b * b, axis=0)[:, None], 1e-30)
+    return np.einsum("Krn,Kr,Kkr,kK->nK", Vt, damped, U, b)
 
 
 def _entries(rows: np.ndarray) -> Array:
