@@ -45,13 +45,18 @@ def load(source: str | Path) -> Model:
     )
 
 
-def derive(model: Model, formalism: str = "lagrange", *, engine: str | None = None) -> Equations:
+def derive(
+    model: Model, formalism: str = "lagrange", *, engine: str | None = None, mode: str | None = None
+) -> Equations:
     """The equations of motion of a model by one formalism.
+
+    `engine` is heyoka or portable. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
+    solve in numbers at every step, for constraints whose rank changes along the way); by default the program chooses.
 
     >>> derive(load("cart-pendulum"), "gibbs_appell").n_states
     5
     """
-    return Equations(Workspace(model, engine), formalism)
+    return Equations(Workspace(model, engine, mode), formalism)
 
 
 def assemble(

@@ -304,7 +304,7 @@ class Equations:
     def stabilized(self, alpha: float, beta: float) -> Equations:
         """The same equations with Baumgarte's φ̈ + β φ̇ + α φ = 0 in place of φ̈ = 0: (5.96)–(5.100) of papers/desapio."""
         model = self.model.stabilized(alpha, beta)
-        return Equations(Workspace(model, self.engine), self.formalism, self._changes)
+        return Equations(Workspace(model, self.engine, self.workspace.mode(self.about)), self.formalism, self._changes)
 
     def simulate(
         self,

@@ -29,6 +29,7 @@ from dalembert.kinematics.contacts import contact_forces, with_contacts
 from dalembert.model import Model
 
 ENGINES = {"heyoka": "fast", "portable": "symbolic"}
+MODES = ("fused", "assembled")
 
 
 def choose_engine(name: str | None) -> str:
@@ -52,7 +53,12 @@ def choose_engine(name: str | None) -> str:
 class Workspace:
     """One model on one engine."""
 
-    def __init__(self, model: Model, engine: str | None = None) -> None:
+    def __init__(self, model: Model, engine: str | None = None, mode: str | None = None) -> None:
+        if mode not in (None, *MODES):
+            raise InputError(
+                f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'."
+            )
+        self._mode = mode
         model.require_sound()
         self.declared = model.copy()
         self.model = with_contacts(self.declared)
@@ -61,6 +67,8 @@ class Workspace:
     def mode(self, about: About) -> Literal["fused", "assembled"]:
         """Assembled where a solve in numbers is needed: dependent constraints that are kept, or a singular mass matrix."""
         known = self.structure
+        if self._mode == "assembled":
+            return "assembled"
         dependent = bool(known.dropped) and about.redundant == "takes"
         return "assembled" if self.engine == "portable" or dependent or not known.regular_mass else "fused"
 
