@@ -1,0 +1,230 @@
+"""Declaring names and reading values: what every element of a model is made from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from symengine import RealDouble
+
+from dalembert.errors import InputError, nearest
+from dalembert.expressions import is_identifier, parse
+from dalembert.model.checks.values import value as evaluate
+from dalembert.model.description import Description
+from dalembert.model.elements import Coordinate, Parameter, Vector3
+
+
+class Declarations(Description):
+    """Parameters, coordinates, the initial state, and the reading of numbers, vectors and matrices."""
+
+    # what is declared
+
+    def parameter(self, name: Any, value: float | str, description: str = "", unit: str = "") -> Self:
+        """Declare a parameter with its default value, description and unit."""
+        key = self._declare(name, "parameter")
+        number = self._number(value, f"parameter '{key}'")
+        self.parameter_list += (Parameter(key, number, description, unit),)
+        self._reader.add_parameter(key, name)
+        return self
+
+    def parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+        """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)` or a mapping of symbols to values."""
+        for name, value in {**(values or {}), **more}.items():
+            self.parameter(name, value)
+        return self
+
+    def coordinate(
+        self, name: Any, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
+    ) -> Self:
+        """Declare a generalized coordinate with its default initial position and velocity."""
+        key = self._declare(name, "coordinate")
+        q0 = self._number(start, f"coordinate '{key}', initial position")
+        qd0 = self._number(start_rate, f"coordinate '{key}', initial rate")
+        self.coordinate_list += (Coordinate(key, description, unit, q0, qd0),)
+        self._reader.add_coordinate(key, name)
+        return self
+
+    def coordinates(self, *names: Any) -> Self:
+        """Declare several coordinates at once, by name or as dynamicsymbols; they start at zero, at rest."""
+        for name in names:
+            self.coordinate(name)
+        return self
+
+    def start(self, q: Mapping[str, float] | Sequence[float], qd: Mapping[str, float] | Sequence[float]) -> Self:
+        """Set the default initial positions and velocities, by name or in the order of the coordinates."""
+        q0, qd0 = self._by_name(q, "q"), self._by_name(qd, "qd")
+        self.coordinate_list = tuple(
+            Coordinate(c.name, c.description, c.unit, q0.get(c.name, c.start), qd0.get(c.name, c.start_rate))
+            for c in self.coordinate_list
+        )
+        return self
+
+    def simulation(self, duration: float | str = 10.0, samples: int = 501) -> Self:
+        """Set the default duration and number of samples of a simulation."""
+        where = "simulation"
+        self.duration = self._number(duration, f"{where}, duration")
+        if self.duration <= 0:
+            raise InputError(f"{where}: the duration is {self.duration:g}. Expected a positive time.")
+        if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
+            raise InputError(f"{where}: samples is {samples}. Expected a whole number of at least 2.")
+        self.samples = samples
+        return self
+
+    # what needs values to be read
+
+    @property
+    def gravity(self) -> Vector3:
+        """The acceleration of gravity in world axes, as formulas."""
+        return self._vector(self._gravity, f"model '{self.name}', gravity", constant=True)
+
+    def with_parameters(self, values: Mapping[str, float] | None = None, **more: float) -> Self:
+        """A copy of the model with other default values of its parameters."""
+        changes = {**(values or {}), **more}
+        known = self.parameter_values
+        for name in changes:
+            if name not in known:
+                raise InputError(f"model '{self.name}': there is no parameter '{name}'. {nearest(name, known)}")
+        out = self.copy()
+        out.parameter_list = tuple(
+            Parameter(
+                p.name, self._number(changes.get(p.name, p.value), f"parameter '{p.name}'"), p.description, p.unit
+            )
+            for p in self.parameter_list
+        )
+        return out
+
+    def stabilized(self, alpha: float, beta: float) -> Self:
+        """A copy whose constraints all have feedback: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
+        gains = tuple(self._number(gain, "stabilization") for gain in (alpha, beta))
+        out = self.copy()
+        out.holonomic_list = tuple(
+            c if c.feedback else replace(c, feedback=tuple(map(RealDouble, gains))) for c in self.holonomic_list
+        )
+        out.nonholonomic_list = tuple(
+            c if c.feedback else replace(c, feedback=(RealDouble(gains[1]),)) for c in self.nonholonomic_list
+        )
+        return out
+
+    # how declarations are read
+
+    def _declare(self, name: Any, kind: str) -> str:
+        """The name of a new parameter or coordinate, given as text or as a SymPy symbol."""
+        key = name if isinstance(name, str) else str(getattr(name, "func", name)) if kind == "coordinate" else str(name)
+        if not is_identifier(key):
+            raise InputError(
+                f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
+                "that is not t, pi or the name of a function."
+            )
+        if key in self._reader.names or any(s.name == key for s in self.speed_list):
+            raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
+        return key
+
+    def _number(self, value: Any, where: str) -> float:
+        """A finite number, given as such or as a formula of earlier parameters."""
+        try:
+            if isinstance(value, str):
+                known = self.parameter_values
+                formula = parse(value, coordinates=(), parameters=known, where=where, rates=False, time=False)
+                number = evaluate(formula, known)
+            else:
+                number = float(value)
+        except (TypeError, OverflowError):
+            number = math.nan
+        if isinstance(value, bool) or not math.isfinite(number):
+            raise InputError(f"{where}: the value is {value}. Expected a finite number.")
+        return number
+
+    def _by_name(self, values: Mapping[str, float] | Sequence[float], what: str) -> dict[str, float]:
+        names = self.coordinate_names
+        if isinstance(values, Mapping):
+            for name in values:
+                if name not in names:
+                    raise InputError(f"start, {what}: there is no coordinate '{name}'. {nearest(name, names)}")
+            pairs: Iterable[tuple[str, Any]] = values.items()
+        else:
+            if len(values) != len(names):
+                raise InputError(
+                    f"start, {what}: {len(values)} values for {len(names)} coordinates. Give one for each."
+                )
+            pairs = zip(names, values, strict=True)
+        return {name: self._number(value, f"coordinate '{name}', {what}") for name, value in pairs}
+
+    def _vector(self, values: Sequence[Any], where: str, *, constant: bool = False) -> Vector3:
+        read = self._reader.constant if constant else self._reader.read
+        if isinstance(values, str) or len(values) != 3:
+            raise InputError(f"{where}: got {values!r}. Expected 3 components.")
+        x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
+        return (x, y, z)
+
+    def _points(self, points: Sequence[Sequence[Any]], where: str) -> tuple[Vector3, Vector3]:
+        if len(points) != 2:
+            raise InputError(f"{where}, points: got {len(points)}. Expected 2 points, one on each body.")
+        first, second = (self._vector(p, f"{where}, points[{i}]", constant=True) for i, p in enumerate(points))
+        return first, second
+
+    def _placement(self, where: str, position: Sequence[Any], rotation: Sequence[Any]) -> tuple[Vector3, Vector3]:
+        return (
+            self._vector(position, f"{where}, position", constant=True),
+            self._vector(rotation, f"{where}, rotation", constant=True),
+        )
+
+    def _inertia(self, values: Sequence[Any], where: str) -> tuple[Vector3, Vector3, Vector3]:
+        flat = [v for row in values for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
+        if len(flat) == 3:
+            flat += [0, 0, 0]
+        if len(flat) == 6:
+            xx, yy, zz, xy, xz, yz = flat
+            flat = [xx, xy, xz, xy, yy, yz, xz, yz, zz]
+        if len(flat) != 9:
+            raise InputError(
+                f"{where}: got {len(flat)} numbers. Expected 3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3."
+            )
+        rows = [self._vector(flat[i : i + 3], where, constant=True) for i in (0, 3, 6)]
+        return (rows[0], rows[1], rows[2])
+
+    def _feedback(self, gains: Any, count: int, where: str) -> tuple[Any, ...]:
+        if gains is None:
+            return ()
+        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
+        if len(given) != count:
+            expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
+            raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
+        return tuple(self._reader.constant(gain, where) for gain in given)
+
+    def _contact_name(self, name: str | None, kind: str) -> str:
+        key = name or f"{kind}{len(self.contacts) + 1}"
+        if key in self.constraint_names or any(contact.name == key for contact in self.contacts):
+            raise InputError(f"{kind} '{key}': declared twice. Give each constraint its own name.")
+        return key
+
+    def _load_name(self, name: str | None, kind: str) -> str:
+        key = name or f"{kind}{len(self.loads) + 1}"
+        if any(load.name == key for load in self.loads):
+            raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
+        return key
+
+
+def unit_vector(axis: Sequence[float], where: str) -> tuple[float, float, float]:
+    """A unit vector along `axis`."""
+    if len(axis) != 3:
+        raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
+    length = math.hypot(*axis)
+    if not (0 < length < math.inf):
+        shown = ", ".join(f"{a:g}" for a in axis)
+        raise InputError(
+            f"{where}: the axis has length {length:g}. Expected a direction, got ({shown}). "
+            "Give `axis` a non-zero vector."
+        )
+    # whole components stay whole, so that zeros and ones remain structural
+    x, y, z = (int(a / length) if float(a / length).is_integer() else a / length for a in axis)
+    return (x, y, z)
+
+
+def pair(bodies: Sequence[str], where: str) -> tuple[str, str]:
+    """Two names of bodies."""
+    if isinstance(bodies, str) or len(bodies) != 2:
+        raise InputError(f"{where}, bodies: got {bodies!r}. Expected two names, of bodies or 'world'.")
+    return (bodies[0], bodies[1])
