@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.expressions.parser import fold, number, quote
+from dalembert.expressions.reading import fold, number, quote
 from dalembert.expressions.symbols import (
     FUNCTIONS,
     TIME,

@@ -1,0 +1,69 @@
+"""What reading from text and reading from SymPy share: plain numbers, walking a tree, quoting what the user wrote."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+import symengine as se
+
+from dalembert.errors import FormulaError
+from dalembert.expressions.symbols import flaw
+
+Node = TypeVar("Node", bound=Hashable)
+Result = TypeVar("Result")
+
+
+def number(value: object, where: str) -> se.Basic:
+    """The SymEngine number of a Python number: integers exact, all others as doubles.
+
+    >>> number(3, "gravity"), number(0.5, "gravity")
+    (3, 0.5)
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        fact = f"the value {quote(str(value))} is of type {type(value).__name__}."
+        raise FormulaError(f"{where}: {fact} Expected a number or a formula; give one, such as 2.5.")
+    exact = isinstance(value, numbers.Integral)
+    try:
+        result = se.Integer(int(value)) if exact else se.RealDouble(float(value))
+    except OverflowError:
+        result = se.RealDouble(math.inf)
+    problem = flaw(result)
+    if problem:
+        shown = "the integer" if exact else f"the value {float(result)}"
+        raise FormulaError(f"{where}: {shown} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
+    return result
+
+
+def fold(
+    root: Node, children: Callable[[Node], Sequence[Node]], build: Callable[[Node, list[Result]], Result]
+) -> Result:
+    """The value of a tree: `build(node, values of its children)` from the leaves up, without recursion.
+
+    >>> fold((1, (2, 3)), lambda n: n if isinstance(n, tuple) else (), lambda n, v: sum(v) if v else n)
+    6
+    """
+    values: dict[Node, Result] = {}
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in values:
+            continue
+        below = children(node)
+        if ready:
+            values[node] = build(node, [values[child] for child in below])
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(below))
+    return values[root]
+
+
+def quote(text: str, length: int = 60) -> str:
+    """`text` in quotation marks, shortened, with unprintable characters made visible.
+
+    >>> quote("x" * 100, 10)
+    "'xxxxxxx...'"
+    """
+    return repr(text if len(text) <= length else text[: length - 3] + "...")
