@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations import About, LinearForm, in_speeds
 from dalembert.kinematics import Speeds, System, generalized_forces, kinetic, potential
+from dalembert.kinematics.free_motion import unexplained_force
 from dalembert.kinematics.speeds import invert
 
 ABOUT = About(
@@ -95,7 +96,4 @@ def coefficients(system: System, full: Speeds) -> Hamel:
 
 def reaction(system: System) -> Array:
     """The reaction of the constraints, by the same equations written for w = q̇, where every γ vanishes."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T = kinetic(system.motion, qd)
-    rate = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), (qd, system.qdd), system.clock)
-    return rate - algebra.gradient(T - potential(system.motion), q) - generalized_forces(system.motion)
+    return unexplained_force(system)

@@ -22,7 +22,8 @@ from scipy.linalg import cholesky, get_lapack_funcs, qr
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import kkt_solve, ldl_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System, generalized_forces, kinetic, potential
+from dalembert.kinematics import System
+from dalembert.kinematics.free_motion import free_motion, unexplained_force
 
 ABOUT = About(
     key="gauss",
@@ -47,33 +48,19 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations."""
-    M, h = _free(system)
+    M, h = free_motion(system)
     return in_velocities("gauss", system, M, h, rows="all", solver=Solver(graph, numbers, rank_revealing=True))
 
 
 def reaction(system: System) -> Array:
     """M (q̈ − q̈₀): half the gradient of the Gaussian."""
-    M, h = _free(system)
-    return M @ system.qdd - h
+    return unexplained_force(system)
 
 
 def gaussian(M: np.ndarray, h: np.ndarray, qdd: np.ndarray) -> np.ndarray:
     """(q̈ − q̈₀)ᵀ M (q̈ − q̈₀) of (3.36), batch on the first axis."""
     gap = qdd - np.linalg.solve(M, h[..., None])[..., 0]
     return np.einsum("kn,knm,km->k", gap, M, gap)
-
-
-def _free(system: System) -> tuple[Array, Array]:
-    """M and h of the motion without constraints."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
-    p = algebra.gradient(T, qd)
-    h = (
-        generalized_forces(system.motion)
-        + algebra.gradient(T - V, q)
-        - algebra.total_derivative(p, (q, qd), system.clock)
-    )
-    return algebra.jacobian(p, qd), h
 
 
 def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array) -> tuple[Array, Array]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, stack, zeros
 from dalembert.equations import About, LinearForm, in_velocities
-from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces, potential
+from dalembert.kinematics import System, non_ideal_forces
+from dalembert.kinematics.free_motion import free_motion, unexplained_force
 
 ABOUT = About(
     key="maggi",
@@ -38,7 +39,7 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """[WᵀM; A] q̈ = [Wᵀh; β]."""
-    M, h = _operators(system)
+    M, h = free_motion(system)
     W, C = system.speeds.W, non_ideal_forces(system.motion)  # (5)
     return in_velocities(
         "maggi",
@@ -52,18 +53,4 @@ def derive(system: System) -> LinearForm:
 
 def reaction(system: System) -> Array:
     """The reaction of the constraints, M q̈ − h: what Lagrange's operators leave over."""
-    M, h = _operators(system)
-    return M @ system.qdd - h
-
-
-def _operators(system: System) -> tuple[Array, Array]:
-    """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
-    p = algebra.gradient(T, qd)
-    h = (
-        generalized_forces(system.motion)
-        + algebra.gradient(T - V, q)
-        - algebra.total_derivative(p, (q, qd), system.clock)
-    )
-    return algebra.jacobian(p, qd), h
+    return unexplained_force(system)

@@ -23,7 +23,8 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve, orthogonal_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System, generalized_forces, kinetic, potential
+from dalembert.kinematics import System
+from dalembert.kinematics.free_motion import free_motion, unexplained_force
 
 ABOUT = About(
     key="nullspace",
@@ -49,28 +50,14 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M q̈ = h, projected by `Solver` on the null space of A."""
-    M, h = _free(system)
+    M, h = free_motion(system)
     solver = Solver(partial(graph, dependent=system.structure.dependent), numbers, rank_revealing=True)
     return in_velocities("nullspace", system, M, h, rows="all", solver=solver, count=system.structure.d)
 
 
 def reaction(system: System) -> Array:
     """τ_C = M q̈ − h, which (5.83) makes orthogonal to every column of W."""
-    M, h = _free(system)
-    return M @ system.qdd - h
-
-
-def _free(system: System) -> tuple[Array, Array]:
-    """M and h of the motion without constraints."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
-    p = algebra.gradient(T, qd)
-    h = (
-        generalized_forces(system.motion)
-        + algebra.gradient(T - V, q)
-        - algebra.total_derivative(p, (q, qd), system.clock)
-    )
-    return algebra.jacobian(p, qd), h
+    return unexplained_force(system)
 
 
 def graph(

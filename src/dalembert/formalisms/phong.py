@@ -26,7 +26,8 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System, generalized_forces, kinetic, potential
+from dalembert.kinematics import System
+from dalembert.kinematics.free_motion import free_motion, unexplained_force
 
 ABOUT = About(
     key="phong",
@@ -53,7 +54,7 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
-    M, h = _free(system)
+    M, h = free_motion(system)
     trials = [i for i in range(len(system.q)) if i not in system.structure.dependent]
     solver = Solver(partial(graph, trials=trials), numbers, rank_revealing=True)
     return in_velocities("phong", system, M, h, rows="all", solver=solver, count=system.structure.d)
@@ -61,21 +62,7 @@ def derive(system: System) -> LinearForm:
 
 def reaction(system: System) -> Array:
     """r = M q̈ − h: (2.4)."""
-    M, h = _free(system)
-    return M @ system.qdd - h
-
-
-def _free(system: System) -> tuple[Array, Array]:
-    """M and h of the motion without constraints: (2.3), here by Lagrange's operators as in (2.9)."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
-    p = algebra.gradient(T, qd)
-    h = (
-        generalized_forces(system.motion)
-        + algebra.gradient(T - V, q)
-        - algebra.total_derivative(p, (q, qd), system.clock)
-    )
-    return algebra.jacobian(p, qd), h
+    return unexplained_force(system)
 
 
 def directions(algebra: Algebra, G: Array, trials: list[int]) -> Array:

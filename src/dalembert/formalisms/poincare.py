@@ -25,6 +25,7 @@ from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver
 from dalembert.kinematics import Speeds, System, generalized_forces, kinetic, non_ideal_forces, potential
+from dalembert.kinematics.free_motion import unexplained_force
 
 ABOUT = About(
     key="poincare",
@@ -94,10 +95,7 @@ def _square(system: System) -> Speeds:
 
 def reaction(system: System) -> Array:
     """Q_c of (3.6) with s = q̇: what the unconstrained equations leave over."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T = kinetic(system.motion, qd)
-    rate = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), (qd, system.qdd), system.clock)
-    return rate - algebra.gradient(T - potential(system.motion), q) - generalized_forces(system.motion)
+    return unexplained_force(system)
 
 
 def graph(algebra: Algebra, M: Array, S: Array, A: Array, b: Array, C: Array) -> tuple[Array, Array]:

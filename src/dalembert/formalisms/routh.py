@@ -18,6 +18,7 @@ from dalembert.algebra import Array, identity, vector, zeros
 from dalembert.algebra.linear import ldl_solve
 from dalembert.equations import About, LinearForm
 from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces, potential
+from dalembert.kinematics.free_motion import unexplained_force
 
 ABOUT = About(
     key="routh",
@@ -87,10 +88,7 @@ def derive(system: System) -> LinearForm:
 
 def reaction(system: System) -> Array:
     """The reaction of the constraints by papers/volterra (18)(19); it vanishes on the ignorable coordinates."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    L = kinetic(system.motion, qd) - potential(system.motion)
-    rate = algebra.total_derivative(algebra.gradient(L, qd), (q, qd), (qd, system.qdd), system.clock)
-    out = rate - algebra.gradient(L, q) - generalized_forces(system.motion)
+    out = unexplained_force(system)
     out[list(system.structure.ignorable)] = 0
     return out
 

@@ -21,7 +21,8 @@ import numpy as np
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System, generalized_forces, kinetic, potential
+from dalembert.kinematics import System
+from dalembert.kinematics.free_motion import free_motion
 
 ABOUT = About(
     key="udwadia_kalaba",
@@ -48,15 +49,7 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M q̈ = h + Q_c, left to `Solver` to find Q_c."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
-    p = algebra.gradient(T, qd)
-    M = algebra.jacobian(p, qd)
-    h = (
-        generalized_forces(system.motion)
-        + algebra.gradient(T - V, q)
-        - algebra.total_derivative(p, (q, qd), system.clock)
-    )
+    M, h = free_motion(system)
     return in_velocities("udwadia_kalaba", system, M, h, rows="all", solver=Solver(graph, numbers, rank_revealing=True))
 
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.kinematics import Speeds, System, active_forces, generalized_forces, kinetic, potential
+from dalembert.kinematics import Speeds, System, active_forces, kinetic
+from dalembert.kinematics.free_motion import unexplained_force
 from dalembert.kinematics.speeds import invert
 from dalembert.spatial import skew
 
@@ -96,10 +97,7 @@ def _K(system: System, speeds: Speeds) -> Array:
 
 def reaction(system: System) -> Array:
     """The reaction of the constraints by (18)(19); it vanishes on the ignorable coordinates by Definition 1."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
-    rate = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), (qd, system.qdd), system.clock)
-    out = rate - algebra.gradient(T - V, q) - generalized_forces(system.motion)
+    out = unexplained_force(system)
     out[list(system.structure.ignorable)] = 0
     return out
 

@@ -1,13 +1,18 @@
-"""The examples that come with dalembert: each a folder with a model file, a story and the numbers it should give."""
+"""The examples that come with dalembert: each a folder with a model file, a story and the numbers it should give.
+
+A few are families, made by a function of `generated` in place of the file.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from inspect import signature
 from typing import Any
 
 from dalembert.errors import InputError, nearest
+from dalembert.gallery.generated import GENERATED
 from dalembert.importers import loads_toml
 from dalembert.model import Model
 
@@ -18,7 +23,8 @@ def names() -> tuple[str, ...]:
     >>> "cart-pendulum" in names()
     True
     """
-    return tuple(sorted(entry.name for entry in files(__name__).iterdir() if entry.joinpath("model.toml").is_file()))
+    written = {entry.name for entry in files(__name__).iterdir() if entry.joinpath("model.toml").is_file()}
+    return tuple(sorted(written | set(GENERATED)))
 
 
 def path(name: str) -> Traversable:
@@ -33,13 +39,25 @@ def path(name: str) -> Traversable:
     return files(__name__).joinpath(name)
 
 
-def load(name: str) -> Model:
-    """The model of an example.
+def load(name: str, **options: Any) -> Model:
+    """The model of an example; some examples are families and take options, such as the number of their loops.
 
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')
+    >>> len(load("n-four-bar", loops=3).bodies)
+    7
     """
-    return loads_toml(_text(name, "model.toml"), f"gallery/{name}/model.toml")
+    folder = path(name)
+    make = GENERATED.get(name)
+    known = tuple(signature(make).parameters) if make else ()
+    for option in options:
+        if option not in known:
+            expected = f"It knows {', '.join(known)}." if known else "It takes none."
+            raise InputError(f"gallery: example '{name}' has no option '{option}'. {expected}")
+    if make:
+        return make(**options)
+    text = folder.joinpath("model.toml").read_text(encoding="utf-8")
+    return loads_toml(text, f"gallery/{name}/model.toml")
 
 
 def story(name: str) -> str:

@@ -18,14 +18,12 @@ from dalembert.kernels import Function, Manifold, compile_function
 from dalembert.kinematics import (
     Structure,
     System,
-    generalized_forces,
-    kinetic,
     non_ideal_forces,
-    potential,
     structure,
     system,
 )
 from dalembert.kinematics.contacts import contact_forces, with_contacts
+from dalembert.kinematics.free_motion import free_motion
 from dalembert.model import Model
 
 ENGINES = {"heyoka": "fast", "portable": "symbolic"}
@@ -101,15 +99,12 @@ class Workspace:
     def _free_motion(self) -> Function:
         """M and h of the motion without constraints, from the energies."""
         system = self.system
-        algebra, q, qd = system.algebra, system.q, system.qd
-        T, V = kinetic(system.motion, qd), potential(system.motion)
-        p = algebra.gradient(T, qd)
-        push = generalized_forces(system.motion) + algebra.gradient(T - V, q)
-        h = push - algebra.total_derivative(p, (q, qd), system.clock)
+        M, h = free_motion(system)
         C = non_ideal_forces(system.motion)
-        outputs = stack(algebra.jacobian(p, qd).ravel(), h + C if len(C) else h)
-        parameters = algebra.symbols(list(self.model.parameter_values))
-        return compile_function(algebra, stack(q, qd, vector([system.t])), outputs, parameters)
+        outputs = stack(M.ravel(), h + C if len(C) else h)
+        parameters = system.algebra.symbols(list(self.model.parameter_values))
+        inputs = stack(system.q, system.qd, vector([system.t]))
+        return compile_function(system.algebra, inputs, outputs, parameters)
 
     def free_motion(
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray

@@ -20,6 +20,8 @@ from dalembert.model import Model
 
 _SEED = 1743
 _TOLERANCE = 1e-11
+_DEPENDENT = 1e-9  # singular values below this fraction of the largest belong to redundant constraints
+_SINGULAR = 1e-3  # and those below this fraction of their median to a singular position
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def consistent(
         if missing <= 0:
             break
         good = project(model, facts, _draw(model, rng, missing), parameters)
-        kept.append(_defined(model, good, parameters))
+        kept.append(_regular(model, facts, _defined(model, good, parameters), kept, parameters))
     found = States(*(np.concatenate([getattr(s, name) for s in kept], axis=-1) for name in ("q", "qd", "t")))
     if len(found) < count:
         raise InconsistentStateError(
@@ -85,6 +87,26 @@ def _defined(model: Model, states: States, parameters: Mapping[str, float] | Non
         forces = stack(generalized_forces(motion), active_forces(motion, identity(motion.n)))
         good = np.isfinite(numbers(stack(energies, forces), len(states))).all(axis=0)
     return States(states.q[:, good], states.qd[:, good], states.t[good])
+
+
+def _regular(
+    model: Model, facts: Levels, states: States, kept: list[States], parameters: Mapping[str, float] | None
+) -> States:
+    """The states without those next to a singular position, where constraints are all but dependent."""
+    if not facts.velocity or not len(states):
+        return states
+    smallest = _smallest(model, facts, states, parameters)
+    typical = np.median(np.concatenate([smallest, *(_smallest(model, facts, s, parameters) for s in kept)]))
+    good = smallest >= _SINGULAR * typical
+    return States(states.q[:, good], states.qd[:, good], states.t[good])
+
+
+def _smallest(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None) -> np.ndarray:
+    """The smallest singular value of A at each state that is not zero by redundancy."""
+    _, A = _residual(model, facts, states, parameters, position=False)
+    sigma = np.linalg.svd(np.moveaxis(np.where(np.isfinite(A), A, 0.0), -1, 0), compute_uv=False)
+    smallest = np.where(sigma > _DEPENDENT * sigma.max(axis=1, keepdims=True), sigma, np.inf).min(axis=1)
+    return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
 def project(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None) -> States:

@@ -23,6 +23,7 @@ from dalembert.model import Model
 _COUNT = 12
 _NOTHING = 1e-11
 _MASSLESS = 1e-13
+_FAILING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def structure(model: Model) -> Structure:
         maggi_order,
         completing,
         pivot_order(np.concatenate([Y, np.repeat(unit[None], len(states), axis=0)], axis=1)),
-        tuple(sorted(constraint_order.columns[: len(rows)])),
+        tuple(i for i in range(A.shape[2]) if i not in _free_columns(a, constraint_order)),
         _smallest(M) > _MASSLESS,
     )
 
@@ -199,12 +200,32 @@ def _speeds(model: Model, a: np.ndarray, states: States) -> tuple[tuple[str, ...
             "and of the constraints. Expected independent combinations of the velocities. Replace one of them."
         )
     # the columns that are not solved for are the velocities that can be chosen freely
-    free = sorted(order.columns[order.rank :])
+    free = _free_columns(np.concatenate([a, Y], axis=1), order)
     added = [model.coordinate_names[j] for j in free]
     taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
     fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
     names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
     return names, (*(u.value for u in given), *(rate(name) for name in added)), not given
+
+
+def _free_columns(a: np.ndarray, order: PivotOrder) -> list[int]:
+    """The velocities that a q̇ = 0 leaves free: those that elimination leaves over, unless they fail at some state.
+
+    On another branch of the motion a velocity can vanish; then those are taken whose smallest share in the null space of a,
+    over all states, is largest. `a` is (K, r, n) with independent rows.
+    """
+    usual, r = sorted(order.columns[order.rank :]), a.shape[1]
+    _, _, Vt = np.linalg.svd(a)
+    left = np.swapaxes(Vt[:, r:], 1, 2)  # (K, n, n − r)
+    if not usual or np.linalg.svd(left[:, usual], compute_uv=False).min() > _FAILING:
+        return usual
+    chosen: list[int] = []
+    for _ in usual:
+        share = np.linalg.norm(left, axis=2)
+        chosen.append(int(np.argmax(share.min(axis=0))))
+        along = left[:, chosen[-1]] / np.maximum(share[:, chosen[-1]], 1e-300)[:, None]
+        left = left - np.einsum("knd,kd->kn", left, along)[:, :, None] * along[:, None, :]
+    return sorted(chosen)
 
 
 def _require_independent(model: Model, names: tuple[str, ...], order: PivotOrder) -> None:

@@ -1,0 +1,49 @@
+"""Examples that are written by a function: families of models whose size is a matter of choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dalembert.errors import InputError
+from dalembert.model import Model
+
+_MOST = 100
+
+
+def n_four_bar(loops: int = 2) -> Model:
+    """`loops` four-bar linkages side by side: N + 1 rods on the ground, N rods that join their tips, all of unit length.
+
+    Every rod has its own angle from world x, and each loop closes with two constraints. Problem A02 of the IFToMM library.
+
+    >>> n_four_bar(3).coordinate_names
+    ('theta0', 'theta1', 'theta2', 'theta3', 'phi1', 'phi2', 'phi3')
+    """
+    if isinstance(loops, bool) or not isinstance(loops, int) or not 1 <= loops <= _MOST:
+        raise InputError(f"n-four-bar: loops is {loops!r}. Expected a whole number from 1 to {_MOST}.")
+    about = f"{loops} four-bar linkages in a row fall through their singular position."
+    model = Model("n-four-bar", gravity=(0, "-g", 0), description=about)
+    model.parameter("m", 1.0, "mass of each rod", "kg")
+    model.parameter("L", 1.0, "length of each rod", "m")
+    model.parameter("g", 9.81, "acceleration of gravity", "m/s²")
+    model.parameter("v", 1.0, "velocity of the first tip at the start, along world x", "m/s")
+    for i in range(loops + 1):
+        model.coordinate(f"theta{i}", "pi/2", "-v/L", f"angle of upright rod {i} from world x", "rad")
+    for i in range(1, loops + 1):
+        model.coordinate(f"phi{i}", 0.0, 0.0, f"angle of level rod {i} from world x", "rad")
+    rod = {"mass": "m", "center": ("L/2", 0, 0), "inertia": (0, "m*L**2/12", "m*L**2/12")}
+    for i in range(loops + 1):
+        model.body(f"upright{i}", joint=model.revolute((0, 0, 1), f"theta{i}", position=(f"{i}*L", 0, 0)), **rod)
+    for i in range(1, loops + 1):
+        hinge = model.revolute((0, 0, 1), f"phi{i} - theta{i - 1}", position=("L", 0, 0))
+        model.body(f"level{i}", parent=f"upright{i - 1}", joint=hinge, **rod)
+    for i in range(1, loops + 1):
+        for axis, f, ground in (("x", "cos", " - L"), ("y", "sin", "")):
+            closure = f"L*{f}(theta{i - 1}) + L*{f}(phi{i}) - L*{f}(theta{i}){ground}"
+            model.holonomic(
+                closure, f"loop{i}, {axis}", f"level rod {i} ends at the tip of upright rod {i}, along {axis}"
+            )
+    model.speed("dot(theta0)", "u", "rate of the first upright rod")
+    return model.simulation(10.0, 501)
+
+
+GENERATED: dict[str, Callable[..., Model]] = {"n-four-bar": n_four_bar}
