@@ -1,6 +1,6 @@
 """The Boltzmann–Hamel equations: Lagrange's equations in n quasi-velocities, corrected by Hamel's coefficients.
 
-Source: FORMALISMS, `boltzmann_hamel`; quasi-velocities from papers/volterra (3)–(5), Table 1 for the count.
+Source: papers/volterra, refs. [12, 29, 30]; quasi-velocities from its (3)–(5), Table 1 for the count.
 
 | symbol | name | meaning |
 |---|---|---|

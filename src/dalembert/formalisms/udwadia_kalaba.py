@@ -1,7 +1,7 @@
 """The Udwadia–Kalaba equation: the free acceleration, corrected by the smallest force that keeps the constraints.
 
-Source: papers/poincare (3.22), (3.27), (3.34), (3.35) with s = q̇; FORMALISMS, `udwadia_kalaba`. Where M is singular but
-regular together with the constraints: Udwadia and Phohomsiri (2006).
+Source: papers/poincare (3.22), (3.27), (3.34), (3.35) with s = q̇. Where M is singular but regular together with the
+constraints: Udwadia and Phohomsiri (2006).
 
 | symbol | name | meaning |
 |---|---|---|

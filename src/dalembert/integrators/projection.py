@@ -16,7 +16,10 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
     rows, still = manifold.holonomic, np.zeros_like(q)
     for _ in range(_ROUNDS if rows else 0):
         phi, _, A, M = manifold.evaluate(q, still, t, parameters)
-        step = _correction(M, A[rows], phi[rows])
+        try:
+            step = _correction(M, A[rows], phi[rows])
+        except np.linalg.LinAlgError:
+            break  # told below
         q = q - step
         if np.max(np.abs(step)) <= _TOLERANCE * (1 + np.max(np.abs(q))):
             return q

@@ -14,7 +14,8 @@ class _FixedStep(Stepper):
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._rates, self._n = problem.rates, problem.positions
         span = end - problem.t0
-        self._count = max(1, int(np.ceil(span / (settings.step or span / 1000) - 1e-9)))
+        wanted = settings.step or min(settings.max_step or np.inf, span / 1000)
+        self._count = max(1, int(np.ceil(span / wanted - 1e-9)))
         self._h, self._start, self._done = span / self._count, problem.t0, 0
         self._y = problem.y0.copy()
         self.evaluations = 0

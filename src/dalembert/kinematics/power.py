@@ -37,5 +37,6 @@ def power(system: System) -> Scalar:
 
 def _constraints_do_work(system: System) -> bool:
     """False when a q̇ = 0 for every constraint, so that ideal reactions have no power."""
+    levels = system.structure.levels
     at_rest = all(system.algebra.is_zero(b) for b in system.constraints.b)
-    return not (at_rest and all(system.structure.levels.linear))
+    return not (at_rest and all(levels.linear)) or any(levels.servo)

@@ -73,12 +73,12 @@ def structure(model: Model) -> Structure:
     _require_independent(model, names, order)
     M = _mass(model, states)
     reduced, reduced_order = _reduced(Y, M[:, ignorable, :], a, ignorable, names)
-    W = np.linalg.inv(np.concatenate([Y, a], axis=1))[:, :, : len(speeds)]
-    maggi_order = pivot_order(np.concatenate([np.swapaxes(W, 1, 2) @ M, a], axis=1))
+    regular, W = _free_directions(np.concatenate([Y, a], axis=1), len(speeds))
+    maggi_order = pivot_order(np.concatenate([np.swapaxes(W, 1, 2) @ M[regular], a[regular]], axis=1))
     dropped = tuple(name for i, name in enumerate(facts.names) if i not in rows)
     completing = tuple(sorted(pivot_order(Y).columns[len(speeds) :]))
     unit = np.eye(len(model.coordinate_list))[list(completing)]
-    _require_inertia(model, np.swapaxes(W, 1, 2) @ M @ W, names)
+    _require_inertia(model, np.swapaxes(W, 1, 2) @ M[regular] @ W, names)
     return Structure(
         facts,
         rows,
@@ -97,6 +97,15 @@ def structure(model: Model) -> Structure:
         tuple(i for i in range(A.shape[2]) if i not in _free_columns(a, constraint_order)),
         _smallest(M) > _MASSLESS,
     )
+
+
+def _free_directions(S: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The states at which [Y; a] is regular, and its inverse's first d columns there; the initial state may be singular."""
+    sizes = np.linalg.svd(S, compute_uv=False)
+    regular = np.flatnonzero(sizes[:, -1:].min(axis=1, initial=1.0) > 1e-12 * sizes.max(axis=1, initial=0.0))
+    if not len(regular):
+        regular = np.arange(len(S))
+    return regular, np.linalg.pinv(S[regular], rcond=1e-14)[:, :, :d]
 
 
 def _smallest(M: np.ndarray) -> float:

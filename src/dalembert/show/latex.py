@@ -121,14 +121,22 @@ def escape(words: str) -> str:
 
 
 def _sentence(sheet: Sheet, section: Section) -> str:
+    x = _unknown(sheet)
     if section.law == "dynamics":
+        law = rf"M {x} = f" + (" + C" if len(sheet.C) else "")
+        more = r", where $x$ is $\dot{v}$ followed by " + escape(sheet.behind.replace("q̈", "the accelerations"))
+        behind = more if sheet.form.extra else ""
         if not len(sheet.A):
-            return r"Dynamics, $M \dot{v} = f$:"
-        law = r"Dynamics, $M \dot{v} = f + A^{\mathsf{T}} \lambda$, where $A^{\mathsf{T}} \lambda$ are the generalized"
-        return f"{law} forces that the constraints exert on the system:"
+            return f"Dynamics, ${law}${behind}:"
+        force = rf"{sheet.multipliers}^{{\mathsf{{T}}}} \lambda"
+        return f"Dynamics, ${law} + {force}${behind}, where ${force}$ are the generalized forces that the constraints exert on the system:"
     if section.law == "constraints":
-        return rf"Constraints ({escape(', '.join(sheet.constraints))}), $A \dot{{v}} = \beta$:"
+        return rf"Constraints ({escape(', '.join(sheet.constraints))}), $A {x} = \beta$:"
     return f"{section.heading}:"
+
+
+def _unknown(sheet: Sheet) -> str:
+    return "x" if sheet.form.extra else r"\dot{v}"
 
 
 def _rows(sheet: Sheet, section: Section) -> list[str]:
@@ -145,9 +153,11 @@ def _law(sheet: Sheet, law: str, short: dict[str, str]) -> tuple[str, set[str]]:
     """The equation in matrices, short entries written in them, and the names of these entries."""
     left, right = ("M", "f") if law == "dynamics" else ("A", "beta")
     unknown = [names.for_latex(f"dot({v})") for v in sheet.velocities]
-    if max(getattr(sheet, left).shape) > _MOST_COLUMNS:
-        plus = r" + A^{\mathsf{T}} \lambda" if law == "dynamics" and len(sheet.A) else ""
-        equal = rf"{left} \dot{{v}} &= {names.for_latex(right)}{plus}, \quad v = "
+    large = max(getattr(sheet, left).shape) > _MOST_COLUMNS
+    if large or sheet.form.extra or len(sheet.J) or len(sheet.C):
+        plus = " + C" if law == "dynamics" and len(sheet.C) else ""
+        plus += rf" + {sheet.multipliers}^{{\mathsf{{T}}}} \lambda" if law == "dynamics" and len(sheet.A) else ""
+        equal = rf"{left} {_unknown(sheet)} &= {names.for_latex(right)}{plus}, \quad v = "
         return equal + rf"\left({', '.join(map(names.for_latex, sheet.velocities))}\right)", set()
     reaction = _reaction(sheet, short) if law == "dynamics" and len(sheet.A) else ""
     matrix, column = _matrix(sheet, left, short), _matrix(sheet, right, short)

@@ -1,7 +1,7 @@
 """How names are written: theta1 as \\theta_{1} in LaTeX and θ₁ in plain text, velocities with dots.
 
-The names are those of formulas, `theta1`, `dot(theta1)`, `ddot(theta1)`, the constants of the motion `G(x)`, and the entries
-of matrices `M[1,2]`.
+The names are those of formulas, `theta1`, `dot(theta1)`, `ddot(theta1)`, the constants of the motion `G(x)`, momenta
+`p(x)`, components of twists `vx(body)`, and the entries of matrices `M[1,2]`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def split(name: str) -> tuple[str, str]:
     twice = re.fullmatch(r"dot\(dot\((.*)\)\)", name)
     if twice:
         return "ddot", twice[1]
-    match = re.fullmatch(r"(dot|ddot|G)\((.*)\)", name)
+    match = re.fullmatch(r"(dot|ddot|G|p|w|[vw][xyz])\((.*)\)", name)
     return (match[1], match[2]) if match else ("", name)
 
 
@@ -36,8 +36,9 @@ def for_latex(name: str) -> str:
     if entry:
         return f"{_letter_for_latex(entry[1])}_{{{_indices(entry[2])}}}"
     kind, rest = split(name)
-    if kind == "G":
-        return f"G_{{{for_latex(rest)}}}"
+    if kind and kind not in _DOTS:
+        letter, *axis = kind
+        return f"{letter}_{{{', '.join([*axis, for_latex(rest)])}}}"
     base, below = _base_and_index(rest)
     letter = _letter_for_latex(base)
     letter = rf"\{kind}{{{letter}}}" if kind else letter
@@ -58,8 +59,8 @@ def for_text(name: str) -> str:
     if entry:
         return _LETTERS.get(entry[1], entry[1]) + _lowered(_indices(entry[2]))
     kind, rest = split(name)
-    if kind == "G":
-        return f"G_{for_text(rest)}"
+    if kind and kind not in _DOTS:
+        return f"{kind}_{for_text(rest)}"
     base, below = _base_and_index(rest)
     letter: str = greek_unicode.get(base) or base
     index = "_".join(below)
@@ -72,15 +73,15 @@ def for_text(name: str) -> str:
 
 
 def for_formula(name: str, taken: Collection[str]) -> str:
-    """The name as a formula has it: constants of the motion as G_x, with underscores added while that is in use.
+    """The name as a formula has it: constants of the motion and momenta as G_x and p_x, with underscores if that is taken.
 
     >>> for_formula("G(x)", ["x"]), for_formula("G(x)", ["x", "G_x"]), for_formula("dot(x)", ["x"])
     ('G_x', 'G_x_', 'dot(x)')
     """
     kind, rest = split(name)
-    if kind != "G":
+    if not kind or kind in _DOTS:
         return name
-    out = f"G_{rest}"
+    out = f"{kind}_{rest}"
     while out in taken:
         out += "_"
     return out

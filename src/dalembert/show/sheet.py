@@ -16,7 +16,8 @@ from dalembert.show import intermediates
 from dalembert.show.numbers import with_exact_numbers
 from dalembert.show.tidy import tidy
 
-_BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "A", "beta")
+_BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J")
+_HEADINGS = {"p": "Momenta", "twists": "Twists"}
 
 Line = tuple[str, Any]  # the name of what is defined, and its expression
 
@@ -41,8 +42,10 @@ class Sheet:
     qd: Array
     M: Array
     f: Array
+    C: Array  # the non-ideal part of the constraint forces, empty where there is none
     A: Array
     beta: Array
+    J: Array  # multipliers enter as Jᵀλ; empty where J = A
 
     @property
     def title(self) -> str:
@@ -71,10 +74,28 @@ class Sheet:
         return self.form.order is None
 
     @property
+    def multipliers(self) -> str:
+        """The letter of the matrix through which multipliers act: A, J, or none."""
+        return "J" if len(self.J) else "A" if len(self.A) else ""
+
+    @property
+    def unknown(self) -> str:
+        """What M multiplies: v̇, or x where there are unknowns behind v̇."""
+        return "x" if self.form.extra else "v̇"
+
+    @property
+    def behind(self) -> str:
+        """What stands behind v̇ among the unknowns x."""
+        return "q̈" if len(self.A) else "the multipliers"
+
+    @property
     def constraints(self) -> tuple[str, ...]:
         """The names of the constraints in the rows of A."""
         known = self.form.system.structure
-        return tuple(known.levels.names[row] for row in known.rows) if len(self.A) else ()
+        if len(self.A) == len(known.levels.names):
+            return known.levels.names
+        names = tuple(known.levels.names[row] for row in known.rows)
+        return ("the joints", *names) if self.form.extra else names
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -84,27 +105,38 @@ class Sheet:
 
     def entries(self, name: str) -> tuple[Line, ...]:
         """The entries of M, f, A or beta that are not zero, each once."""
-        block: Array = getattr(self, name)
+        entries: Array = getattr(self, name)
         return tuple(
-            (f"{name}[{','.join(str(i + 1) for i in index)}]", block[index])
-            for index in np.ndindex(*block.shape)
-            if block[index] != 0 and not (name == "M" and self.symmetric and index[0] > index[1])
+            (f"{name}[{','.join(str(i + 1) for i in index)}]", entries[index])
+            for index in np.ndindex(*entries.shape)
+            if entries[index] != 0 and not (name == "M" and self.symmetric and index[0] > index[1])
         )
 
     def sections(self) -> tuple[Section, ...]:
         """All lines, without empty sections."""
+        about = formalisms.find(self.form.formalism).ABOUT
         kinematics = tuple(zip(map(str, self.form.system.qd), self.qd, strict=True)) if self.in_speeds else ()
         speeds = tuple(zip(self.velocities, self.v_from_qd, strict=True)) if self.in_speeds else ()
         constants = tuple(zip(map(str, self.form.constants), self.constants_from, strict=True))
         found = (
-            Section("Speeds", speeds),
+            Section(_HEADINGS.get(about.velocities, "Speeds"), speeds),
             Section("Constants of the motion", constants),
             Section("Kinematics", kinematics),
-            Section("Dynamics", (*self.entries("M"), *self.entries("f")), "dynamics"),
+            Section("Dynamics", (*self.entries("M"), *self.entries("f"), *self.entries("C")), "dynamics"),
+            Section("Directions of the multipliers", self.entries("J") if len(self.A) or self.form.extra else ()),
             Section("Constraints", (*self.entries("A"), *self.entries("beta")), "constraints"),
             Section("Intermediates", self.parts),
         )
         return tuple(s for s in found if s.lines and (s.law != "constraints" or len(self.A)))
+
+
+def block(form: LinearForm, name: str) -> Array:
+    """A block of the form; J only where it is not A."""
+    if name != "J":
+        return getattr(form, name)
+    found = form.A if form.J is None else form.J
+    same = found.shape == form.A.shape and all(a == b for a, b in zip(found.flat, form.A.flat, strict=True))
+    return np.empty((0, 0), dtype=object) if same else found
 
 
 def prepare(form: LinearForm) -> Sheet:
@@ -117,10 +149,12 @@ def prepare(form: LinearForm) -> Sheet:
     """
     moving = {str(s) for s in (*form.system.qd, *form.v, *form.constants)}
     indices = {name: _indices(form, name) for name in _BLOCKS}
-    blocks = {name: _short([getattr(form, name)[i] for i in indices[name]], moving) for name in _BLOCKS}
-    parts, written = intermediates.name_parts([e for block in blocks.values() for e in block], taken_names(form))
+    written_blocks = {name: _short([block(form, name)[i] for i in indices[name]], moving) for name in _BLOCKS}
+    parts, written = intermediates.name_parts(
+        [e for entries in written_blocks.values() for e in entries], taken_names(form)
+    )
     queue = iter(written)
-    arrays = {name: np.empty(getattr(form, name).shape, dtype=object) for name in _BLOCKS}
+    arrays = {name: np.empty(block(form, name).shape, dtype=object) for name in _BLOCKS}
     for name, array in arrays.items():
         for index in indices[name]:
             array[index] = next(queue)
@@ -132,7 +166,7 @@ def prepare(form: LinearForm) -> Sheet:
 def _indices(form: LinearForm, name: str) -> list[tuple[int, ...]]:
     """The indices of a block, of a symmetric M those of its upper half."""
     half = name == "M" and form.order is None
-    return [index for index in np.ndindex(*getattr(form, name).shape) if not half or index[0] <= index[1]]
+    return [index for index in np.ndindex(*block(form, name).shape) if not half or index[0] <= index[1]]
 
 
 def taken_names(form: LinearForm) -> tuple[str, ...]:

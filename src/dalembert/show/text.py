@@ -88,13 +88,14 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
     def written(block: Any) -> list[Any]:
         return [formula(entry, called) if block.ndim == 1 else written(entry) for entry in block]
 
-    speeds = zip(sheet.velocities, written(sheet.v_from_qd), strict=True) if sheet.in_speeds else ()
+    velocities = [called(name) for name in sheet.velocities]
+    speeds = zip(velocities, written(sheet.v_from_qd), strict=True) if sheet.in_speeds else ()
     constants = (called(str(symbol)) for symbol in form.constants)
     return {
         "formalism": form.formalism,
         "model": model.name,
         "coordinates": list(model.coordinate_names),
-        "velocities": list(sheet.velocities),
+        "velocities": velocities,
         "speeds": dict(speeds),
         "constants": dict(zip(constants, written(sheet.constants_from), strict=True)),
         "intermediates": [[name, formula(value, called)] for name, value in sheet.parts],
@@ -103,6 +104,8 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
         "forcing": written(sheet.f),
         "constraint_matrix": written(sheet.A),
         "constraint_forcing": written(sheet.beta),
+        "multiplier_matrix": written(sheet.J) if len(sheet.J) else written(sheet.A),
+        "non_ideal": written(sheet.C),
         "n_dynamic": form.n_dynamic,
         "n_states": form.n_states,
         "ignorable": [model.coordinate_names[i] for i in form.system.structure.ignorable],
@@ -111,14 +114,18 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
 
 
 def _heading(sheet: Sheet, section: Section) -> str:
+    x = sheet.unknown
     if section.law == "dynamics":
+        law = f"Dynamics: M·{x} = f" + (" + C" if len(sheet.C) else "")
         v = f"with v = ({', '.join(map(names.for_text, sheet.velocities))})"
+        v += f", x = (v̇, {sheet.behind})" if sheet.form.extra else ""
         symmetric = ", M symmetric" if sheet.symmetric and len(sheet.f) > 1 else ""
-        if not len(sheet.A):
-            return f"Dynamics: M·v̇ = f {v}{symmetric}"
-        return f"Dynamics: M·v̇ = f + Aᵀ·λ {v}{symmetric}; Aᵀ·λ is what the constraints exert on the system"
+        letter = sheet.multipliers
+        if not letter or not len(sheet.A):
+            return f"{law} {v}{symmetric}"
+        return f"{law} + {letter}ᵀ·λ {v}{symmetric}; {letter}ᵀ·λ is what the constraints exert on the system"
     if section.law == "constraints":
-        return f"Constraints ({', '.join(sheet.constraints)}): A·v̇ = β"
+        return f"Constraints ({', '.join(sheet.constraints)}): A·{x} = β"
     return section.heading
 
 

@@ -1,0 +1,177 @@
+"""Fills the generated blocks of the documentation from what the code says of itself.
+
+    python docs/generate.py            # rewrite the blocks
+    python docs/generate.py --check    # say which files are out of date, and end with 1 if any is
+    python docs/generate.py --gallery  # print the counts for every model of the gallery, and write nothing
+
+A block stands between `<!-- generated: name -->` and `<!-- end -->`; everything else on a page is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import dalembert as dl
+from dalembert import formalisms, gallery
+from dalembert.equations import About
+from dalembert.handles import Workspace
+
+DOCS = Path(__file__).parent
+INDEX = DOCS / "formalisms" / "index.md"
+README = DOCS.parent / "README.md"
+ABOUTS: tuple[About, ...] = tuple(module.ABOUT for module in formalisms.FORMALISMS)
+# a fixed choice, so that the committed table does not change when the gallery grows
+MODELS = ("simple-pendulum", "double-pendulum", "cart-pendulum", "satellite-boom", "three-bodies")
+
+NEEDS = {"energies": "energies, or bodies", "bodies": "bodies"}
+STATES = {"q̇": "2n", "u": "n + d", "u_NI": "n + d − s", "q̇_NI": "2n − s", "s": "2n", "p": "2n", "twists": "n + 6N"}
+REDUNDANT = {
+    "takes": "kept; λ is the smallest one",
+    "drops": "an independent set is kept, and the notes name the others",
+}
+# what a formalism may refuse: the field of `About` and the words for it
+CHOICES = {
+    "nonholonomic": "constraints on velocities",
+    "nonlinear": "constraints nonlinear in the velocities",
+    "servo": "servo constraints and Baumgarte's stabilisation",
+    "singular_mass": "singular mass matrix",
+}
+# what every formalism takes; tests/docs/test_formalism_pages.py asks each of them
+ALWAYS = ("explicit time", "non-ideal constraints")
+
+Block = Callable[[], str]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def yes(value: bool) -> str:
+    """A fact in a word."""
+    return "yes" if value else "no"
+
+
+def page(key: str) -> Path:
+    """The page of a formalism."""
+    return INDEX.with_name(f"{key}.md")
+
+
+def facts(about: About) -> str:
+    """What a formalism says of itself."""
+    rows = [
+        ("key", f"`{about.key}`"),
+        ("source", about.source),
+        ("needs", NEEDS[about.needs]),
+        ("velocity variables", about.velocities),
+        ("dynamic equations", about.count),
+        ("states", STATES[about.velocities]),
+        *((words, yes(getattr(about, field))) for field, words in CHOICES.items()),
+        ("redundant constraints", REDUNDANT[about.redundant]),
+        *((words, "yes") for words in ALWAYS),
+    ]
+    return table(("fact", "value"), rows)
+
+
+def citation(about: About) -> str:
+    """The BibTeX entry, as `dl.citation` gives it."""
+    return f"```bibtex\n{about.citation}\n```"
+
+
+def catalogue() -> str:
+    """All formalisms with their sources."""
+    rows = [
+        (f"[`{a.key}`]({a.key}.md)", a.title, a.source, NEEDS[a.needs], a.velocities, a.count, STATES[a.velocities])
+        for a in ABOUTS
+    ]
+    return table(("key", "title", "source", "needs", "variables", "equations", "states"), rows)
+
+
+def handles() -> str:
+    """What each formalism takes."""
+    head = ("key", "on velocities", "nonlinear", "servo", "singular mass", "redundant")
+    rows = [
+        (
+            f"[`{a.key}`]({a.key}.md)",
+            *(yes(getattr(a, field)) for field in CHOICES),
+            "kept" if a.redundant == "takes" else "dropped",
+        )
+        for a in ABOUTS
+    ]
+    return table(head, rows)
+
+
+def counts(names: Sequence[str] = MODELS) -> str:
+    """Numbers of dynamic equations and states, counted by deriving."""
+    spaces = {name: Workspace(dl.load(name), "portable") for name in names}
+    rows = [(f"`{a.key}`", *(count(space, a) for space in spaces.values())) for a in ABOUTS]
+    return table(("key", *names), rows)
+
+
+def count(space: Workspace, about: About) -> str:
+    """Dynamic equations and states of one model by one formalism."""
+    if formalisms.refusal(about, space.model, space.structure) is not None:
+        return "–"
+    form = formalisms.find(about.key).derive(space.system)
+    return f"{form.n_dynamic}, {form.n_states}"
+
+
+def short_catalogue() -> str:
+    """The table of the README."""
+    rows = [
+        (f"[`{a.key}`](docs/formalisms/{a.key}.md)", a.count, a.velocities, NEEDS[a.needs].replace(", or", " or"))
+        for a in ABOUTS
+    ]
+    return table(("formalism", "dynamic equations", "variables", "works from"), rows)
+
+
+def blocks() -> dict[Path, dict[str, Block]]:
+    """Every generated block, file by file."""
+    out: dict[Path, dict[str, Block]] = {
+        README: {"formalisms": short_catalogue},
+        INDEX: {"catalogue": catalogue, "handles": handles, "counts": counts},
+    }
+    for about in ABOUTS:
+        out[page(about.key)] = {
+            "facts": lambda about=about: facts(about),
+            "citation": lambda about=about: citation(about),
+        }
+    return out
+
+
+def fresh(path: Path, parts: dict[str, Block]) -> str:
+    """The text of a file with its blocks made anew."""
+    text = path.read_text(encoding="utf-8")
+    for name, make in parts.items():
+        begin, end = f"<!-- generated: {name} -->\n", "<!-- end -->"
+        pattern = re.compile(re.escape(begin) + r"(?:.*?\n)??" + re.escape(end), re.DOTALL)
+        if len(pattern.findall(text)) != 1:
+            raise SystemExit(f"{path.name}: expected one block '{name}' between {begin.strip()} and {end}.")
+        body = f"{begin}{make()}\n{end}"
+        text = pattern.sub(lambda _, body=body: body, text)
+    return text
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Rewrite or check the blocks, or print the counts of the whole gallery."""
+    if "--gallery" in arguments:
+        print(counts(gallery.names()))
+        return 0
+    stale = []
+    for path, parts in blocks().items():
+        text = fresh(path, parts)
+        if text != path.read_text(encoding="utf-8"):
+            stale.append(path)
+            if "--check" not in arguments:
+                path.write_text(text, encoding="utf-8")
+    said = "out of date" if "--check" in arguments else "rewritten"
+    print(f"{said}: {', '.join(path.name for path in stale)}" if stale else "everything is up to date")
+    return int(bool(stale) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
