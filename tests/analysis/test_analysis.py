@@ -42,7 +42,8 @@ def test_energy_error_where_the_energy_starts_at_zero():
 @pytest.mark.parametrize("engine", ["heyoka", "portable"])
 def test_operations_are_positive_and_the_same_every_time(engine):
     model = dl.load("cart-pendulum")
-    counts = [{key: dl.derive(model, key, engine=engine).operations for key in formalisms.KEYS} for _ in range(2)]
+    keys = [key for key in formalisms.KEYS if key != "dirac"]  # the wheel is nonholonomic
+    counts = [{key: dl.derive(model, key, engine=engine).operations for key in keys} for _ in range(2)]
     assert counts[0] == counts[1]
     assert min(counts[0].values()) > 20
 
@@ -71,8 +72,9 @@ def test_a_comparison_is_a_table():
 def test_a_comparison_of_all_says_who_is_left_out_and_why():
     model = Model.from_energies("energies", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2").start([1], [0])
     table = dl.compare(model, duration=1.0, samples=3)
-    assert [row.formalism for row in table] == ["lagrange", "maggi"]
-    assert set(table.refused) == {"kane", "gibbs_appell", "volterra", "volterra_reduced"}
+    of_bodies = {"dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler"}
+    assert [row.formalism for row in table] == [key for key in formalisms.KEYS if key not in of_bodies]
+    assert set(table.refused) == of_bodies
     with pytest.raises(NotApplicableError):
         dl.compare(model, ["kane"], duration=1.0)
 

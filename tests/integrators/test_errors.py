@@ -39,17 +39,18 @@ def refusal(eom, *arguments, kind=InputError, **options):
 @by_every_integrator
 def test_a_motion_that_blows_up_ends_with_time_and_state(integrator):
     # ẍ = 6x² from x = 1, ẋ = 2 is x = 1/(1 − t)²: infinite at t = 1
-    eom = dl.derive(line("6*x**2", 1.0, 2.0), "lagrange")
+    eom = dl.derive(line("6*x**2", 1.0, 2.0), "hamilton" if integrator == "algorithm5" else "lagrange")
     message = refusal(eom, 2.0, integrator=integrator, kind=SimulationError)
     time = float(re.search(r"at t = (\S+) ", message)[1])
-    assert time == pytest.approx(1.0, abs=0.02)
-    x, rate = map(float, re.search(r"State: x = (\S+), dot\(x\) = ([^,\s]+)[.,]", message).groups())
+    # the textbook's schemes are of first order and come late
+    assert time == pytest.approx(1.0, abs=0.05 if integrator.startswith("algorithm") else 0.02)
+    x, rate = map(float, re.search(r"State: x = (\S+), (?:dot|p)\(x\) = ([^,\s]+)[.,]", message).groups())
     assert x > 1000
     assert rate > 1000
     assert "not finite" in message or "too small to go on" in message
 
 
-@pytest.mark.parametrize("integrator", ["taylor", "rk45", "dop853"])  # fixed steps may jump over it
+@pytest.mark.parametrize("integrator", ["taylor", "rk45", "dop853", "radau"])  # fixed steps may jump over it
 def test_a_motion_into_a_singular_force_ends_with_time_and_state(integrator):
     # ẍ = −1/x³ from x = 1 at rest is x = √(1 − t²): it falls into the centre at t = 1
     eom = dl.derive(line("-1/x**3"), "lagrange")

@@ -205,10 +205,10 @@ def test_simulation_defaults():
             "speed 'x': not a free name. Expected an identifier that nothing else uses.",
         ),
         (
-            lambda m: Model.from_energies("a", coordinates=["x"], kinetic="dot(x)**2", non_ideal=[1]),
-            "model 'a': non-ideal constraint forces are not supported in this version. Expected "
-            "`non_ideal` to be empty. Describe them as applied `forces` if they are known functions.",
+            lambda m: Model.from_energies("a", coordinates=["x"], kinetic="dot(x)**2", non_ideal=[1, 2]),
+            "non_ideal: 2 forces for 1 coordinates. Give one for each, or a mapping by name.",
         ),
+        (lambda m: m.non_ideal({"tetha": 1}), "non_ideal: there is no coordinate 'tetha'. Did you mean 'theta'?"),
     ],
 )
 def test_what_is_refused(work, message):

@@ -95,8 +95,10 @@ def test_norms_of_the_published_files_are_those_of_the_tables():
 def test_taylor_conserves_the_energy_balance(exact):
     case, comparison = exact
     bound = 1e-11 if case == "cart-pendulum" else 1e-12
-    assert {row.formalism: row.energy_error <= bound for row in comparison} == dict.fromkeys(comparison.runs, True)
-    assert len(comparison.rows) == (6 if case == "cart-pendulum" else 4)
+    # without drift control, states that are not on the constraints by construction wander a little farther
+    bounds = {row.formalism: bound if row.formalism in METHODS else 10 * bound for row in comparison}
+    assert {row.formalism: row.energy_error <= bounds[row.formalism] for row in comparison} == dict.fromkeys(bounds, True)
+    assert len(comparison.rows) == (16 if case == "cart-pendulum" else 4)
 
 
 def test_taylor_keeps_the_constraints(exact):

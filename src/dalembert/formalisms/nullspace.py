@@ -5,7 +5,7 @@ Source: papers/desapio (5.296)–(5.306).
 | symbol | name | meaning |
 |---|---|---|
 | W | `W` | columns span ker Φ (5.299); orthonormal in numbers |
-| M_p = WᵀM W | `M_p` | (5.303) |
+| M_p = WᵀM W | | (5.303) |
 | z | `z` | minimal accelerations |
 
     q̈ = A⁺β + W z,   WᵀM W z = Wᵀ(h − M A⁺β)
