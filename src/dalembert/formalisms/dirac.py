@@ -12,9 +12,10 @@ Source: papers/desapio (5.287)–(5.295).
 
     q̇ = H_p − c_pᵀ Λ (5.291),   ṗ = τ − H_q + c_qᵀ Λ (5.292),   c_q q̇ + c_p ṗ + c_t = 0 (5.294)
 
-Deviates: (5.294) is used without the stabilising αφ and with c_t, so that constraints may move with time. φ alone would leave (5.295) singular, since φ_p = 0; with the secondary constraints the matrix of brackets
-c_p c_qᵀ − c_q c_pᵀ is regular. μ vanishes on the constraints, so that q̇ = H_p there. Constraints on velocities are
-refused: making the action stationary under them gives another motion than d'Alembert's principle does.
+Deviates: (5.294) is used without the stabilising αφ and with c_t, so that constraints may move with time. φ alone
+would leave (5.295) singular, since φ_p = 0; with the secondary constraints the matrix of brackets c_p c_qᵀ − c_q c_pᵀ
+is regular. μ vanishes on the constraints, so that q̇ = H_p there. Constraints on velocities are refused: making the
+action stationary under them gives another motion than d'Alembert's principle does.
 """
 
 from __future__ import annotations

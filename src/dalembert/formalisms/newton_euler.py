@@ -12,8 +12,8 @@ Source: papers/denoc (11)–(15), about the mass centre of each body.
 
     𝓜 ṫ + (0, ω × I ω) = w_A + w_C (13),   ṫ = N q̈ + Ṅ q̇ + ė,   A q̈ = β
 
-Deviates: below (16) the paper prints ṫ = Nᵀθ̈ + …, where N is meant. Its twists are (ω, v) about the joint origin and its joint
-wrenches do no work at all; ours are (V_G, ω), and drives and constraints act through the joints.
+Deviates: below (16) the paper prints ṫ = Nᵀθ̈ + …, where N is meant. Its twists are (ω, v) about the joint origin and
+its joint wrenches do no work at all; ours are (V_G, ω), and drives and constraints act through the joints.
 """
 
 from __future__ import annotations
