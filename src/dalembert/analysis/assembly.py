@@ -44,9 +44,10 @@ def assemble(
     for name in (*keep, *(weights or {})):
         if name not in names:
             raise InputError(f"assemble: there is no coordinate '{name}'. {nearest(name, names)}")
-    scale = np.sqrt(np.array([(weights or {}).get(name, 1.0) for name in names], dtype=float))
-    if not (np.isfinite(scale).all() and (scale > 0).all()):
+    heavy = np.array([(weights or {}).get(name, 1.0) for name in names], dtype=float)
+    if not (np.isfinite(heavy).all() and (heavy > 0).all()):
         raise InputError("assemble: weights must be positive numbers.")
+    scale = np.sqrt(heavy)
     free = np.array([name not in keep for name in names])
     new_q = _positions(manifold, q, t, parameters, scale, free)
     new_qd = _velocities(manifold, new_q, qd, t, parameters, scale, free)

@@ -71,8 +71,16 @@ def _at_start(model: Model, known: Structure) -> tuple[int, float]:
     if not known.rows:
         return 0, 1.0
     q, qd = model.initial
-    states = States(q[:, None], qd[:, None], np.zeros(1))
-    A = numbers(Constraints(samples.at_formulas(model, states), known.levels).A, 1)[list(known.rows), :, 0]
-    A = A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), 1e-300)
+    around = samples.consistent(model, 6)
+    states = States(
+        *(
+            np.concatenate([a, b], axis=-1)
+            for a, b in ((q[:, None], around.q), (qd[:, None], around.qd), ([0.0], around.t))
+        )
+    )
+    A = numbers(Constraints(samples.at_formulas(model, states), known.levels).A, len(states))[list(known.rows)]
+    # rows are measured by their usual size, not by what is left of them at the start
+    usual = np.linalg.norm(A, axis=1).mean(axis=1)
+    A = A[:, :, 0] / usual[:, None]
     sizes = np.linalg.svd(A, compute_uv=False)
     return int((sizes > 1e-9).sum()), float(sizes.min())

@@ -43,7 +43,8 @@ def show(*parts: RenderableType, width: int | None = None) -> None:
 def _show_table(console: Console, part: Table) -> None:
     """Print a table and an empty line; on a narrow terminal with narrow gaps, but never with numbers cut to pieces."""
     endless = console.options.update(max_width=10_000)
-    if console.measure(part, options=endless).maximum > console.width:
+    # a grid has nothing but its padding between columns, and its values wrap
+    if part.box is not None and console.measure(part, options=endless).maximum > console.width:
         part.padding = 0
     part.min_width = console.measure(part, options=endless).minimum
     width, console.width = console.width, max(console.width, part.min_width)

@@ -1,0 +1,79 @@
+"""Forces and moments in joints, against what Newton's laws give by hand."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+
+
+def pendulum() -> dl.Model:
+    model = dl.Model("pendulum", gravity=(0, "-g", 0)).parameters(m=2.0, l=0.7, g=9.81)
+    model.coordinate("theta", start=1.1, start_rate=0.4)
+    rod = model.revolute(axis=(0, 0, 1), angle="theta")
+    return model.body("bob", joint=rod, mass="m", center=(0, "-l", 0), inertia=(0, 0, "m*l**2/50"))
+
+
+def test_a_pendulum_pulls_by_its_weight_and_its_turning():
+    model = pendulum()
+    run = dl.derive(model, "kane").simulate(1.0, samples=21)
+    reaction = run.joint_reactions(frame="child")["bob"]
+    theta, rate = run.q[0], run.qd[0]
+    along = 2.0 * (9.81 * np.cos(theta) + 0.7 * rate**2)  # along the rod, towards the pivot
+    across = 2.0 * (0.7 * run.qdd[0] + 9.81 * np.sin(theta))
+    np.testing.assert_allclose(reaction.force, [across, along, 0 * along], atol=1e-11)
+    np.testing.assert_allclose(reaction.moment[2], 0.0, atol=1e-11)  # a free hinge has no moment about its axis
+    assert (reaction.body, reaction.parent, reaction.frame) == ("bob", "world", "bob")
+
+
+def test_a_drive_shows_up_as_the_moment_about_its_axis():
+    model = pendulum().joint_torque("bob", "3 - dot(theta)")
+    run = dl.derive(model, "lagrange").simulate(0.5, samples=6)
+    np.testing.assert_allclose(run.joint_reactions()["bob"].moment[2], 3 - run.qd[0], atol=1e-11)
+
+
+def test_the_world_carries_everything_in_the_end():
+    model = dl.load("double-pendulum")
+    run = dl.derive(model, "volterra").simulate(1.0, samples=11)
+    reactions = run.joint_reactions()
+    first = reactions[model.bodies[0].name]
+    # the rate of the total momentum is weight plus the pull of the pivot
+    equations = run.equations
+    step = 1e-5
+    t = run.t[5]
+    ends = []
+    for sign in (-1, 1):
+        near = equations.simulate(times=[0.0, t + sign * step], samples=None)
+        ends.append(near.linear_momentum[:, -1])
+    rate = (ends[1] - ends[0]) / (2 * step)
+    masses = [body.mass.subs(model.parameter_values) for body in model.bodies]
+    weight = sum(map(float, masses)) * np.array([float(g.subs(model.parameter_values)) for g in model.gravity])
+    np.testing.assert_allclose(first.force[:, 5], rate - weight, rtol=1e-6, atol=1e-6)
+
+
+def test_a_knife_edge_pushes_where_it_is_and_leaves_the_joint_free():
+    model = dl.Model("sleigh").parameters(m=2.0, J=0.3, a=0.4)
+    model.coordinate("x").coordinate("y").coordinate("phi")
+    model.start(
+        [0, 0, 0.2], [np.cos(0.2) * 1.5 - 0.4 * 0.5 * np.sin(0.2), np.sin(0.2) * 1.5 + 0.4 * 0.5 * np.cos(0.2), 0.5]
+    )
+    joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 0, 1), "phi")]
+    model.body("sleigh", joint=joints, mass="m", inertia=(0, 0, "J"))
+    model.knife_edge("sleigh", (0, 1, 0), point=("-a", 0, 0), name="blade")
+    run = dl.derive(model, "lagrange").simulate(1.0, samples=6)
+    reaction = run.joint_reactions()["sleigh"]
+    # nothing holds the sleigh but its blade: the planar joint transmits no force in the plane and no moment about z
+    np.testing.assert_allclose(reaction.force[:2], 0.0, atol=1e-11)
+    np.testing.assert_allclose(reaction.moment[2], 0.0, atol=1e-11)
+    assert np.abs(run.multipliers).max() > 0.1
+
+
+def test_what_cannot_be_asked():
+    equations = dl.derive(pendulum(), "lagrange", engine="portable")
+    with pytest.raises(dl.InputError, match="there is no frame 'moon'"):
+        equations.joint_reactions([0.1], [0.0], frame="moon")
+    from sympy.physics.mechanics import dynamicsymbols
+
+    x = dynamicsymbols("x")
+    free = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2)
+    with pytest.raises(dl.InputError, match="given by its energies, so it has no joints"):
+        dl.derive(free, "lagrange", engine="portable").joint_reactions([0.1], [0.0])
