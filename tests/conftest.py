@@ -1,12 +1,19 @@
 """Random models for the rooms that need them."""
 
 import itertools
+import os
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from dalembert.model import Model
+
+# the same examples every time; HYPOTHESIS_PROFILE=nightly looks at ten times as many
+settings.register_profile("normal", max_examples=50, derandomize=True, deadline=None)
+settings.register_profile("nightly", max_examples=500, derandomize=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 
@@ -84,17 +91,44 @@ class Builder:
             driven, joint = self.pick(moving)
             self.model.joint_torque(driven, f"sin(t) - 0.4*dot({q})", joint=joint)
 
-    def holonomic(self) -> None:
+    def holonomic(self, feedback: tuple[float, float] | None = None) -> None:
         """A plane in the space of coordinates that moves with time; the initial state lies on it, at rest."""
         starts = {c.name: c.start for c in self.model.coordinate_list}
         terms = [f"{a}*({name} - {start!r})" for a, (name, start) in zip(self.numbers(9), starts.items(), strict=False)]
-        self.model.holonomic(" + ".join([*terms, "0.1*(1 - cos(t))"]).replace("+ -", "- "))
+        formula = " + ".join([*terms, "0.1*(1 - cos(t))"]).replace("+ -", "- ")
+        self.model.holonomic(formula, feedback=feedback)
 
-    def nonholonomic(self) -> None:
+    def nonholonomic(self, feedback: float | None = None) -> None:
         names = self.model.coordinate_names
         q = self.pick(names)
         terms = [f"{a}*(1.5 + cos({q}))*dot({name})" for a, name in zip(self.numbers(len(names)), names, strict=True)]
-        self.model.nonholonomic(" + ".join([*terms, "0.2*sin(t)"]))
+        self.model.nonholonomic(" + ".join([*terms, "0.2*sin(t)"]), feedback=feedback)
+
+    def nonlinear(self) -> None:
+        """A cone in the space of velocities: homogeneous of second degree, and its slope depends on a coordinate."""
+        *names, last = self.model.coordinate_names
+        terms = " + ".join(f"dot({name})**2" for name in names)
+        self.model.nonholonomic(f"{terms} - (1.5 + 0.5*sin({last}))*dot({last})**2", name="cone")
+        rates = self.random.uniform(0.5, 1.0, len(names) + 1)
+        self.model.start({}, dict(zip([*names, last], rates.tolist(), strict=True)))
+
+    def redundant(self) -> None:
+        """One of the constraints once more, in other words."""
+        q = self.pick(self.model.coordinate_names)
+        if self.model.holonomic_list:
+            first = self.model.holonomic_list[0]
+            self.model.holonomic(f"-2*({first.phi})", name="again", feedback=tuple(map(float, first.feedback)) or None)
+        else:
+            first = self.model.nonholonomic_list[0]
+            gain = float(first.feedback[0]) if first.feedback else None
+            factor = "2" if gain is not None else f"(1.5 + cos({q}))"
+            self.model.nonholonomic(f"{factor}*({first.psi})", name="again", feedback=gain)
+
+    def non_ideal(self) -> None:
+        """Forces like friction and others that are not, on all coordinates."""
+        names = self.model.coordinate_names
+        sizes = zip(names, self.numbers(len(names)), strict=True)
+        self.model.non_ideal({name: f"{a}*dot({name}) + {a}*sin({names[0]} + t)" for name, a in sizes})
 
     def speed(self) -> None:
         names = self.model.coordinate_names
@@ -119,6 +153,10 @@ def random_tree() -> Callable[..., Model]:
         holonomic: int = 0,
         nonholonomic: int = 0,
         speeds: int = 0,
+        nonlinear: bool = False,
+        redundant: bool = False,
+        non_ideal: bool = False,
+        servo: bool = False,
     ) -> Model:
         builder = Builder(seed, coordinates)
         for _ in range(bodies):
@@ -128,11 +166,17 @@ def random_tree() -> Callable[..., Model]:
         # at least one degree of freedom stays
         free = len(builder.model.coordinate_names) - 1
         for _ in range(min(holonomic, free)):
-            builder.holonomic()
+            builder.holonomic((3.0, 2.5) if servo else None)
         for _ in range(min(nonholonomic, free - len(builder.model.holonomic_list))):
-            builder.nonholonomic()
+            builder.nonholonomic(1.5 if servo else None)
+        if nonlinear and free > len(builder.model.constraint_names):
+            builder.nonlinear()
         for _ in range(min(speeds, free + 1 - len(builder.model.constraint_names))):
             builder.speed()
+        if redundant and builder.model.constraint_names:
+            builder.redundant()
+        if non_ideal:
+            builder.non_ideal()
         return builder.model
 
     return make

@@ -123,4 +123,4 @@ def test_problems_as_json(run, broken_model):
     found = run("check", broken_model, "--json")
     assert (found.code, found.data["kind"]) == (2, "ModelError")
     assert [problem["path"] for problem in found.data["problems"]] == ["coordinate 'y'", "body 'block', mass"]
-    assert set(found.data["problems"][0]) == {"path", "fact", "advice"}
+    assert set(found.data["problems"][0]) == {"path", "fact", "advice", "blocking"}

@@ -145,7 +145,7 @@ def test_a_motion_that_fails_ends_with_1(run, tmp_path):
         (["--start", "theta3=1"], "there is no coordinate 'theta3'. Did you mean"),
         (["--start", "theta1=import"], "coordinate 'theta1'"),
         (["--start", "theta1=nan"], "coordinate 'theta1'"),
-        (["--rate", "theta1=5"], "nonholonomic 'wheel': the initial state violates it"),
+        (["--rate", "theta1=5"], "does not fulfil the constraints: velocity of 'wheel' is 0.8"),
         (["--duration", "0"], "argument --duration: got '0', expected a positive number"),
         (["--duration", "inf"], "argument --duration: got 'inf', expected a positive number"),
         (["--duration", "long"], "argument --duration: got 'long', expected a positive number"),

@@ -8,6 +8,7 @@ import pytest
 from dalembert import gallery
 from dalembert.errors import InputError
 from dalembert.expressions import parse
+from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.checks.values import at_start, value
 
 EXAMPLES = gallery.names()
@@ -61,13 +62,15 @@ def test_counts_follow_table_1(name):
     counts, equations = expected["counts"], expected["equations"]
     n, d, s = counts["coordinates"], counts["degrees_of_freedom"], len(counts["ignorable"])
     assert n == len(model.coordinate_names)
-    assert counts["constraints"] == len(model.constraint_names)
+    assert counts["constraints"] == len(with_contacts(model).constraint_names)
     assert set(counts["ignorable"]) <= set(model.coordinate_names)
     assert len(model.speed_list) in (0, d)
     rule = {"routh": n - s, "volterra_reduced": d - s}
     rule |= dict.fromkeys(("lagrange", "maggi", "udwadia_kalaba"), n)
     rule |= dict.fromkeys(("boltzmann_hamel", "volterra", "kane", "gibbs_appell"), d)
-    assert equations == rule
+    # those that refuse the model are not listed
+    assert equations.items() <= rule.items()
+    assert set(equations) >= {"lagrange", "maggi", "udwadia_kalaba"}
     assert expected["states"] == {
         key: n + (n if key in ("lagrange", "maggi") else equations[key]) for key in expected["states"]
     }

@@ -173,3 +173,15 @@ def test_a_state_that_cannot_be_brought_back_is_told():
     with pytest.raises(SimulationError) as caught:
         onto_positions(far, np.array([1e6, 1e-200]), 0.5, np.zeros(0))
     assert "at t = 0.5 the state could not be brought back onto the constraints" in str(caught.value)
+
+
+def test_a_simulation_that_creeps_is_told(monkeypatch):
+    from dalembert.integrators import base
+
+    monkeypatch.setattr(base, "_WINDOW", 50)
+    with pytest.raises(SimulationError) as caught:
+        dl.simulate(dl.load("n-four-bar"), formalism="kane", integrator="dop853", rtol=1e-13, atol=1e-14)
+    message = str(caught.value)
+    assert "the simulation creeps: its last 50 steps advanced by" in message
+    assert "theta0 = " in message
+    assert "close to a singular configuration" in message

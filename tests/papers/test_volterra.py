@@ -97,7 +97,9 @@ def test_taylor_conserves_the_energy_balance(exact):
     bound = 1e-11 if case == "cart-pendulum" else 1e-12
     # without drift control, states that are not on the constraints by construction wander a little farther
     bounds = {row.formalism: bound if row.formalism in METHODS else 10 * bound for row in comparison}
-    assert {row.formalism: row.energy_error <= bounds[row.formalism] for row in comparison} == dict.fromkeys(bounds, True)
+    assert {row.formalism: row.energy_error <= bounds[row.formalism] for row in comparison} == dict.fromkeys(
+        bounds, True
+    )
     assert len(comparison.rows) == (16 if case == "cart-pendulum" else 4)
 
 

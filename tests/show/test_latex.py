@@ -63,7 +63,9 @@ def read_back(found: dict[str, Any], model: Model, at: dict[str, float]) -> dict
 
     def number(text: str) -> float:
         known = [n for n in table if "(" not in n]
-        return values(parse(named.sub(r"\1_\2", text), coordinates=model.coordinate_names, parameters=known, where="test"), table)
+        return values(
+            parse(named.sub(r"\1_\2", text), coordinates=model.coordinate_names, parameters=known, where="test"), table
+        )
 
     for name, text in found["intermediates"]:
         table[name] = number(text)

@@ -78,5 +78,16 @@ def expected(name: str) -> dict[str, Any]:
     return tomllib.loads(_text(name, "expected.toml"))
 
 
+def answers(name: str) -> str | None:
+    """Worked answers to the exercises an example belongs to, in Markdown; None where there are none.
+
+    >>> answers("slider-crank-2").splitlines()[0]
+    '# Slider-crank with two links: answers to Exercises 2, 6 and 8'
+    >>> answers("simple-pendulum") is None
+    True
+    """
+    return _text(name, "answers.md") if path(name).joinpath("answers.md").is_file() else None
+
+
 def _text(name: str, file: str) -> str:
     return path(name).joinpath(file).read_text(encoding="utf-8")

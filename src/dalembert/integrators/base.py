@@ -12,6 +12,8 @@ import numpy as np
 
 from dalembert.errors import InputError, SimulationError
 
+_WINDOW = 20_000  # steps after which the pace is looked at
+
 
 class Status(Enum):
     """How a simulation ended; the value is the sentence people read."""
@@ -120,12 +122,15 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
     y = np.empty((len(problem.y0), len(times)))
     y[:, 0] = problem.y0
     t, end, done, steps = float(times[0]), float(times[-1]), 1, 0
-    status, kept, last = Status.FINISHED, [], problem.y0
+    status, kept, last, mark = Status.FINISHED, [], problem.y0, t
     while done < len(times):
         with np.errstate(all="ignore"):  # what is not finite is told below
             step = stepper.advance(end)
         steps += 1
         _require_sound(problem, step, t, last, steps, settings)
+        if steps % _WINDOW == 0:
+            _require_pace(problem, step, mark, (end - float(times[0])) / settings.max_steps)
+            mark = step.t1
         while done < len(times) and times[done] < step.t1:
             y[:, done] = step.at(float(times[done]))
             if stepper.multistep and problem.project is not None:
@@ -162,6 +167,16 @@ def _require_sound(
         raise SimulationError(
             f"the simulation took {steps} steps and is only at t = {step.t1:.9g}. "
             f"{describe(problem.names, step.y1)} Shorten it, or loosen its tolerances."
+        )
+
+
+def _require_pace(problem: InitialValueProblem, step: Step, mark: float, shortest: float) -> None:
+    """Raise when steps have become so short that the run would not end within its number of steps."""
+    if step.t1 - mark < _WINDOW * shortest:
+        raise SimulationError(
+            f"at t = {step.t1:.9g} the simulation creeps: its last {_WINDOW} steps advanced by {step.t1 - mark:.3g} in all. "
+            f"{describe(problem.names, step.y1)} The motion is close to a singular configuration, or the tolerances are too "
+            "tight for it. Fixed steps may carry it across: integrator rk4 with a `step`."
         )
 
 

@@ -112,23 +112,25 @@ def _smallest(model: Model, facts: Levels, states: States, parameters: Mapping[s
 def project(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None) -> States:
     """The states brought onto the constraints by Newton steps, without those that do not get there."""
     q, qd, t = states.q.copy(), states.qd.copy(), states.t
-    h = len(facts.phi)
+    # servo constraints are not kept: feedback shows only off the target
+    rows = [i for i, driven in enumerate(facts.servo) if not driven]
+    held = [i for i in rows if i < len(facts.phi)]
     with np.errstate(all="ignore"):
-        for _ in range(30 if h else 0):
+        for _ in range(30 if held else 0):
             phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
-            if np.nanmax(np.abs(phi), initial=0.0) < _TOLERANCE:
+            if np.nanmax(np.abs(phi[held]), initial=0.0) < _TOLERANCE:
                 break
-            q = q - _damped(A[:h], phi)
-        for _ in range(30 if facts.velocity else 0):
+            q = q - _damped(A[held], phi[held])
+        for _ in range(30 if rows else 0):
             psi, A = _residual(model, facts, States(q, qd, t), parameters, position=False)
-            if np.nanmax(np.abs(psi), initial=0.0) < _TOLERANCE:
+            if np.nanmax(np.abs(psi[rows]), initial=0.0) < _TOLERANCE:
                 break
-            qd = qd - _least_norm(A, psi)
+            qd = qd - _least_norm(A[rows], psi[rows])
         out = States(q, qd, t)
         good = np.isfinite(q).all(axis=0) & np.isfinite(qd).all(axis=0)
-        for position in (True, False):
+        for position, kept in ((True, held), (False, rows)):
             residual, _ = _residual(model, facts, out, parameters, position=position)
-            good &= (np.abs(residual) < 1e-9).all(axis=0)
+            good &= (np.abs(residual[kept]) < 1e-9).all(axis=0)
     return States(q[:, good], qd[:, good], t[good])
 
 

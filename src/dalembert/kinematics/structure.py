@@ -64,7 +64,7 @@ def structure(model: Model) -> Structure:
     facts = levels(model)
     A = _jacobian(model, facts.A, states)
     constraint_order = pivot_order(A)
-    rows = tuple(sorted(constraint_order.rows))
+    rows = _independent_rows(A, constraint_order)
     a = A[:, rows, :]
     ignorable, reasons = _ignorable(model, states, A, facts)
     names, speeds, chosen = _speeds(model, a, states)
@@ -215,6 +215,21 @@ def _speeds(model: Model, a: np.ndarray, states: States) -> tuple[tuple[str, ...
     fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
     names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
     return names, (*(u.value for u in given), *(rate(name) for name in added)), not given
+
+
+def _independent_rows(A: np.ndarray, order: PivotOrder) -> tuple[int, ...]:
+    """All rows, or of dependent ones those that stay independent best over all states; A is (K, r, n)."""
+    if order.rank == A.shape[1]:
+        return tuple(range(order.rank))
+    chosen: list[int] = []
+    left = A / np.maximum(np.linalg.norm(A, axis=2).max(axis=0), 1e-300)[:, None]
+    for _ in range(order.rank):
+        share = np.linalg.norm(left, axis=2)
+        share[:, chosen] = -1.0
+        chosen.append(int(np.argmax(np.round(share.min(axis=0), 9))))  # of equals the first
+        along = left[:, chosen[-1]] / np.maximum(share[:, chosen[-1]], 1e-300)[:, None]
+        left = left - np.einsum("krn,kn->kr", left, along)[:, :, None] * along[:, None, :]
+    return tuple(sorted(chosen))
 
 
 def _free_columns(a: np.ndarray, order: PivotOrder) -> list[int]:

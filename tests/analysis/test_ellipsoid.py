@@ -1,0 +1,80 @@
+"""The kinetic energy ellipsoid, (5.187)–(5.195) of papers/desapio."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import dalembert as dl
+from dalembert.analysis.ellipsoid import kinetic_energy_ellipsoid, of_body
+from dalembert.errors import InputError
+
+M, H, R = 1.0, 1.0, 0.75
+CENTRE = np.diag([3 / 80 * M * (H**2 + 4 * R**2)] * 2 + [3 / 10 * M * R**2])
+APEX = np.diag([3 / 20 * M * R**2 + 3 / 5 * M * H**2] * 2 + [3 / 10 * M * R**2])
+
+
+def cone() -> dl.Model:
+    """A cone on its apex, its mass centre 3h/4 above, free to turn about the vertical."""
+    model = dl.Model("cone").parameters(M=M, h=H, R=R).coordinate("q")
+    across = "3/80*M*(h**2 + 4*R**2)"
+    joint = model.revolute((0, 0, 1), "q")
+    return model.body("cone", joint=joint, mass="M", center=(0, 0, "3*h/4"), inertia=(across, across, "3/10*M*R**2"))
+
+
+def test_the_printed_numbers_of_the_cone_belong_to_its_apex():
+    found = kinetic_energy_ellipsoid(APEX, 1.0)
+    assert_allclose(found.moments, [0.169, 0.684, 0.684], atol=5e-4)
+    assert_allclose(found.semiaxes, [3.443, 1.71, 1.71], atol=6e-4)
+    assert_allclose(np.abs(found.directions[:, 0]), [0, 0, 1])
+
+
+def test_the_printed_tensor_of_the_cone_gives_other_numbers():
+    found = kinetic_energy_ellipsoid(CENTRE, 1.0)
+    assert_allclose(found.moments, [0.121875, 0.121875, 0.16875])
+    assert_allclose(found.semiaxes, np.sqrt(2 / found.moments))
+
+
+def test_the_cone_as_a_body_of_a_model():
+    about_centre, about_apex = of_body(cone(), "cone", 1.0), of_body(cone(), "cone", 1.0, point=(0, 0, 0))
+    assert_allclose(about_centre.moments, np.diag(CENTRE))
+    assert_allclose(about_apex.semiaxes, kinetic_energy_ellipsoid(APEX, 1.0).semiaxes)
+
+
+def test_every_point_of_the_ellipsoid_has_the_energy():
+    random = np.random.default_rng(3)
+    turn = np.linalg.qr(random.normal(size=(3, 3)))[0]
+    inertia = turn @ np.diag([0.4, 0.7, 0.9]) @ turn.T
+    found = kinetic_energy_ellipsoid(inertia, 2.5)
+    on_sphere = random.normal(size=(3, 100))
+    on_sphere /= np.linalg.norm(on_sphere, axis=0)
+    w = found.directions @ (found.semiaxes[:, None] * on_sphere)
+    assert_allclose(np.einsum("is,ij,js->s", w, inertia, w) / 2, 2.5)
+    assert_allclose(found.directions.T @ found.directions, np.eye(3), atol=1e-14)
+    assert np.linalg.det(found.directions) == pytest.approx(1)
+    assert_allclose(found.directions.T @ inertia @ found.directions, np.diag(found.moments), atol=1e-14)
+
+
+def test_a_rod_has_no_bound_along_its_axis():
+    found = kinetic_energy_ellipsoid(np.diag([0.0, 0.5, 0.5]), 1.0)
+    assert_allclose(found.semiaxes, [np.inf, 2.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("inertia", "energy", "message"),
+    [
+        (np.eye(2), 1.0, "the inertia has shape (2, 2). Expected 3×3 finite numbers."),
+        ([[1, 0.2, 0], [0, 1, 0], [0, 0, 1]], 1.0, "not symmetric"),
+        (np.diag([1, 1, -0.5]), 1.0, "the principal moments are -0.5, 1, 1. Expected none negative and not all 0."),
+        (np.zeros((3, 3)), 1.0, "the principal moments are 0, 0, 0."),
+        (np.eye(3), 0.0, "the energy is 0.0. Expected a positive number."),
+    ],
+)
+def test_what_is_refused(inertia, energy, message):
+    with pytest.raises(InputError) as caught:
+        kinetic_energy_ellipsoid(inertia, energy)
+    assert message in str(caught.value)
+
+
+def test_an_unknown_body_is_told():
+    with pytest.raises(InputError, match=r"ellipsoid: there is no body 'cane'\. Did you mean 'cone'\?"):
+        of_body(cone(), "cane", 1.0)

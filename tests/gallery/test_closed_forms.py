@@ -1,0 +1,274 @@
+"""The motions of the gallery that can be written down."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ellipj, ellipk
+
+import dalembert as dl
+from dalembert import gallery
+from dalembert.algebra import numbers
+from dalembert.errors import InputError
+from dalembert.gallery.generated import n_four_bar
+from dalembert.kinematics import samples
+
+
+def known(name):
+    """The closed form of an example, and the error it may have."""
+    data = gallery.expected(name)["closed_form"]
+    return data, data["tolerance"]
+
+
+def body_rates(run, body):
+    """ω of a body in its own axes along a run."""
+    motion = samples.at(run.equations.model, samples.States(run.q, run.qd, run.t))
+    frame = motion.body(body)
+    return numbers(frame.D @ motion.qd + frame.E, len(run.t))
+
+
+def is_near(found, exact, error):
+    return np.abs(np.asarray(found) - np.asarray(exact)).max() <= error
+
+
+@pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba"])
+def test_the_chaplygin_sleigh_turns_around(key):
+    data, error = known("chaplygin-sleigh")
+    run = dl.simulate(dl.load("chaplygin-sleigh"), formalism=key)
+    late = data["k"] * (run.t - data["t0"])
+    assert run.t[-1] == 10
+    assert is_near(run.speeds, [data["V"] * np.tanh(late), data["W"] / np.cosh(late)], error)
+
+
+@pytest.mark.parametrize("key", ["lagrange", "volterra_reduced"])
+def test_the_knife_edge_drifts_across_the_slope(key):
+    data, error = known("knife-edge")
+    run = dl.simulate(dl.load("knife-edge"), formalism=key)
+    turned = data["w"] * run.t
+    assert is_near(run.q[0], data["size"] * np.sin(turned) ** 2, error)
+    assert is_near(run.q[1], data["size"] * (turned - np.sin(2 * turned) / 2), error)
+    assert is_near(run.q[2], turned, error)
+
+
+@pytest.mark.parametrize(("key", "options"), [("lagrange", {}), ("gauss", {"integrator": "dop853", "rtol": 1e-13})])
+def test_the_appell_hamel_weight_keeps_its_heading(key, options):
+    data, error = known("appell-hamel")
+    run = dl.simulate(dl.load("appell-hamel"), formalism=key, atol=1e-14 if options else None, **options)
+    speed = 0.5 - data["fall"] * run.t
+    fallen = 0.5 * run.t - data["fall"] * run.t**2 / 2
+    along = data["ratio"] * fallen
+    assert is_near(run.q, [data["heading"][0] * along, data["heading"][1] * along, -fallen], error)
+    assert is_near(run.qd[2], -speed, error)
+
+
+def test_a_weight_thrown_upwards_comes_back_on_its_path():
+    # at the top ∂ψ/∂q̇ = 0 and the reaction has no direction; the smooth continuation is unique
+    data, error = known("appell-hamel")
+    run = dl.simulate(dl.load("appell-hamel"), 1.0, qd0=[0.6, 0.8, 0.5], samples=11)
+    height = 0.5 * run.t + data["fall"] * run.t**2 / 2
+    assert is_near(run.q, [1.2 * height, 1.6 * height, height], error)
+
+
+def test_the_vertical_disc_rolls_in_a_circle():
+    data, error = known("vertical-disk")
+    run = dl.simulate(dl.load("vertical-disk"))
+    phi, radius = data["heading"] + data["w"] * run.t, data["radius"]
+    exact = [
+        radius * (np.sin(phi) - math.sin(data["heading"])),
+        radius * (math.cos(data["heading"]) - np.cos(phi)),
+        phi,
+        data["Omega"] * run.t,
+    ]
+    assert is_near(run.q, exact, error)
+    # the floor pulls towards the centre with m R Ω w
+    pull = np.hypot(*run.reactions[:2])
+    assert is_near(pull, 1.5 * 0.25 * data["Omega"] * data["w"], error)
+
+
+def test_the_rolling_disc_keeps_its_energy_and_its_contact():
+    data, _ = known("rolling-disk")
+    run = dl.simulate(dl.load("rolling-disk"))
+    r = run.equations.model.parameter_values["r"]
+    assert run.energy_error < data["energy_tolerance"]
+    assert is_near(run.q[2], r * np.cos(run.q[4]), 1e-12)
+    assert np.abs(run.violation).max() < 1e-11
+    assert np.ptp(run.q[4]) > 0.05  # it does wobble
+
+
+def test_the_rolling_disc_can_run_steadily_on_a_circle():
+    data, error = known("rolling-disk")
+    lean, turn, w2 = data["lean"], data["turn"], data["w2"]
+    start = {"x": 0.3 * w2, "psi": turn, "theta": w2 - turn * math.sin(lean)}
+    run = dl.simulate(dl.load("rolling-disk"), 2.0, formalism="kane", qd0=start, samples=21)
+    assert is_near(run.q[4], lean, error)
+    assert is_near(run.speeds[1], w2, error)
+    # x along the heading at the start, the centre of the circle to the right
+    psi = turn * run.t
+    assert is_near(run.q[0], -data["radius"] * np.sin(psi), error)
+    assert is_near(run.q[1], -data["radius"] * (1 - np.cos(psi)), error)
+
+
+@pytest.mark.parametrize("key", ["lagrange", "volterra_reduced"])
+def test_the_heavy_top_nutates_as_published(key):
+    data, error = known("heavy-top")
+    run = dl.simulate(dl.load("heavy-top"), formalism=key, times=[0.0, *data["t"]])
+    assert is_near(body_rates(run, "top")[:, 1:].T, data["omega"], error)
+
+
+def test_the_spherical_pendulum_follows_an_elliptic_function():
+    data, error = known("spherical-pendulum")
+    run = dl.simulate(dl.load("spherical-pendulum"))
+    sn, *_ = ellipj(data["nu"] * run.t, data["modulus"])
+    assert is_near(run.q[2], data["low"] + (data["high"] - data["low"]) * sn**2, error)
+    assert is_near(run.energy, data["energy"], error)
+    assert is_near(run.angular_momentum[2], data["angular_momentum"], error)
+
+
+def test_the_bead_flies_off_along_the_wire():
+    data, error = known("bead-on-wire")
+    run = dl.simulate(dl.load("bead-on-wire"))
+    exact = data["r0"] * np.cosh(data["w"] * run.t)
+    assert is_near(run.q[0] / exact, 1, error)
+    assert run.energy[-1] > 1e5 * run.energy[0]
+    assert is_near(run.balance, run.balance[0], 1e-9 * run.energy[-1])
+
+
+@pytest.mark.parametrize("key", ["lagrange", "kane"])
+def test_the_same_bead_in_cartesian_coordinates(key):
+    data, error = known("bead-on-wire-cartesian")
+    run = dl.simulate(dl.load("bead-on-wire-cartesian"), formalism=key)
+    turned = data["w"] * run.t
+    r, push = data["r0"] * np.cosh(turned), data["push"] * np.sinh(turned)
+    assert is_near(run.q / r, [np.cos(turned), np.sin(turned)], error)
+    assert is_near(run.reactions / r, [-np.sin(turned) * push / r, np.cos(turned) * push / r], error)
+
+
+def down(run, alpha=0.5):
+    """The way down the slope, and the velocity there."""
+    c, s = math.cos(alpha), math.sin(alpha)
+    return run.q[0] * c - run.q[2] * s, run.qd[0] * c - run.qd[2] * s
+
+
+def test_oil_on_the_slope_limits_the_velocity():
+    data, error = known("rough-surface")
+    run = dl.simulate(dl.load("rough-surface"))
+    kappa, lost = data["kappa"], 1 - np.exp(-data["kappa"] * run.t)
+    way, velocity = down(run)
+    assert is_near(way, data["limit"] * (run.t - lost / kappa), error)
+    assert is_near(velocity, data["limit"] * lost, error)
+    assert is_near(run.q[1], data["v0"] / kappa * lost, error)
+    assert is_near(run.balance, run.balance[0], error)
+
+
+@pytest.mark.parametrize("law", ["dry", "quadratic"])
+@pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba"])
+def test_other_laws_of_friction_on_the_straight_way_down(law, key):
+    data, error = known("rough-surface")
+    case = data[law]
+    values = {"c": case["c"], "mu": case["mu"], "k": case["k"], "eps": 0.0}
+    alpha, s0 = 0.5, case["s0"]
+    start = {"x": s0 * math.cos(alpha), "y": 0.0, "z": -s0 * math.sin(alpha)}
+    run = dl.simulate(dl.load("rough-surface"), 5.0, formalism=key, qd0=start, parameters=values, samples=51)
+    if law == "dry":
+        exact = s0 + case["acceleration"] * run.t
+    else:
+        exact = case["limit"] * np.tanh(case["rate"] * run.t + math.atanh(s0 / case["limit"]))
+    assert is_near(down(run)[1], exact, error)
+
+
+def test_without_friction_the_surface_is_ideal():
+    run = dl.simulate(dl.load("rough-surface"), 2.0, parameters={"c": 0.0}, samples=21)
+    assert is_near(down(run)[1], 9.81 * math.sin(0.5) * run.t, 1e-12)
+
+
+@pytest.mark.parametrize("key", ["lagrange", "udwadia_kalaba", "gauss"])
+def test_the_follower_comes_to_its_place(key):
+    data, error = known("tracking")
+    run = dl.simulate(dl.load("tracking"), formalism=key)
+    p = run.equations.model.parameter_values
+    turned = p["w"] * run.t
+    target = np.array(
+        [p["a"] * np.sin(turned) + p["dx"], p["b"] * np.sin(2 * turned) + p["dy"], 0 * turned + p["h"] + p["dz"]]
+    )
+    speed = p["w"] * np.array([p["a"] * np.cos(turned), 2 * p["b"] * np.cos(2 * turned), 0 * turned])
+    gap, rate = (run.q - target)[:, :1], (run.qd - speed)[:, :1]
+    decay, nu = data["decay"], data["nu"]
+    exact = np.exp(-decay * run.t) * (gap * np.cos(nu * run.t) + (rate + decay * gap) / nu * np.sin(nu * run.t))
+    assert is_near(run.q - target, exact, error)
+    # the control: what the motion needs beyond gravity
+    curve = -(p["w"] ** 2) * np.array([p["a"] * np.sin(turned), 4 * p["b"] * np.sin(2 * turned), 0 * turned])
+    push = curve - p["beta"] * (run.qd - speed) - p["alpha"] * (run.q - target) + [[0], [0], [p["g"]]]
+    assert is_near(run.reactions, p["m"] * push, 1e-8)
+
+
+@pytest.mark.parametrize("key", ["lagrange", "udwadia_kalaba", "kane"])
+def test_the_over_constrained_platform_swings_like_a_pendulum(key):
+    data, error = known("over-constrained")
+    eom = dl.derive(dl.load("over-constrained"), key)
+    assert len(eom.workspace.structure.dropped) == data["redundant"]
+    assert any(eom.workspace.structure.dropped[0] in note for note in eom.notes)
+    run = eom.simulate()
+    # sin(θ/2) = k sn(K − √stiffness t)
+    k = math.sin(0.3)
+    sn, *_ = ellipj(ellipk(k**2) - math.sqrt(data["stiffness"]) * run.t, k**2)
+    assert is_near(run.q[:3], 2 * np.arcsin(k * sn), error)
+    assert is_near(run.q[3], 0, error)
+
+
+def test_reactions_are_unique_where_multipliers_are_not():
+    model = dl.load("over-constrained")
+    q, qd = [0.4, 0.4, 0.4, 0.0], [1.1, 1.1, 1.1, 0.0]
+    found = [dl.derive(model, key).reactions(q, qd) for key in ("lagrange", "kane", "gauss", "poincare")]
+    assert np.ptp(found, axis=0).max() < 1e-12 * np.abs(found).max()
+
+
+@pytest.mark.parametrize("key", ["lagrange", "udwadia_kalaba", "gibbs_appell"])
+def test_the_four_bars_pass_their_singular_position(key):
+    data, error = known("n-four-bar")
+    run = dl.simulate(dl.load("n-four-bar"), formalism=key, integrator="rk4", step=1e-3, samples=11)
+    theta = run.q[: data["loops"] + 1, -1]
+    assert is_near([np.cos(theta[0]), np.sin(theta[0])], data["tip"], error)
+    assert np.ptp(theta) < 1e-12
+
+
+def test_the_number_of_loops_is_an_option():
+    model = gallery.load("n-four-bar", loops=3)
+    assert len(model.bodies) == 7
+    assert len(model.constraint_names) == 6
+    assert model.check() == []
+    # one upright rod falls with θ̈ = −(B g/A) cosθ
+    A, B, theta = 4 / 3 + 3, 2 + 3, 1.1
+    q, qd = [theta] * 4 + [0.0] * 3, [-0.7] * 4 + [0.0] * 3
+    qdd = dl.derive(model, "kane").accelerations(q, qd)
+    assert is_near(qdd, [-B * 9.81 / A * math.cos(theta)] * 4 + [0.0] * 3, 1e-11)
+
+
+@pytest.mark.parametrize("loops", [0, -1, 2.5, True, "2", 101])
+def test_a_wrong_number_of_loops(loops):
+    with pytest.raises(InputError, match=r"n-four-bar: loops is .* Expected a whole number from 1 to 100"):
+        n_four_bar(loops)
+
+
+def test_options_that_an_example_does_not_have():
+    with pytest.raises(InputError) as caught:
+        gallery.load("n-four-bar", links=3)
+    assert str(caught.value) == "gallery: example 'n-four-bar' has no option 'links'. It knows loops."
+    with pytest.raises(InputError) as caught:
+        gallery.load("simple-pendulum", loops=3)
+    assert str(caught.value) == "gallery: example 'simple-pendulum' has no option 'loops'. It takes none."
+
+
+def test_the_row_that_is_dropped_leaves_the_others_independent_where_the_rods_hang_straight():
+    # at θ = 0 both rows along the rods say φ̇ = 0, so one of these has to go
+    eom = dl.derive(dl.load("over-constrained"), "lagrange")
+    assert eom.workspace.structure.dropped[0].endswith("along")
+
+
+def test_random_states_keep_away_from_singular_positions():
+    for name in ("over-constrained", "n-four-bar"):
+        model = dl.load(name)
+        states = samples.consistent(model, 50, seed=20)
+        eom = dl.derive(model)
+        _, _, A, _ = eom.workspace.manifold.evaluate(states.q, states.qd, states.t, eom.workspace.values())
+        sigma = np.linalg.svd(np.moveaxis(A, -1, 0), compute_uv=False)[:, : len(eom.workspace.structure.rows)]
+        assert sigma.min() > 1e-4, name
