@@ -9,6 +9,7 @@ from dalembert.kernels import Manifold
 
 _ROUNDS = 10
 _TOLERANCE = 1e-13
+_ROUNDING = 1e-14
 
 
 def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
@@ -16,6 +17,9 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
     rows, still = manifold.holonomic, np.zeros_like(q)
     for _ in range(_ROUNDS if rows else 0):
         phi, _, A, M = manifold.evaluate(q, still, t, parameters)
+        # at rounding level there is nothing to mend, and next to a singular position mending would do harm
+        if np.max(np.abs(phi[rows])) <= _ROUNDING * (1 + np.max(np.abs(q))):
+            return q
         try:
             step = _correction(M, A[rows], phi[rows])
         except np.linalg.LinAlgError:
@@ -38,6 +42,8 @@ def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float,
     rows = manifold.rows
     for _ in range(_ROUNDS if rows else 0):
         _, residual, A, M = manifold.evaluate(q, qd, t, parameters)
+        if np.max(np.abs(residual[rows])) <= _ROUNDING * (1 + np.max(np.abs(qd))):
+            return qd
         step = _correction(M, A[rows], residual[rows])
         qd = qd - step
         if np.max(np.abs(step)) <= _TOLERANCE * (1 + np.max(np.abs(qd))):
