@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,9 @@ def simulate(
         t0, model.duration if duration is None else duration, model.samples if samples is None else samples, times
     )
     consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
-    name = integrator or _default_integrator(equations)
+    name = integrator or model.integrator or _default_integrator(equations)
+    if settings.step is None and name == model.integrator:
+        settings = replace(settings, step=model.step)
     method = find(name)
     problem, constants = _problem(equations, start_q, start_qd, float(grid[0]), project)
     stepper = method(problem, settings, float(grid[-1]))  # compiles what it needs

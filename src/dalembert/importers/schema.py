@@ -216,7 +216,12 @@ ELEMENTS: dict[str, Keys] = {
         "contact": Key(switch),
     },
 }
-SIMULATION: Keys = {"duration": Key(constant), "samples": Key(whole)}
+SIMULATION: Keys = {
+    "duration": Key(constant),
+    "samples": Key(whole),
+    "integrator": Key(name),
+    "step": Key(constant),
+}
 
 
 def forces(value: Any, where: str, model: Model) -> Iterator[Problem]:

@@ -113,7 +113,7 @@ def _smallest(M: np.ndarray) -> float:
     diagonal = np.sqrt(np.maximum(np.einsum("kii->ki", M), 0.0))
     if not M.size:
         return 1.0
-    if (diagonal <= 1e-14 * diagonal.max(initial=1e-300)).any():
+    if (diagonal <= 1e-14 * diagonal.max(axis=1, keepdims=True)).any():
         return 0.0
     return float(np.linalg.eigvalsh(M / diagonal[:, :, None] / diagonal[:, None, :]).min())
 

@@ -62,8 +62,14 @@ class Declarations(Description):
         )
         return self
 
-    def simulation(self, duration: float | str = 10.0, samples: int = 501) -> Self:
-        """Set the default duration and number of samples of a simulation."""
+    def simulation(
+        self,
+        duration: float | str = 10.0,
+        samples: int = 501,
+        integrator: str | None = None,
+        step: float | str | None = None,
+    ) -> Self:
+        """Set how a simulation of this model runs unless it is told otherwise."""
         where = "simulation"
         self.duration = self._number(duration, f"{where}, duration")
         if self.duration <= 0:
@@ -71,6 +77,8 @@ class Declarations(Description):
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
             raise InputError(f"{where}: samples is {samples}. Expected a whole number of at least 2.")
         self.samples = samples
+        self.integrator = integrator
+        self.step = None if step is None else self._number(step, f"{where}, step")
         return self
 
     # what needs values to be read

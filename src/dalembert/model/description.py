@@ -42,6 +42,8 @@ class Description:
         self.non_ideal_forces: dict[str, Any] = {}
         self.duration = 10.0
         self.samples = 501
+        self.integrator: str | None = None  # None: the best that can run
+        self.step: float | None = None
         self._reader = Reader()
         # gravity may name parameters that are declared later, so it is read when it is asked for
         self._gravity = tuple(gravity)
