@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import dalembert as dl
-from dalembert import formalisms, gallery
+from dalembert import formalisms
 from dalembert.algebra import stack, vector
 from dalembert.algebra.fast import expression
 from dalembert.handles import Equations, Workspace
