@@ -133,7 +133,7 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
             mark = step.t1
         while done < len(times) and times[done] < step.t1:
             y[:, done] = step.at(float(times[done]))
-            if stepper.multistep and problem.project is not None:
+            if problem.project is not None:  # what is interpolated is off the constraints too
                 y[:, done] = problem.project(float(times[done]), y[:, done])
             done += 1
         if settings.dense:

@@ -1,0 +1,119 @@
+"""Identities that single formalisms promise."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import stack, vector
+from dalembert.formalisms import boltzmann_hamel
+from dalembert.handles import Workspace
+from dalembert.kernels import compile_function
+from dalembert.kinematics import samples
+from dalembert.kinematics.legendre import legendre
+
+
+def coefficients(model: dl.Model) -> np.ndarray:
+    """Hamel's coefficients γ[i, j, l] at five consistent states."""
+    space = Workspace(model, "portable")
+    system = space.system
+    found = boltzmann_hamel.coefficients(system, boltzmann_hamel.square(system)).gamma
+    n = len(system.q)
+    parameters = system.algebra.symbols(list(model.parameter_values))
+    function = compile_function(
+        system.algebra, stack(system.q, system.qd, vector([system.t])), found.ravel(), parameters
+    )
+    states = samples.consistent(space.model, 5, seed=3)
+    out = function(np.concatenate([states.q, states.qd, states.t[None]]), space.values())
+    return out.reshape(n, n, n, 5)
+
+
+@pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies", "rolling-disk"])
+def test_hamel_coefficients_are_antisymmetric(name):
+    gamma = coefficients(dl.load(name))
+    np.testing.assert_allclose(gamma, -np.swapaxes(gamma, 1, 2), atol=1e-11 * (1 + np.abs(gamma).max()))
+    assert np.abs(gamma).max() > 0.1
+
+
+def test_hamel_coefficients_of_a_turning_body_are_the_levi_civita_symbol():
+    # speeds 1 to 3 of the satellite are ω in body axes: dω^i has the structure of so(3)
+    gamma = coefficients(dl.load("satellite-boom"))[:3, :3, :3, 0]
+    symbol = np.zeros((3, 3, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        symbol[i, j, k], symbol[i, k, j] = 1, -1
+    assert min(np.abs(gamma - symbol).max(), np.abs(gamma + symbol).max()) < 1e-12
+
+
+def test_hamel_coefficients_vanish_for_true_velocities():
+    assert np.abs(coefficients(dl.load("double-pendulum"))).max() == 0
+
+
+def test_legendre_identities_against_direct_differentiation_of_the_hamiltonian():
+    pytest.importorskip("heyoka", reason="differentiates through an inverse, which only the fast algebra does well")
+    space = Workspace(dl.load("cart-pendulum"), "heyoka")
+    system, c = space.system, legendre(space.system)
+    algebra = system.algebra
+    H_p = algebra.gradient(c.H, c.p)
+    pairs = stack(
+        H_p - c.H_p,
+        algebra.gradient(c.H, system.q) - c.H_q,
+        (algebra.jacobian(H_p, c.p) - c.H_pp).ravel(),
+        (algebra.jacobian(H_p, system.q) - c.H_pq).ravel(),
+    )
+    parameters = algebra.symbols(list(space.model.parameter_values))
+    function = compile_function(algebra, stack(system.q, c.p, vector([system.t])), pairs, parameters)
+    rng = np.random.default_rng(2)
+    assert np.abs(function(rng.normal(size=(7, 20)), space.values())).max() < 1e-9
+
+
+def rough() -> dl.Model:
+    """A particle on an inclined plane with a viscous, non-ideal constraint force."""
+    model = dl.Model("rough", gravity=(0, 0, -9.81)).parameters(m=2.0, c=0.7).coordinates("x", "y", "z")
+    model.start([0, 0, 0], [1.0, 0.5, 0.3])
+    axes = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "x"), ((0, 1, 0), "y"), ((0, 0, 1), "z"))]
+    model.body("particle", joint=axes, mass="m")
+    model.holonomic("z - 0.3*x", name="plane")
+    return model.non_ideal({name: f"-c*dot({name})" for name in ("x", "y", "z")})
+
+
+@pytest.mark.parametrize("key", dl.pipeline.formalisms.KEYS)
+def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
+    model = rough()
+    equations = dl.derive(model, key, engine="portable")
+    states = samples.consistent(model, 10, seed=8)
+    reaction = equations.reactions(states.q, states.qd, states.t)
+    directions = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.0]])  # what the plane leaves free
+    C = -0.7 * states.qd
+    np.testing.assert_allclose(directions @ reaction, directions @ C, atol=1e-12 * 20)
+
+
+@pytest.mark.parametrize("key", dl.pipeline.formalisms.KEYS)
+def test_a_vanishing_non_ideal_force_changes_nothing(key):
+    ideal = rough()
+    ideal.non_ideal_forces = {}
+    states = samples.consistent(ideal, 10, seed=8)
+    with_zero = dl.derive(rough().with_parameters(c=0.0), key, engine="portable")
+    without = dl.derive(ideal, key, engine="portable")
+    got = with_zero.accelerations(states.q, states.qd, states.t)
+    np.testing.assert_allclose(got, without.accelerations(states.q, states.qd, states.t), atol=1e-13)
+
+
+def test_a_massless_coordinate_is_refused_by_name():
+    model = dl.Model("massless").coordinates("x", "y")
+    model.body("a", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    model.body("b", parent="a", joint=model.prismatic((0, 1, 0), "y"), mass=0)
+    model.force("b", (0, 1, 0))
+    with pytest.raises(dl.SingularError, match=r"has no inertia, so its acceleration is not determined"):
+        dl.derive(model, "kane", engine="portable")
+
+
+def test_a_singular_mass_matrix_is_treated_where_the_constraints_make_up_for_it():
+    model = dl.Model("geared").coordinates("a", "b")
+    model.body("wheel", joint=model.revolute((0, 0, 1), "a"), inertia=(1, 1, 1))
+    model.body("pinion", joint=model.revolute((0, 0, 1), "b"), inertia=(1, 1, 0))
+    model.holonomic("a - 2*b", name="gears").torque("pinion", (0, 0, 3))
+    agreement = dl.verify(model, states=10)
+    assert agreement.agrees
+    for key in ("lagrange", "maggi", "kane", "udwadia_kalaba", "nullspace", "phong"):
+        assert agreement.formalisms[key].status == "agrees"
+    assert "singular" in (agreement.formalisms["hamilton"].reason or "")
+    np.testing.assert_allclose(dl.derive(model, "udwadia_kalaba").accelerations([0, 0], [0, 0]), [1.5, 0.75])
