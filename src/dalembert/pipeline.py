@@ -17,12 +17,13 @@ from dalembert.analysis.assembly import Assembly
 from dalembert.analysis.comparison import Comparison, Row
 from dalembert.analysis.mobility import Mobility
 from dalembert.analysis.mobility import mobility as mobility_report
-from dalembert.errors import InputError, nearest
+from dalembert.errors import EngineError, InputError, nearest
 from dalembert.handles import Equations, Trajectory, Workspace
 from dalembert.handles.simulation import start_state
 from dalembert.handles.workspace import ENGINES, choose_engine
 from dalembert.importers import read_toml
 from dalembert.kinematics import samples
+from dalembert.kinematics.structure import with_regular_speeds
 from dalembert.model import Model
 
 
@@ -117,8 +118,10 @@ def verify(
     chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
     spaces = {engine: Workspace(model, engine) for engine in chosen}
     first = spaces[chosen[0]]
-    sampled = samples.consistent(first.model, states, seed=seed)
+    drawn = with_regular_speeds(first.model, first.structure, samples.consistent(first.model, 2 * states, seed=seed))
+    sampled = samples.States(drawn.q[:, :states], drawn.qd[:, :states], drawn.t[:states])
     verdicts: dict[str, Verdict] = {}
+    notes: list[str] = []
     known = None
     for index, key in enumerate(formalisms.KEYS):
         if progress is not None:
@@ -127,20 +130,24 @@ def verify(
         if reason is not None:
             verdicts[key] = Verdict("refused", reason, None, None)
             continue
-        worst = (0.0, 0.0)
+        worst: list[tuple[float, float]] = []
         for space in spaces.values():
-            if formalisms.too_large(formalisms.find(key).ABOUT, space.engine, len(space.model.coordinate_list)):
-                continue
-            road = Equations(space, key)
-            if known is None:
-                _, _, _, M = first.manifold.evaluate(sampled.q, sampled.qd, sampled.t, first.values())
-                known = reference(road, sampled, M)
-            found = differences(road, sampled, known)
-            worst = (max(worst[0], found[0]), max(worst[1], found[1]))
-        verdicts[key] = Verdict("agrees" if max(worst) <= tolerance else "differs", None, *worst)
+            try:
+                road = Equations(space, key)
+                if known is None:
+                    _, _, _, M = first.manifold.evaluate(sampled.q, sampled.qd, sampled.t, first.values())
+                    known = reference(road, sampled, M)
+                worst.append(differences(road, sampled, known))
+            except EngineError as error:
+                notes.append(f"{key} was left out on {space.engine}: {error}")
+        if worst:
+            found = (max(a for a, _ in worst), max(r for _, r in worst))
+            verdicts[key] = Verdict("agrees" if max(found) <= tolerance else "differs", None, *found)
+        else:
+            verdicts[key] = Verdict("refused", notes[-1], None, None)
     if progress is not None:
         progress(1.0)
-    return Agreement(model.name, states, tolerance, tuple(chosen), verdicts)
+    return Agreement(model.name, len(sampled), tolerance, tuple(chosen), verdicts, tuple(notes))
 
 
 def _installed_engines() -> list[str]:

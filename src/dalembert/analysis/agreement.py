@@ -42,6 +42,7 @@ class Agreement:
     tolerance: float
     engines: tuple[str, ...]
     formalisms: Mapping[str, Verdict]
+    notes: tuple[str, ...] = ()  # what an engine could not do
 
     @property
     def max_difference(self) -> float:
@@ -72,6 +73,7 @@ class Agreement:
             "formalisms": {key: asdict(verdict) for key, verdict in self.formalisms.items()},
             "max_difference": self.max_difference,
             "agrees": self.agrees,
+            "notes": list(self.notes),
         }
 
 

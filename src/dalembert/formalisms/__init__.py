@@ -83,11 +83,3 @@ def refusal(about: About, model: Model, known: Structure) -> str | None:
 def applicable(model: Model, known: Structure) -> tuple[str, ...]:
     """The keys of the formalisms that can treat a model."""
     return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
-
-
-def too_large(about: About, engine: str, n: int) -> bool:
-    """True where the portable engine would have to invert the mass matrix symbolically for a formalism in momenta."""
-    return about.velocities == "p" and engine == "portable" and n > PORTABLE_MOMENTA
-
-
-PORTABLE_MOMENTA = 6

@@ -14,7 +14,7 @@ from dalembert.algebra import Array
 from dalembert.analysis import consistency, operations
 from dalembert.analysis.reactions import JointReaction
 from dalembert.equations import About, LinearForm
-from dalembert.errors import EngineError, InputError, NotApplicableError
+from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.simulation import simulate, start_state
@@ -54,13 +54,6 @@ class Equations:
             able = ", ".join(formalisms.applicable(model, known))
             raise NotApplicableError(
                 f"formalism '{self.about.key}' cannot treat model '{model.name}': {reason}. Formalisms that can: {able}."
-            )
-
-        if formalisms.too_large(self.about, self.engine, len(model.coordinate_list)):
-            raise EngineError(
-                f"formalism '{self.about.key}' on the engine 'portable' inverts the mass matrix symbolically, which is feasible "
-                f"for up to {formalisms.PORTABLE_MOMENTA} coordinates; model '{model.name}' has {len(model.coordinate_list)}. "
-                "Use engine='heyoka', or another formalism."
             )
 
     # what was derived

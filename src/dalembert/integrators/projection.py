@@ -20,10 +20,7 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
         # at rounding level there is nothing to mend, and next to a singular position mending would do harm
         if np.max(np.abs(phi[rows])) <= _ROUNDING * (1 + np.max(np.abs(q))):
             return q
-        try:
-            step = _correction(M, A[rows], phi[rows])
-        except np.linalg.LinAlgError:
-            break  # told below
+        step = _correction(M, A[rows], phi[rows])
         q = q - step
         if np.max(np.abs(step)) <= _TOLERANCE * (1 + np.max(np.abs(q))):
             return q
@@ -52,6 +49,11 @@ def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float,
 
 
 def _correction(M: np.ndarray, A: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """M⁻¹Aᵀ(A M⁻¹Aᵀ)⁻¹ residual."""
-    MiAt = np.linalg.solve(M, A.T)
-    return MiAt @ np.linalg.solve(A @ MiAt, residual)
+    """The smallest x in the metric of M with A x = residual; M may be singular where the constraints make up for it."""
+    n, r = M.shape[0], len(A)
+    left, right = np.zeros((n + r, n + r)), np.zeros(n + r)
+    left[:n, :n], left[:n, n:], left[n:, :n], right[n:] = M, A.T, A, residual
+    try:
+        return np.linalg.solve(left, right)[:n]
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(left, right, rcond=None)[0][:n]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
 from dalembert.algebra import Array, DifferentialAlgebra
+from dalembert.errors import EngineError
+
+# SymEngine finds shared parts by itself, but not in reasonable time beyond this
+LARGEST = 100_000_000
 
 
 class Function(ABC):
@@ -56,6 +61,33 @@ class HeyokaFunction(Function):
         return super().__call__(inputs, parameters)
 
 
+def unshared_size(outputs: Array) -> int:
+    """How many operations SymEngine expressions have when parts that occur often are counted as often as they occur.
+
+    >>> import symengine as se
+    >>> x = se.Symbol("x")
+    >>> unshared_size(np.array([se.sin(x) + x], dtype=object))
+    4
+    """
+    import symengine as se
+
+    sizes: dict[Any, int] = {}
+    total = 0
+    for output in outputs:
+        root = se.sympify(output)
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            missing = [part for part in node.args if part not in sizes]
+            if missing:
+                stack.extend(missing)
+            else:
+                sizes[node] = 1 + sum(sizes[part] for part in node.args)
+                stack.pop()
+        total += sizes[root]
+    return total
+
+
 class PortableFunction(Function):
     """Machine code from SymEngine's LLVM back end: the fallback for machines without heyoka."""
 
@@ -63,6 +95,13 @@ class PortableFunction(Function):
         import symengine as se
 
         self.n_outputs = len(outputs)
+        size = unshared_size(outputs)
+        if size > LARGEST:
+            raise EngineError(
+                f"the engine 'portable' cannot compile these expressions: written out without shared parts they have "
+                f"{size:.1e} operations. Expected at most {LARGEST:.0e}. Use engine='heyoka', other speeds, or a formalism "
+                "such as lagrange."
+            )
         arguments = [*inputs, *parameters]
         backend = "llvm" if se.have_llvm else "lambda"
         self._compiled = se.Lambdify(arguments, [se.sympify(e) for e in outputs], backend=backend, cse=True)

@@ -285,3 +285,12 @@ def _reduced(
 
 def _unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300)
+
+
+def with_regular_speeds(model: Model, known: Structure, states: States) -> States:
+    """The states at which speeds and constraints determine the velocities; another branch of a mechanism may need others."""
+    Y = _jacobian(model, _gradients(model, known.speeds), states)
+    a = _jacobian(model, known.levels.A, states)[:, known.rows, :]
+    S = _unit(np.concatenate([Y, a], axis=1))
+    good = np.linalg.svd(S, compute_uv=False)[:, -1] > 1e-4 if S.size else np.ones(len(states), dtype=bool)
+    return States(states.q[:, good], states.qd[:, good], states.t[good])
