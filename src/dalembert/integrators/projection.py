@@ -39,7 +39,7 @@ def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float,
     rows = manifold.rows
     for _ in range(_ROUNDS if rows else 0):
         _, residual, A, M = manifold.evaluate(q, qd, t, parameters)
-        if np.max(np.abs(residual[rows])) <= _ROUNDING * (1 + np.max(np.abs(qd))):
+        if (np.abs(residual[rows]) <= _ROUNDING * (np.abs(A[rows]) @ np.abs(qd))).all():
             return qd
         step = _correction(M, A[rows], residual[rows])
         qd = qd - step
