@@ -11,24 +11,27 @@ from hypothesis import Phase, assume, given, note, seed, settings
 from hypothesis import strategies as st
 
 from dalembert import formalisms
-from dalembert.errors import InconsistentStateError, SingularError
+from dalembert.errors import EngineError, InconsistentStateError, SingularError
 from dalembert.handles import Equations, Workspace
 from dalembert.kinematics import samples
 
 CHUNKS = 10  # spread over the processes of a parallel run
 STATES = 5
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
-IN_MOMENTA = ("hamilton", "dirac")  # on the portable engine they invert M as a formula
+NIGHT = settings().max_examples > 50
+SIZES = (1, 2, 2, 2, 3, 3, 3, 3, 4, 4, *((5, 6) if NIGHT else ()))  # six coordinates take a minute to compile
+IN_MOMENTA = ("hamilton", "dirac")  # on the portable engine they invert M as a formula, which must be small
 
 
 @st.composite
-def recipes(draw, coordinates=(1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6), bodies=6):
+def recipes(draw, coordinates=SIZES, bodies=6):
     """What a random model is made of; one in five has a constraint that is nonlinear in the velocities, one in five servos."""
+    size, count = draw(st.sampled_from(coordinates)), draw(st.integers(1, bodies))
     special = draw(st.sampled_from(("plain", "plain", "plain", "nonlinear", "servo")))
     return {
         "seed": draw(st.integers(0, 10**6)),
-        "bodies": draw(st.integers(1, bodies)),
-        "coordinates": draw(st.sampled_from(coordinates)),
+        "bodies": count,
+        "coordinates": size if count <= 3 or NIGHT else min(size, 2),
         "loads": tuple(draw(st.lists(st.sampled_from(LOADS), max_size=3))),
         "holonomic": draw(st.integers(0, 2)),
         "nonholonomic": draw(st.integers(0, 1)),
@@ -76,8 +79,12 @@ def compare(space, states, M, keys, tolerance):
     first = None
     for key in keys:
         equations = Equations(space, key)
-        qdd = equations.accelerations(states.q, states.qd, states.t)
-        reaction = equations.reactions(states.q, states.qd, states.t)
+        try:
+            qdd = equations.accelerations(states.q, states.qd, states.t)
+            reaction = equations.reactions(states.q, states.qd, states.t)
+        except EngineError:
+            assert space.engine == "portable"  # which says when expressions are too large for it
+            continue
         if first is None:
             first = qdd, reaction
             pace = np.maximum(np.abs(qdd).max(axis=0), 1e-9)
@@ -92,7 +99,7 @@ def examine(random_tree, recipe, engine, most_in_momenta):
     space, states, M, kappa = prepared(random_tree, dict(recipe), engine)
     assume(kappa < 1e6)
     keys = formalisms.applicable(space.model, space.structure)
-    if len(space.model.coordinate_names) > most_in_momenta:
+    if len(space.model.coordinate_names) * len(space.model.bodies) > most_in_momenta:
         keys = tuple(key for key in keys if key not in IN_MOMENTA)
     compare(space, states, M, keys, 1e-8 * max(1.0, (kappa / 1e4) ** 2))
 
@@ -103,7 +110,7 @@ def test_every_formalism_agrees_on_random_models(random_tree, chunk):
     @settings(max_examples=settings().max_examples // CHUNKS, phases=(Phase.explicit, Phase.generate))
     @given(recipes())
     def agree(recipe):
-        examine(random_tree, recipe, "portable", most_in_momenta=3)
+        examine(random_tree, recipe, "portable", most_in_momenta=6)
 
     agree()
 
@@ -116,6 +123,6 @@ def test_every_formalism_agrees_on_random_models_in_machine_code(random_tree, ch
     @settings(max_examples=max(2, settings().max_examples // 20), phases=(Phase.explicit, Phase.generate))
     @given(recipes(coordinates=(1, 2, 2), bodies=3))
     def agree(recipe):
-        examine(random_tree, recipe, "heyoka", most_in_momenta=3)
+        examine(random_tree, recipe, "heyoka", most_in_momenta=99)
 
     agree()

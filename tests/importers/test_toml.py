@@ -182,7 +182,10 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
             "simulation = { samples = 1000000000 }",
             "simulation, samples: got the number 1000000000. Expected a whole number from 0 to 1000000.",
         ),
-        ("simulation = { length = 10 }", "simulation: there is no key 'length' here. Known names: duration, integrator, samples, step."),
+        (
+            "simulation = { length = 10 }",
+            "simulation: there is no key 'length' here. Known names: duration, integrator, samples, step.",
+        ),
         ("energies = { potential = 'x' }", "energies: the key 'kinetic' is missing. Add a line kinetic = ... to it."),
         (
             "energies = { kinetic = 1, potential = 'dot(x)' }",

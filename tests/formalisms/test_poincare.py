@@ -1,0 +1,110 @@
+"""Poincaré: quasi-velocities that change with place and time, and constraint forces that do work, (3.47)."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+
+import dalembert as dl
+from dalembert.formalisms.poincare import numbers
+from dalembert.kinematics import samples
+from dalembert.model import Model
+
+
+def particle(*speeds: str) -> Model:
+    model = Model("particle", gravity=(0, 0, -9.81)).coordinates("x", "y", "z")
+    axes = zip(np.eye(3), "xyz", strict=True)
+    model.body("particle", joint=[model.prismatic(axis, name) for axis, name in axes], mass=2)
+    return model.speeds(*speeds)
+
+
+def random_equations(seed=1, n=5, r=2):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(n, n))
+    return (
+        root @ root.T + np.eye(n),
+        rng.normal(size=n),
+        rng.normal(size=(r, n)),
+        rng.normal(size=r),
+        rng.normal(size=n),
+    )
+
+
+def test_quasi_velocities_may_depend_on_place_and_time():
+    # s1 = ẋ + t ẏ, s2 = ẏ cos x, completed by ż; a free particle falls all the same
+    eom = dl.derive(particle("dot(x) + t*dot(y)", "(2 + cos(x))*dot(y)"), "poincare", engine="portable")
+    q, qd, t = np.array([0.4, 0.1, 0.2]), np.array([1.0, -0.7, 0.3]), 1.7
+    s, _ = eom.kernel.start(q, qd, t, eom.workspace.values())
+    assert np.allclose(sorted(s), sorted([1.0 - 1.7 * 0.7, (2 + np.cos(0.4)) * -0.7, 0.3]))
+    assert np.allclose(eom.accelerations(q, qd, t), [0, 0, -9.81])
+    # ṡ has the parts that come from Ġ
+    rates = eom.kernel.state_rates(np.concatenate([q, s]), t, eom.workspace.values())[3:]
+    by_hand = {"first": -0.7, "second": -np.sin(0.4) * 1.0 * -0.7, "third": -9.81}
+    assert np.allclose(sorted(rates), sorted(by_hand.values()))
+
+
+def test_only_the_homogeneous_part_of_the_speeds_is_taken():
+    eom = dl.derive(particle("dot(x) + sin(t)"), "poincare", engine="portable")
+    s, _ = eom.kernel.start(np.zeros(3), np.array([1.0, 2.0, 3.0]), 0.8, eom.workspace.values())
+    assert np.allclose(sorted(s), [1, 2, 3])
+
+
+def test_under_constraints_it_agrees_with_lagrange_whatever_the_speeds():
+    given = (), ("dot(x) + t*dot(y)",), ("(2 + cos(x))*dot(z)", "dot(y) - 0.3*t*dot(x)")
+    states = samples.consistent(constrained(), 5)
+    exact = dl.derive(constrained(), "lagrange", engine="portable").accelerations(states.q, states.qd, states.t)
+    for speeds in given:
+        eom = dl.derive(constrained(*speeds), "poincare", engine="portable")
+        assert np.allclose(eom.accelerations(states.q, states.qd, states.t), exact, rtol=1e-10, atol=1e-10)
+
+
+def constrained(*speeds: str) -> Model:
+    model = particle().holonomic("x**2 + y**2 + (z - 1)**2 - 1 - 0.1*sin(t)", name="ball")
+    return model.speeds(*speeds).start([0, 0, 0], [0, 0, 0.05 * -1])
+
+
+def test_the_non_ideal_formula_as_it_is_printed():
+    # S_c = M^(1/2) B⁺ (b − A a) + M^(1/2) (1 − B⁺B) M^(−1/2) C, with SciPy's square root
+    M, S, A, b, C = random_equations()
+    root = np.real(sqrtm(M))
+    half = np.linalg.inv(root)
+    B = A @ half
+    B_plus = np.linalg.pinv(B)
+    force = root @ B_plus @ (b - A @ np.linalg.solve(M, S)) + root @ (np.eye(5) - B_plus @ B) @ half @ C
+    found, _ = numbers(M[None], S[None], A[None], b[None], C[None])
+    assert np.allclose(M @ found[0] - S, force)
+    # the constraint holds, and along what it leaves free the force does the work of C
+    free = np.linalg.svd(A)[2][2:]
+    assert np.allclose(A @ found[0], b)
+    assert np.allclose(free @ force, free @ C)
+
+
+def test_without_work_the_non_ideal_formula_is_the_ideal_one():
+    M, S, A, b, _ = (part[None] for part in random_equations(seed=4))
+    ideal, _ = numbers(M, S, A, b, np.zeros((1, 0)))
+    vanishing, _ = numbers(M, S, A, b, np.zeros((1, 5)))
+    assert np.array_equal(ideal, vanishing)
+
+
+def test_dependent_rows_are_taken():
+    M, S, A, b, C = random_equations(seed=5)
+    twice, again = np.vstack([A, A[0] - 2 * A[1]]), np.append(b, b[0] - 2 * b[1])
+    one, _ = numbers(M[None], S[None], A[None], b[None], C[None])
+    other, _ = numbers(M[None], S[None], twice[None], again[None], C[None])
+    assert np.allclose(one, other)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+def test_sliding_down_a_rough_plane(friction):
+    # Coulomb-like drag μ N along the motion: a = g (sin α − μ cos α) down the plane z = −x tan α
+    alpha = 0.5
+    model = Model("slope", gravity=(0, 0, -9.81)).parameters(mu=friction).coordinate("x", 0.0, 1.0)
+    model.coordinate("z", 0.0, -math.tan(alpha))
+    model.body("block", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=2)
+    model.holonomic(f"z + {math.tan(alpha)!r}*x", name="plane")
+    drag = f"-mu*2*9.81*{math.cos(alpha)!r}/sqrt(dot(x)**2 + dot(z)**2)"
+    eom = dl.derive(model.non_ideal({c: f"{drag}*dot({c})" for c in "xz"}), "poincare", engine="portable")
+    down = np.array([math.cos(alpha), -math.sin(alpha)])
+    expected = 9.81 * (math.sin(alpha) - friction * math.cos(alpha)) * down
+    assert np.allclose(eom.accelerations([0.3, -0.3 * math.tan(alpha)], 1.7 * down), expected)
