@@ -45,7 +45,7 @@ def _all(json: bool) -> int:
         return 0
     table = output.table("name", "coordinates", "constraints", "description", numbers=["coordinates", "constraints"])
     for name, model in models:
-        counts = str(len(model.coordinate_names)), str(len(model.constraint_names) or "-")
+        counts = str(len(model.coordinate_names)), str(len(_constraints(model)) or "-")
         table.add_row(name, *counts, model.description)
     output.show(table, "Read about one with 'dalembert gallery NAME'.")
     return 0
@@ -84,5 +84,12 @@ def _entry(name: str, model: Model) -> dict[str, Any]:
         "name": name,
         "description": model.description,
         "coordinates": list(model.coordinate_names),
-        "constraints": list(model.constraint_names),
+        "constraints": _constraints(model),
     }
+
+
+def _constraints(model: Model) -> list[str]:
+    """The names of all constraints, those of contacts included."""
+    from dalembert.kinematics.contacts import with_contacts
+
+    return list(with_contacts(model).constraint_names)
