@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         documents.show(agreement.to_dict())
     else:
-        output.show(_table(agreement), _sentence(agreement))
+        output.show(_table(agreement), _sentence(agreement), *(f"Note: {note}" for note in agreement.notes))
     return 0 if agreement.agrees else 1
 
 
