@@ -66,7 +66,9 @@ def disc(normal=(0, 0, 1), rotation=(0, 0, 0), **more) -> Model:
     model = Model("disc").parameters(r=R).coordinates("x", "y", "z", "psi", "theta", "phi")
     model.start([0, 0, R, 0, 0, 0], [0] * 6)
     slides = [model.prismatic(axis, name) for axis, name in zip(np.eye(3), "xyz", strict=True)]
-    turns = [model.revolute(axis, name) for axis, name in (((0, 0, 1), "psi"), ((1, 0, 0), "theta"), ((0, 1, 0), "phi"))]
+    turns = [
+        model.revolute(axis, name) for axis, name in (((0, 0, 1), "psi"), ((1, 0, 0), "theta"), ((0, 1, 0), "phi"))
+    ]
     base = [model.fixed(rotation=rotation)]
     model.body("disc", joint=base + slides + turns, mass=1, inertia=(0.1, 0.2, 0.1))
     return model.rolling_disk("disc", "r", normal=normal, **more)
@@ -150,14 +152,19 @@ def test_an_unknown_body_is_told_with_the_nearest():
 
 def test_a_contact_needs_a_body():
     model = Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").knife_edge("body", (1, 0, 0))
-    with pytest.raises(ModelError, match=r"contact 'knife_edge1': it touches a body, but the system is described by energies"):
+    with pytest.raises(
+        ModelError, match=r"contact 'knife_edge1': it touches a body, but the system is described by energies"
+    ):
         dl.derive(model, "lagrange", engine="portable")
 
 
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda: sleigh(name="blade").knife_edge("sleigh", (1, 0, 0), name="blade"), "knife_edge 'blade': declared twice."),
+        (
+            lambda: sleigh(name="blade").knife_edge("sleigh", (1, 0, 0), name="blade"),
+            "knife_edge 'blade': declared twice.",
+        ),
         (lambda: sleigh().knife_edge("sleigh", (0, 0, 0)), "knife_edge 'knife_edge2'"),
         (lambda: disc(normal=(0, 0, 0)), "rolling_disk 'rolling_disk1'"),
         (lambda: disc().rolling_disk("disc", "x"), "rolling_disk 'rolling_disk2', radius: 'x' depends on x."),

@@ -12,6 +12,7 @@ from dalembert.errors import EngineError
 
 # SymEngine finds shared parts by itself, but not in reasonable time beyond this
 LARGEST = 100_000_000
+MOST_PARTS = 2000
 
 
 class Function(ABC):
@@ -61,13 +62,13 @@ class HeyokaFunction(Function):
         return super().__call__(inputs, parameters)
 
 
-def unshared_size(outputs: Array) -> int:
-    """How many operations SymEngine expressions have when parts that occur often are counted as often as they occur.
+def graph_size(outputs: Array) -> tuple[int, int]:
+    """The operations of SymEngine expressions with every part counted as often as it occurs, and the number of parts.
 
     >>> import symengine as se
     >>> x = se.Symbol("x")
-    >>> unshared_size(np.array([se.sin(x) + x], dtype=object))
-    4
+    >>> graph_size(np.array([se.sin(x) + x], dtype=object))
+    (4, 3)
     """
     import symengine as se
 
@@ -85,7 +86,7 @@ def unshared_size(outputs: Array) -> int:
                 sizes[node] = 1 + sum(sizes[part] for part in node.args)
                 stack.pop()
         total += sizes[root]
-    return total
+    return total, len(sizes)
 
 
 class PortableFunction(Function):
@@ -95,12 +96,12 @@ class PortableFunction(Function):
         import symengine as se
 
         self.n_outputs = len(outputs)
-        size = unshared_size(outputs)
-        if size > LARGEST:
+        size, parts = graph_size(outputs)
+        if size > LARGEST and parts > MOST_PARTS:
             raise EngineError(
-                f"the engine 'portable' cannot compile these expressions: written out without shared parts they have "
-                f"{size:.1e} operations. Expected at most {LARGEST:.0e}. Use engine='heyoka', other speeds, or a formalism "
-                "such as lagrange."
+                f"the engine 'portable' cannot compile these expressions: they have {parts} parts and, written out without "
+                f"sharing them, {size:.1e} operations. Expected at most {MOST_PARTS} or {LARGEST:.0e}. "
+                "Use engine='heyoka', other speeds, or a formalism such as lagrange."
             )
         arguments = [*inputs, *parameters]
         backend = "llvm" if se.have_llvm else "lambda"
