@@ -8,7 +8,6 @@ import numpy as np
 
 from dalembert.algebra import numbers
 from dalembert.kinematics import Structure, samples
-from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.samples import States
 from dalembert.model import Model
 
@@ -78,7 +77,7 @@ def _at_start(model: Model, known: Structure) -> tuple[int, float]:
             for a, b in ((q[:, None], around.q), (qd[:, None], around.qd), ([0.0], around.t))
         )
     )
-    A = numbers(Constraints(samples.at_formulas(model, states), known.levels).A, len(states))[list(known.rows)]
+    A = numbers(samples.constraints_at(model, known.levels, states).A, len(states))[list(known.rows)]
     # rows are measured by their usual size, not by what is left of them at the start
     usual = np.linalg.norm(A, axis=1).mean(axis=1)
     A = A[:, :, 0] / usual[:, None]

@@ -78,7 +78,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
     return {
         "kind": joint.kind,
         "axis": None if axis is None else [float(a) for a in axis],
-        "value": "" if joint.value is None else str(joint.value),
+        "value": ", ".join(map(str, joint.values)),
         "position": [str(p) for p in joint.position],
         "rotation": [str(r) for r in joint.rotation],
     }

@@ -54,7 +54,7 @@ def parts(system: System) -> tuple[Array, Array, Array, Array]:
     """M (5.56), b (5.57), g (5.58) and τ of τ = M q̈ + b + g (5.59)."""
     qd, n = system.qd, len(system.q)
     M, b = zeros(n, n), zeros(n)
-    for body in system.motion.bodies:
+    for body in system.motion.masses:
         Gamma, drift = body.R_WB.T @ body.B, body.R_WB.T @ body.C  # body axes
         Pi = body.D
         w = Pi @ qd + body.E

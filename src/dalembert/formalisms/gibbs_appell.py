@@ -57,7 +57,7 @@ def reaction(system: System) -> Array:
 def _energy_of_acceleration(system: System, qd: Array, *along: tuple[Array, Array]) -> Scalar:
     """S = Σ ½ m a·a + ½ α·I α + α·(ω × I ω) for velocities q̇ that change along the given rates."""
     S: Scalar = 0
-    for body in system.motion.bodies:
+    for body in system.motion.masses:
         V, w = body.B @ qd + body.C, body.D @ qd + body.E  # (6)
         a = system.algebra.total_derivative(V, *along, system.clock)
         alpha = system.algebra.total_derivative(w, *along, system.clock)

@@ -39,7 +39,7 @@ def derive(system: System) -> LinearForm:
     speeds = system.speeds
     d = len(speeds.u)
     M, f = zeros(d, d), active_forces(system.motion, speeds.W).copy()  # (9)
-    for body in system.motion.bodies:
+    for body in system.motion.masses:
         V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (6)
         V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # partial velocities
         a, alpha = system.rate_of(V, speeds), system.rate_of(w, speeds)  # with u̇ = 0
@@ -52,7 +52,7 @@ def reaction(system: System) -> Array:
     """What active and inertia forces, projected on all n velocities q̇, leave over: the reaction of the constraints."""
     algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
     total = -active_forces(system.motion, identity(len(q)))
-    for body in system.motion.bodies:
+    for body in system.motion.masses:
         V, w = body.B @ qd + body.C, body.D @ qd + body.E
         a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
         alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)

@@ -51,7 +51,7 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """diag(𝓜, 0) (ṫ, q̈) = (w_A − ω×Iω, τ) + [1 −N; 0 A]ᵀ (w_C, λ), with ṫ − N q̈ = Ṅq̇ + ė and A q̈ = β."""
     algebra, n = system.algebra, len(system.q)
-    bodies = system.motion.bodies
+    bodies = system.motion.masses
     size = 6 * len(bodies)
     N = np.concatenate([np.concatenate([body.B, body.D]) for body in bodies])
     e = np.concatenate([np.concatenate([body.C, body.E]) for body in bodies])
@@ -94,7 +94,7 @@ def derive(system: System) -> LinearForm:
 def _loads(system: System, size: int) -> tuple[Array, Array]:
     """Applied wrenches of all bodies, and the drives inside joints as generalized forces."""
     wrench, tau = zeros(size), zeros(len(system.q))
-    places = {body.name: 6 * i for i, body in enumerate(system.motion.bodies)}
+    places = {body.name: 6 * i for i, body in enumerate(system.motion.masses)}
     for load in applied(system.motion):
         for part in load.wrenches:
             at = places[part.body]
@@ -134,9 +134,9 @@ def numbers(
 def reaction(system: System) -> Array:
     """Nᵀ(𝓜 ṫ + (0, ω×Iω) − w_A) − τ: what the joints and drives cannot explain is the reaction of the constraints."""
     algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
-    wrench, tau = _loads(system, 6 * len(system.motion.bodies))
+    wrench, tau = _loads(system, 6 * len(system.motion.masses))
     total = -tau
-    for i, body in enumerate(system.motion.bodies):
+    for i, body in enumerate(system.motion.masses):
         V, w = body.B @ qd + body.C, body.D @ qd + body.E
         a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
         alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)

@@ -62,7 +62,7 @@ def reaction(system: System) -> Array:
 def _momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
     """Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)], the sum in (2)."""
     total = zeros(len(speeds.u))
-    for body in system.motion.bodies:
+    for body in system.motion.masses:
         V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (6)
         P, H = body.mass * V, body.inertia @ w  # (8)
         V_u, w_u = body.B @ speeds.W, body.D @ speeds.W

@@ -84,7 +84,7 @@ def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
 def _K(system: System, speeds: Speeds) -> Array:
     """K_NI = Σ (F_NI + J_NI): (63)."""
     K = zeros(len(speeds.u))
-    for body in system.motion.bodies:
+    for body in system.motion.masses:
         V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (55)
         V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # (56)
         B_NI = system.rate_of(V_u, speeds)  # (58)

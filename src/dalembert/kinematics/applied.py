@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dalembert.algebra import Array, Scalar, matrix, scaled, vector, zeros
 from dalembert.kinematics.motion import Motion
 from dalembert.model import WORLD
-from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 from dalembert.spatial import cross
 
 
@@ -71,6 +71,10 @@ def _of(load: Load, motion: Motion) -> list[Applied]:
             return _torque(load, motion)
         case JointTorque():
             return [_joint_torque(load, motion)]
+        case JointSpring():
+            return _joint_spring(load, motion)
+        case JointFriction():
+            return [_joint_friction(load, motion)]
         case Spring():
             return [_spring(load, motion)]
         case Damper():
@@ -108,8 +112,34 @@ def _moment(name: str, body: str, torque_W: Array, motion: Motion) -> Applied:
 
 
 def _joint_torque(load: JointTorque, motion: Motion) -> Applied:
-    joint = next(j for j in motion.joints if (j.body, j.joint) == (load.body, load.joint))
-    return Applied(load.name, vector([motion.lower(load.value)]), matrix([list(joint.gradient)]))
+    return _in_joint(load, motion, motion.lower(load.value))
+
+
+def _in_joint(load: InJoint, motion: Motion, force: Scalar, potential: Scalar | None = None) -> Applied:
+    joint = motion.joint(load.body, load.joint, load.motion)
+    return Applied(load.name, vector([force]), matrix([list(joint.gradient)]), potential)
+
+
+def _joint_spring(load: JointSpring, motion: Motion) -> list[Applied]:
+    k, c = motion.lower(load.stiffness), motion.lower(load.damping)
+    joint = motion.joint(load.body, load.joint, load.motion)
+    stretch = joint.value - motion.lower(load.rest)
+    out = []
+    if not motion.algebra.is_zero(k):
+        out.append(_in_joint(load, motion, -k * stretch, 0.5 * k * stretch * stretch))
+    if not motion.algebra.is_zero(c):
+        out.append(_in_joint(load, motion, -c * (joint.gradient @ motion.qd + joint.drift)))
+    return out
+
+
+def _joint_friction(load: JointFriction, motion: Motion) -> Applied:
+    joint = motion.joint(load.body, load.joint, load.motion)
+    rate = joint.gradient @ motion.qd + joint.drift
+    b, c, eps = motion.lower(load.viscous), motion.lower(load.coulomb), motion.lower(load.smoothing)
+    force = -b * rate
+    if not motion.algebra.is_zero(c):
+        force = force - c * rate / motion.algebra.sqrt(rate * rate + eps * eps)
+    return _in_joint(load, motion, force)
 
 
 def _between(load: Spring | Damper, motion: Motion) -> tuple[Array, Array, Array]:

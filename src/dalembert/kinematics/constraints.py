@@ -4,19 +4,22 @@
     velocity      a q̇ + b = 0 (φ differentiated once; ψ where it is linear), ψ(q, q̇, t) = 0
     acceleration  A q̈ = β     (φ differentiated twice, ψ once)
 
-Rows stand in the order of declaration, holonomic first. The formulas are differentiated before they are lowered.
+Rows stand in the order of declaration: holonomic formulas, then loops, then nonholonomic formulas. Formulas are
+differentiated before they are lowered; loops come from the motion of the bodies they join.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import symengine as se
 
-from dalembert.algebra import Array, matrix, vector, zeros
+from dalembert.algebra import Array, DifferentialAlgebra, Scalar, matrix, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
+from dalembert.kinematics.loops import LoopRow, loop_rows
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Model
 from dalembert.model.checks.values import at_start, is_affine
@@ -25,15 +28,17 @@ from dalembert.model.elements import Holonomic, Nonholonomic
 
 @dataclass(frozen=True)
 class Levels:
-    """The constraints of a model as formulas, on all three levels."""
+    """The constraints of a model: what is known of every row, and those given by formulas on all three levels."""
 
     names: tuple[str, ...]
-    phi: tuple[Any, ...]
+    held: int  # how many of the rows, at the beginning, hold positions
+    linear: tuple[bool, ...]  # row by row: is the velocity level linear in q̇?
+    servo: tuple[bool, ...]  # row by row: is it driven to zero by feedback instead of holding from the start?
+    phi: tuple[Any, ...]  # the formulas; rows of loops stand behind them
     velocity: tuple[Any, ...]  # φ̇ and ψ, functions of (q, q̇, t)
     A: tuple[tuple[Any, ...], ...]
     beta: tuple[Any, ...]
-    linear: tuple[bool, ...]  # row by row: is the velocity level linear in q̇?
-    servo: tuple[bool, ...]  # row by row: is it driven to zero by feedback instead of holding from the start?
+    gains: tuple[tuple[Any, ...], ...]  # feedback of every row of a loop
 
 
 def levels(model: Model) -> Levels:
@@ -42,13 +47,28 @@ def levels(model: Model) -> Levels:
     qd = [rate(name) for name in model.coordinate_names]
     phi = tuple(c.phi for c in model.holonomic_list)
     velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_list))
-    A = tuple(tuple(se.diff(f, v) for v in qd) for f in velocity)
+    A = tuple(tuple(_slope(f, v) for v in qd) for f in velocity)
     declared = (*model.holonomic_list, *model.nonholonomic_list)
     beta = tuple(-_along(f, q, qd) - _feedback(constraint, f) for f, constraint in zip(velocity, declared, strict=True))
-    start = at_start(model)
-    linear = tuple(is_affine(f, set(qd), start) for f in velocity)
-    servo = tuple(bool(constraint.feedback) for constraint in declared)
-    return Levels(model.constraint_names, phi, velocity, A, beta, linear, servo)
+    start, h = at_start(model), len(phi)
+    linear = [is_affine(f, set(qd), start) for f in velocity]
+    servo = [bool(constraint.feedback) for constraint in declared]
+    gains = tuple(loop.feedback for loop in model.loops for _ in loop.row_names)
+    return Levels(
+        model.constraint_names,
+        h + len(gains),
+        (*linear[:h], *(True for _ in gains), *linear[h:]),
+        (*servo[:h], *map(bool, gains), *servo[h:]),
+        phi,
+        velocity,
+        A,
+        beta,
+        gains,
+    )
+
+
+def _slope(f: Any, x: Any) -> Any:
+    return se.diff(f, x) if x in f.free_symbols else se.Integer(0)
 
 
 def _feedback(constraint: Holonomic | Nonholonomic, velocity: Any) -> Any:
@@ -63,7 +83,10 @@ def _feedback(constraint: Holonomic | Nonholonomic, velocity: Any) -> Any:
 
 def _along(f: Any, q: list[Any], qd: list[Any]) -> Any:
     """∂f/∂t + (∂f/∂q) q̇."""
-    return se.diff(f, TIME) + sum((se.diff(f, x) * xd for x, xd in zip(q, qd, strict=True)), start=se.Integer(0))
+    used = f.free_symbols
+    return _slope(f, TIME) + sum(
+        (se.diff(f, x) * xd for x, xd in zip(q, qd, strict=True) if x in used), start=se.Integer(0)
+    )
 
 
 @dataclass(frozen=True)
@@ -79,35 +102,58 @@ class Constraints:
         return len(self.levels.names)
 
     @cached_property
+    def loops(self) -> list[LoopRow]:
+        """The rows of the loops."""
+        return loop_rows(self.motion)
+
+    @cached_property
     def phi(self) -> Array:
         """φ(q, t), one entry for each holonomic constraint."""
-        return vector([self.motion.lower(f) for f in self.levels.phi])
+        return vector([*(self.motion.lower(f) for f in self.levels.phi), *(row.phi for row in self.loops)])
 
     @cached_property
     def velocity(self) -> Array:
         """φ̇ and ψ at (q, q̇, t), one entry for each constraint."""
-        return vector([self.motion.lower(f) for f in self.levels.velocity])
+        return self._spliced(self.levels.velocity, [row.a @ self.motion.qd + row.b for row in self.loops])
 
     @cached_property
     def A(self) -> Array:
         """A = ∂φ/∂q and ∂ψ/∂q̇ (k×n); equal to a for linear constraints."""
-        return self._rows(self.levels.A)
+        h = len(self.levels.phi)
+        written = [[self.motion.lower(f) for f in row] for row in self.levels.A]
+        rows = [*written[:h], *(list(row.a) for row in self.loops), *written[h:]]
+        return matrix(rows) if rows else zeros(0, self.motion.n)
 
     @cached_property
     def beta(self) -> Array:
-        """β of A q̈ = β."""
-        return vector([self.motion.lower(f) for f in self.levels.beta])
+        """β of A q̈ = β; the loops' part needs an algebra that can differentiate."""
+        return self._spliced(self.levels.beta, self._loop_beta())
 
     @cached_property
     def b(self) -> Array:
         """b of a q̇ + b = 0: the velocity level at q̇ = 0."""
         rest = {rate(name): 0 for name in self.motion.model.coordinate_names}
-        return vector([self.motion.lower(f.subs(rest)) for f in self.levels.velocity])
+        return self._spliced([f.subs(rest) for f in self.levels.velocity], [row.b for row in self.loops])
 
-    def _rows(self, rows: tuple[tuple[Any, ...], ...]) -> Array:
-        if not rows:
-            return zeros(0, self.motion.n)
-        return matrix([[self.motion.lower(f) for f in row] for row in rows])
+    def _spliced(self, formulas: Sequence[Any], loops: Sequence[Scalar]) -> Array:
+        """Formulas and loops in the order of the rows."""
+        h = len(self.levels.phi)
+        written = [self.motion.lower(f) for f in formulas]
+        return vector([*written[:h], *loops, *written[h:]])
+
+    def _loop_beta(self) -> list[Scalar]:
+        """−d/dt(a q̇ + b) without its q̈ part, less the feedback where there is one."""
+        motion, algebra = self.motion, self.motion.algebra
+        if not self.loops:
+            return []
+        assert isinstance(algebra, DifferentialAlgebra)
+        velocity = vector([row.a @ motion.qd + row.b for row in self.loops])
+        drift = algebra.total_derivative(velocity, (motion.q, motion.qd), (vector([motion.t]), vector([1])))
+        out = []
+        for row, rate_, change, gains in zip(self.loops, velocity, drift, self.levels.gains, strict=True):
+            push = motion.lower(gains[1]) * rate_ + motion.lower(gains[0]) * row.phi if gains else 0
+            out.append(-change - push)
+        return out
 
 
 def constraints(motion: Motion) -> Constraints:

@@ -15,7 +15,16 @@ from dalembert.model.elements import Contact, Holonomic, KnifeEdge, Nonholonomic
 
 
 def with_contacts(model: Model) -> Model:
-    """The model with every contact written as formulas; the same model where there is none."""
+    """The model with every contact, and the norm of every quaternion, written as formulas; the same where there is none."""
+    norms = [
+        Holonomic(f"norm of {body.name}", sum((part * part for part in joint.values[-4:]), start=se.Integer(-1)) / 2)
+        for body in model.bodies
+        for joint in body.joints
+        if joint.quaternion
+    ]
+    if norms:
+        model = model.copy()
+        model.holonomic_list += tuple(norms)
     if not model.contacts:
         return model
     algebra = choose("symbolic")

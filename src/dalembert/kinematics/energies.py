@@ -12,7 +12,7 @@ def kinetic(motion: Motion, qd: Array) -> Scalar:
     if motion.model.energies is not None:
         return _given(motion, qd)
     total: Scalar = 0
-    for body in motion.bodies:
+    for body in motion.masses:
         V, w = body.B @ qd + body.C, body.D @ qd + body.E
         total = total + 0.5 * (body.mass * (V @ V) + w @ (body.inertia @ w))
     return total
@@ -41,6 +41,6 @@ def potential(motion: Motion) -> Scalar:
 def mass_matrix(motion: Motion) -> Array:
     """M = Σ m BᵀB + DᵀI D."""
     M = zeros(motion.n, motion.n)
-    for body in motion.bodies:
+    for body in motion.masses:
         M = M + body.mass * (body.B.T @ body.B) + body.D.T @ (body.inertia @ body.D)
     return M

@@ -10,14 +10,14 @@ Only arithmetic is used (the joints' own formulas are differentiated beforehand)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
-import numpy as np
 import symengine as se
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
+from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Body, Model
@@ -35,6 +35,12 @@ class Frame:
     c: Array
     D: Array  # angular velocity, own axes: D q̇ + E
     E: Array
+
+    def placed(self, algebra: Algebra, position: Array, angles: Sequence[Scalar]) -> Frame:
+        """A frame fixed in this one, at `position` and turned by roll, pitch and yaw."""
+        p, J, c = self.point(position)
+        R = roll_pitch_yaw(algebra, angles)
+        return Frame(self.R @ R, p, J, c, R.T @ self.D, R.T @ self.E)
 
     def point(self, p_BP: Array) -> tuple[Array, Array, Array]:
         """Position of a point fixed in the frame, and J, c of its velocity, all in world axes."""
@@ -73,10 +79,12 @@ class MovingBody:
 
 @dataclass(frozen=True)
 class JointMotion:
-    """The rate of one joint's motion: d(value)/dt = gradient q̇ + drift."""
+    """One motion of a joint, and its rate: d(value)/dt = gradient q̇ + drift."""
 
     body: str
     joint: int
+    motion: int
+    value: Scalar
     gradient: Array
     drift: Scalar
 
@@ -93,6 +101,16 @@ class Motion:
     lower: Lowering
     bodies: tuple[MovingBody, ...]
     joints: tuple[JointMotion, ...]
+    added: tuple[MovingBody, ...] = ()  # what carries kinetic energy besides the bodies: see `_added`
+
+    @property
+    def masses(self) -> tuple[MovingBody, ...]:
+        """Everything that carries kinetic energy: the bodies, the rotors of motors, and the norms of quaternions."""
+        return self.bodies + self.added
+
+    def joint(self, body: str, joint: int, motion: int) -> JointMotion:
+        """One motion of a joint."""
+        return next(j for j in self.joints if (j.body, j.joint, j.motion) == (body, joint, motion))
 
     @property
     def n(self) -> int:
@@ -125,7 +143,8 @@ def move(model: Model, algebra: Algebra, t: Scalar, q: Array, qd: Array, paramet
     lower = Lowering(algebra, values(model, t, list(q), list(qd), parameters))
     walk = _Walk(model, algebra, lower, len(q))
     bodies = tuple(walk.visit(body) for body in outwards(model))
-    return Motion(model, algebra, t, q, qd, lower, bodies, tuple(walk.joints))
+    motion = Motion(model, algebra, t, q, qd, lower, bodies, tuple(walk.joints))
+    return replace(motion, added=tuple(_added(motion)))
 
 
 def outwards(model: Model) -> list[Body]:
@@ -163,30 +182,73 @@ class _Walk:
 
     def _placed(self, P: Frame, joint: Joint) -> Frame:
         """The joint frame F, fixed on the parent P."""
-        p, J, c = P.point(vector([self._lower(x) for x in joint.position]))
-        R_PF = roll_pitch_yaw(self._algebra, [self._lower(x) for x in joint.rotation])
-        return Frame(P.R @ R_PF, p, J, c, R_PF.T @ P.D, R_PF.T @ P.E)
+        position = vector([self._lower(x) for x in joint.position])
+        return P.placed(self._algebra, position, [self._lower(x) for x in joint.rotation])
 
     def _moved(self, F: Frame, joint: Joint, body: str, index: int) -> Frame:
         """The frame M that the joint has moved away from F."""
-        if joint.value is None:
+        if not joint.values:
             return F
-        value = self._lower(joint.value)
-        gradient = vector([self._lower(se.diff(joint.value, coordinate(name))) for name in self._names])
-        drift = self._lower(se.diff(joint.value, TIME))
-        self.joints.append(JointMotion(body, index, gradient, drift))
-        R_FM = joint.turn(self._algebra, value)
-        p, J, c = F.point(joint.shift(value))
-        axis = F.R @ vector(joint.linear)
-        spin = vector(joint.angular)
+        motions = [self._motion(formula, body, index, k) for k, formula in enumerate(joint.values)]
+        self.joints += motions
+        values = [motion.value for motion in motions]
+        gradients = matrix([list(motion.gradient) for motion in motions])
+        drifts = vector([motion.drift for motion in motions])
+        R_FM = joint.turn(self._algebra, values)
+        p, J, c = F.point(joint.shift(self._algebra, values))
+        along = F.R @ joint.linear(self._algebra, values)
+        about = joint.angular(self._algebra, values)
         return Frame(
             F.R @ R_FM,
             p,
-            J + np.outer(axis, gradient),
-            c + scaled(drift, axis),
-            R_FM.T @ F.D + np.outer(spin, gradient),
-            R_FM.T @ F.E + scaled(drift, spin),
+            J + along @ gradients,
+            c + along @ drifts,
+            R_FM.T @ F.D + about @ gradients,
+            R_FM.T @ F.E + about @ drifts,
         )
+
+    def _motion(self, formula: Any, body: str, index: int, k: int) -> JointMotion:
+        used = {symbol.name for symbol in formula.free_symbols}
+        slopes = [se.diff(formula, coordinate(name)) if name in used else 0 for name in self._names]
+        drift = self._lower(se.diff(formula, TIME)) if TIME.name in used else 0
+        gradient = vector([self._lower(slope) for slope in slopes])
+        return JointMotion(body, index, k, self._lower(formula), gradient, drift)
+
+
+def _added(motion: Motion) -> Iterator[MovingBody]:
+    """Particles on a rail of their own, each moving as one scalar of the system does.
+
+    A rotor is a particle of mass inertia × ratio² whose displacement is the motion of its joint. The norm of a quaternion gets
+    a particle that never moves, since q·q̇ = 0: it completes a mass matrix that would be singular along q.
+    """
+    model, n = motion.model, motion.n
+    for rotor in model.rotors:
+        joint = motion.joint(rotor.body, rotor.joint, rotor.motion)
+        ratio = motion.lower(rotor.ratio)
+        yield _on_rail(rotor.name, motion.lower(rotor.inertia) * ratio * ratio, joint.gradient, joint.drift, n)
+    for body in model.bodies:
+        for index, joint in enumerate(body.joints):
+            if joint.quaternion:
+                last = len(joint.values)
+                parts = [motion.joint(body.name, index, k) for k in range(last - 4, last)]
+                pull = sum((scaled(part.value, part.gradient) for part in parts), start=zeros(n))
+                yield _on_rail(f"norm of {body.name}", _usual_inertia(body, model), pull, 0, n)
+
+
+def _on_rail(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) -> MovingBody:
+    """A particle whose velocity gradient q̇ + drift points along x."""
+    world = _world(n)
+    B = matrix([list(gradient), [0] * n, [0] * n])
+    return MovingBody(name, world, mass, zeros(3, 3), zeros(3), zeros(3), B, vector([drift, 0, 0]))
+
+
+def _usual_inertia(body: Body, model: Model) -> float:
+    """The size of a body's inertia with the default parameters, as a plain number."""
+    lower = Lowering(FLOATS, dict(model.parameter_values))
+    trace = sum(float(lower(body.inertia[i][i])) for i in range(3))
+    arm = sum(float(lower(x)) ** 2 for x in body.center)
+    size = trace + float(lower(body.mass)) * arm
+    return size if size > 0 else 1.0
 
 
 def _world(n: int) -> Frame:

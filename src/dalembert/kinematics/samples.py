@@ -93,7 +93,7 @@ def _regular(
     model: Model, facts: Levels, states: States, kept: list[States], parameters: Mapping[str, float] | None
 ) -> States:
     """The states without those next to a singular position, where constraints are all but dependent."""
-    if not facts.velocity or not len(states):
+    if not facts.names or not len(states):
         return states
     smallest = _smallest(model, facts, states, parameters)
     typical = np.median(np.concatenate([smallest, *(_smallest(model, facts, s, parameters) for s in kept)]))
@@ -114,7 +114,7 @@ def project(model: Model, facts: Levels, states: States, parameters: Mapping[str
     q, qd, t = states.q.copy(), states.qd.copy(), states.t
     # servo constraints are not kept: feedback shows only off the target
     rows = [i for i, driven in enumerate(facts.servo) if not driven]
-    held = [i for i in rows if i < len(facts.phi)]
+    held = [i for i in rows if i < facts.held]
     with np.errstate(all="ignore"):
         for _ in range(30 if held else 0):
             phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
@@ -146,10 +146,17 @@ def _residual(
     model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None, *, position: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Violation on one level, and A (k×n), at all states."""
-    known = Constraints(at_formulas(model, states, parameters), facts)
+    known = constraints_at(model, facts, states, parameters)
     K = len(states)
     violation = known.phi if position else known.velocity
     return numbers(violation, K), numbers(known.A, K)
+
+
+def constraints_at(
+    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
+) -> Constraints:
+    """The constraints at many states at once; the bodies are moved only where loops need them."""
+    return Constraints((at if model.loops else at_formulas)(model, states, parameters), facts)
 
 
 def at_formulas(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:

@@ -62,7 +62,7 @@ def structure(model: Model) -> Structure:
     """The structural facts of a model, looked at in its initial state and at random consistent ones."""
     states = samples.consistent(model, _COUNT, include_initial=True)
     facts = levels(model)
-    A = _jacobian(model, facts.A, states)
+    A = constraint_matrix(model, facts, states)
     constraint_order = pivot_order(A)
     rows = _independent_rows(A, constraint_order)
     a = A[:, rows, :]
@@ -138,6 +138,12 @@ def _jacobian(model: Model, entries: tuple[tuple[Any, ...], ...], states: States
         for j, entry in enumerate(row):
             out[:, i, j] = lower(entry)
     return out
+
+
+def constraint_matrix(model: Model, facts: Levels, states: States) -> np.ndarray:
+    """A at all states, with shape (K, rows, n)."""
+    A = samples.constraints_at(model, facts, states).A
+    return np.moveaxis(numbers(A, len(states)), -1, 0)
 
 
 def _gradients(model: Model, speeds: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
@@ -290,7 +296,7 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 def with_regular_speeds(model: Model, known: Structure, states: States) -> States:
     """The states at which speeds and constraints determine the velocities; another branch of a mechanism may need others."""
     Y = _jacobian(model, _gradients(model, known.speeds), states)
-    a = _jacobian(model, known.levels.A, states)[:, known.rows, :]
+    a = constraint_matrix(model, known.levels, states)[:, known.rows, :]
     S = _unit(np.concatenate([Y, a], axis=1))
     good = np.linalg.svd(S, compute_uv=False)[:, -1] > 1e-4 if S.size else np.ones(len(states), dtype=bool)
     return States(states.q[:, good], states.qd[:, good], states.t[good])

@@ -111,6 +111,7 @@ class Declarations(Description):
         out.holonomic_list = tuple(
             c if c.feedback else replace(c, feedback=tuple(map(RealDouble, gains))) for c in self.holonomic_list
         )
+        out.loops = tuple(c if c.feedback else replace(c, feedback=tuple(map(RealDouble, gains))) for c in self.loops)
         out.nonholonomic_list = tuple(
             c if c.feedback else replace(c, feedback=(RealDouble(gains[1]),)) for c in self.nonholonomic_list
         )

@@ -16,8 +16,12 @@ from dalembert.model.elements import (
     Coordinate,
     Energies,
     Holonomic,
+    Limits,
+    Loop,
     Nonholonomic,
     Parameter,
+    Rotor,
+    Shape,
     Speed,
 )
 from dalembert.model.formulas import Reader
@@ -37,6 +41,11 @@ class Description:
         self.holonomic_list: tuple[Holonomic, ...] = ()
         self.nonholonomic_list: tuple[Nonholonomic, ...] = ()
         self.contacts: tuple[Contact, ...] = ()
+        self.loops: tuple[Loop, ...] = ()
+        self.rotors: tuple[Rotor, ...] = ()
+        self.limits: dict[str, Limits] = {}
+        self.shapes: tuple[Shape, ...] = ()
+        self.notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
         self.speed_list: tuple[Speed, ...] = ()
         self.energies: Energies | None = None
         self.non_ideal_forces: dict[str, Any] = {}
@@ -74,8 +83,9 @@ class Description:
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """The names of the constraints in the order of their rows: holonomic first."""
-        return tuple(c.name for c in (*self.holonomic_list, *self.nonholonomic_list))
+        """The names of the constraints in the order of their rows: holonomic formulas, loops, nonholonomic formulas."""
+        loops = tuple(name for loop in self.loops for name in loop.row_names)
+        return (*(c.name for c in self.holonomic_list), *loops, *(c.name for c in self.nonholonomic_list))
 
     @property
     def initial(self) -> tuple[np.ndarray, np.ndarray]:
@@ -91,7 +101,7 @@ class Description:
     @property
     def formulas(self) -> tuple[Any, ...]:
         """Every formula of coordinates, velocities or time in the model."""
-        found: list[Any] = [joint.value for body in self.bodies for joint in body.joints if joint.value is not None]
+        found: list[Any] = [value for body in self.bodies for joint in body.joints for value in joint.values]
         found += [c.phi for c in self.holonomic_list] + [c.psi for c in self.nonholonomic_list]
         found += [u.value for u in self.speed_list]
         for load in self.loads:

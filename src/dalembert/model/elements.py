@@ -117,3 +117,60 @@ class RollingDisk:
 
 
 Contact = KnifeEdge | RollingDisk
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop: its frame F sits on the first body, its moved frame M on the second.
+
+    The placement of F is the joint's own; M sits at `position` with `rotation` on the second body. The joint's motions are
+    not coordinates. With feedback gains (α, β) its rows are stabilised, φ̈ + β φ̇ + α φ = 0.
+    """
+
+    name: str
+    bodies: tuple[str, str]
+    joint: Joint
+    position: Vector3
+    rotation: Vector3
+    description: str = ""
+    feedback: tuple[Formula, ...] = ()
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """The names of its constraints."""
+        return tuple(f"{self.name}, {row}" for row in self.joint.row_names)
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """The rotor of a joint's motor, turning `ratio` times as fast as the joint."""
+
+    name: str
+    body: str
+    joint: int
+    motion: int
+    inertia: Formula
+    ratio: Formula
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a coordinate and its drive can reach; None where there is no limit. They are told, not enforced."""
+
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a body looks like: a box (three edges), cylinder or capsule (radius, length), sphere (radius) or mesh (a file)."""
+
+    body: str
+    kind: str
+    size: tuple[float, ...]
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    color: tuple[float, float, float, float] | None = None
+    mesh: str = ""

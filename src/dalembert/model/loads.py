@@ -37,6 +37,7 @@ class JointTorque:
     body: str
     joint: int
     value: Formula
+    motion: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,4 +61,31 @@ class Damper:
     damping: Formula
 
 
-Load = Force | Torque | JointTorque | Spring | Damper
+@dataclass(frozen=True)
+class JointSpring:
+    """A spring and a damper inside a joint: −stiffness × (motion − rest) − damping × rate."""
+
+    name: str
+    body: str
+    joint: int
+    motion: int
+    stiffness: Formula
+    rest: Formula
+    damping: Formula
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Friction inside a joint: −viscous × rate − coulomb × rate / √(rate² + smoothing²)."""
+
+    name: str
+    body: str
+    joint: int
+    motion: int
+    viscous: Formula
+    coulomb: Formula
+    smoothing: Formula
+
+
+InJoint = JointTorque | JointSpring | JointFriction
+Load = Force | Torque | Spring | Damper | InJoint

@@ -7,22 +7,25 @@ from typing import Any, Self
 
 from dalembert.errors import InputError, ModelError, Problem, nearest
 from dalembert.expressions import is_identifier
-from dalembert.model.declarations import Declarations, pair, unit_vector
+from dalembert.model.declarations import pair, unit_vector
 from dalembert.model.elements import (
     WORLD,
     Body,
     Energies,
     Holonomic,
     KnifeEdge,
+    Limits,
+    Loop,
     Nonholonomic,
     RollingDisk,
+    Shape,
     Speed,
 )
-from dalembert.model.joints import Fixed, Joint, Prismatic, Revolute
-from dalembert.model.loads import Damper, Force, JointTorque, Spring, Torque
+from dalembert.model.joints import Joint
+from dalembert.model.load_makers import LoadMakers
 
 
-class Model(Declarations):
+class Model(LoadMakers):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
@@ -37,45 +40,7 @@ class Model(Declarations):
     ('theta',)
     """
 
-    # bodies and joints
-
-    def fixed(
-        self, position: Sequence[Any] = (0, 0, 0), rotation: Sequence[Any] = (0, 0, 0), *, where: str = "joint"
-    ) -> Fixed:
-        """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
-
-        `where` begins the message of an error, here and in the other joints.
-        """
-        return Fixed(*self._placement(f"{where} (fixed)", position, rotation))
-
-    def revolute(
-        self,
-        axis: Sequence[float],
-        angle: Any,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
-        *,
-        where: str = "joint",
-    ) -> Revolute:
-        """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
-        where = f"{where} (revolute)"
-        place = self._placement(where, position, rotation)
-        return Revolute(*place, unit_vector(axis, where), self._reader.read(angle, f"{where}, angle", rates=False))
-
-    def prismatic(
-        self,
-        axis: Sequence[float],
-        displacement: Any,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
-        *,
-        where: str = "joint",
-    ) -> Prismatic:
-        """A joint that slides along `axis` by `displacement`, any expression of coordinates and time."""
-        where = f"{where} (prismatic)"
-        place = self._placement(where, position, rotation)
-        value = self._reader.read(displacement, f"{where}, displacement", rates=False)
-        return Prismatic(*place, unit_vector(axis, where), value)
+    # bodies and loops
 
     def body(
         self,
@@ -113,74 +78,97 @@ class Model(Declarations):
         )
         return self
 
-    # loads
+    def loop(
+        self,
+        name: str,
+        bodies: tuple[str, str],
+        joint: Joint,
+        *,
+        position: Sequence[Any] = (0, 0, 0),
+        rotation: Sequence[Any] = (0, 0, 0),
+        description: str = "",
+        feedback: Any = None,
+    ) -> Self:
+        """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
 
-    def force(
+        `joint` is placed on the first body as usual; its motions are not coordinates, so give them the value 0. `position`
+        and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
+
+        >>> model = Model("four bars").coordinates("a", "b", "c")
+        >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
+        >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
+        >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1)
+        >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), 0, position=(2, 0, 0)), position=(1, 0, 0))
+        >>> model.constraint_names
+        ('pin, x', 'pin, y', 'pin, z', 'pin, tilt 1', 'pin, tilt 2')
+        """
+        where = f"loop '{name}'"
+        if any(loop.name == name for loop in self.loops):
+            raise InputError(f"{where}: declared twice. Give each loop its own name.")
+        moving = [str(value) for value in joint.values if value != 0]
+        if moving:
+            raise InputError(
+                f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: give them "
+                "the value 0, or let the bodies hang on each other by this joint."
+            )
+        place = self._placement(where, position, rotation)
+        gains = self._feedback(feedback, 2, f"{where}, feedback")
+        self.loops += (Loop(name, pair(bodies, where), joint, *place, description, gains),)
+        return self
+
+    def limit(
+        self,
+        coordinate: str,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+        velocity: float | None = None,
+        effort: float | None = None,
+    ) -> Self:
+        """Tell how far a coordinate can go, and how fast and how strongly it can be driven; nothing is enforced."""
+        where = f"limit of '{coordinate}'"
+        if coordinate not in self.coordinate_names:
+            raise InputError(f"{where}: there is no such coordinate. {nearest(coordinate, self.coordinate_names)}")
+        given = (("lower", lower), ("upper", upper), ("velocity", velocity), ("effort", effort))
+        values = {key: None if x is None else self._number(x, f"{where}, {key}") for key, x in given}
+        self.limits = {**self.limits, coordinate: Limits(**values)}
+        return self
+
+    def shape(
         self,
         body: str,
-        force: Sequence[Any],
+        kind: str,
+        size: Sequence[float] = (),
         *,
-        point: Sequence[Any] | None = None,
-        frame: str = WORLD,
-        name: str | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        rotation: Sequence[float] = (0.0, 0.0, 0.0),
+        color: Sequence[float] | None = None,
+        mesh: str = "",
     ) -> Self:
-        """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`."""
-        key = self._load_name(name, "force")
-        where = f"force '{key}'"
-        at = None if point is None else self._vector(point, f"{where}, point", constant=True)
-        self.loads += (Force(key, body, self._vector(force, where), at, frame),)
+        """Tell what a body looks like; drawings use it, the equations do not."""
+        where = f"shape of '{body}'"
+        counts = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "mesh": 3}
+        if kind not in counts:
+            raise InputError(f"{where}: there is no shape '{kind}'. {nearest(kind, counts)}")
+        numbers = tuple(self._number(x, where) for x in size)
+        if len(numbers) != counts[kind]:
+            raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
+        if len(position) != 3 or len(rotation) != 3:
+            raise InputError(f"{where}: position and rotation need 3 numbers each.")
+        px, py, pz = (self._number(x, f"{where}, position") for x in position)
+        rx, ry, rz = (self._number(x, f"{where}, rotation") for x in rotation)
+        paint = None
+        if color is not None:
+            if len(color) != 4:
+                raise InputError(f"{where}, color: got {len(color)} values. Expected 4: red, green, blue, alpha.")
+            r, g, b, a = (self._number(x, f"{where}, color") for x in color)
+            paint = (r, g, b, a)
+        self.shapes += (Shape(body, kind, numbers, (px, py, pz), (rx, ry, rz), paint, mesh),)
         return self
 
-    def torque(
-        self,
-        body: str,
-        torque: Sequence[Any],
-        *,
-        frame: str = WORLD,
-        reaction: str | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
-        key = self._load_name(name, "torque")
-        self.loads += (Torque(key, body, self._vector(torque, f"torque '{key}'"), frame, reaction),)
-        return self
-
-    def joint_torque(self, body: str, value: Any, *, joint: int = 0, name: str | None = None) -> Self:
-        """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent."""
-        key = self._load_name(name, "joint_torque")
-        self.loads += (JointTorque(key, body, joint, self._reader.read(value, f"joint_torque '{key}'")),)
-        return self
-
-    def spring(
-        self,
-        bodies: tuple[str, str],
-        *,
-        stiffness: Any,
-        natural_length: Any = 0,
-        points: Sequence[Sequence[Any]] = ((0, 0, 0), (0, 0, 0)),
-        name: str | None = None,
-    ) -> Self:
-        """Connect points of two bodies (or of the world) by a linear spring."""
-        key = self._load_name(name, "spring")
-        where = f"spring '{key}'"
-        k = self._reader.constant(stiffness, f"{where}, stiffness")
-        length = self._reader.constant(natural_length, f"{where}, natural_length")
-        self.loads += (Spring(key, pair(bodies, where), self._points(points, where), k, length),)
-        return self
-
-    def damper(
-        self,
-        bodies: tuple[str, str],
-        *,
-        damping: Any,
-        points: Sequence[Sequence[Any]] = ((0, 0, 0), (0, 0, 0)),
-        name: str | None = None,
-    ) -> Self:
-        """Connect points of two bodies (or of the world) by a linear damper."""
-        key = self._load_name(name, "damper")
-        where = f"damper '{key}'"
-        c = self._reader.constant(damping, f"{where}, damping")
-        self.loads += (Damper(key, pair(bodies, where), self._points(points, where), c),)
+    def note(self, sentence: str) -> Self:
+        """Keep a sentence about how the model was made, such as what an importer left out."""
+        self.notes += (sentence,)
         return self
 
     # constraints and speeds

@@ -57,6 +57,17 @@ def roll_pitch_yaw(algebra: Algebra, angles: Sequence[Scalar]) -> Array:
     return R
 
 
+def angle_about(axis: Sequence[float], R: np.ndarray) -> float:
+    """The angle of a rotation about a unit axis, in numbers; of any other rotation the part about the axis.
+
+    >>> round(angle_about((0, 0, 1), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])), 12)
+    1.570796326795
+    """
+    k = np.array([float(a) for a in axis])
+    spin = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    return float(np.arctan2(k @ spin, np.trace(R) - k @ R @ k))
+
+
 def _exact(x: float) -> float | int:
     """Whole numbers as int, so that 0 and 1 stay structural."""
     return int(x) if float(x).is_integer() else float(x)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.elements import WORLD
-from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
@@ -17,11 +17,11 @@ def problems(model: Model) -> list[Problem]:
     """Loads and gravity without bodies, bodies and joints that do not exist, connections of a body with itself."""
     if model.energies is not None and not model.bodies:
         return _without_bodies(model)
-    found = _contacts(model)
+    found = _contacts(model) + _loops(model) + _rotors(model)
     for load in model.loads:
         found += _bodies(load, model)
-        if isinstance(load, JointTorque):
-            found += _joint(load, model)
+        if isinstance(load, InJoint):
+            found += joint_motion(title(load), load.body, load.joint, load.motion, model)
         elif isinstance(load, Spring | Damper) and load.bodies[0] == load.bodies[1]:
             fact = f"both ends are on '{load.bodies[0]}', so it does nothing."
             found.append(Problem(title(load), fact, "Give `bodies` two different names."))
@@ -37,9 +37,45 @@ def _contacts(model: Model) -> list[Problem]:
     ]
 
 
+def _loops(model: Model) -> list[Problem]:
+    names = {body.name for body in model.bodies}
+    found = []
+    for loop in model.loops:
+        path = f"loop '{loop.name}'"
+        found += [
+            Problem(path, f"there is no body '{name}'.", nearest(name, {WORLD, *names}))
+            for name in loop.bodies
+            if name != WORLD and name not in names
+        ]
+        if loop.bodies[0] == loop.bodies[1]:
+            found.append(Problem(path, f"both ends are on '{loop.bodies[0]}'.", "Give `bodies` two different names."))
+        if not loop.joint.row_names:
+            found.append(Problem(path, f"a {loop.joint.kind} joint holds nothing.", "Remove it, or choose another joint."))
+    return found
+
+
+def _rotors(model: Model) -> list[Problem]:
+    names = {body.name for body in model.bodies}
+    found = []
+    for rotor in model.rotors:
+        path = f"rotor '{rotor.name}'"
+        if rotor.body not in names:
+            found.append(Problem(path, f"there is no body '{rotor.body}'.", nearest(rotor.body, names)))
+        found += joint_motion(path, rotor.body, rotor.joint, rotor.motion, model)
+    return found
+
+
 def title(load: Load) -> str:
     """What messages call a load."""
-    kinds = {Force: "force", Torque: "torque", JointTorque: "joint_torque", Spring: "spring", Damper: "damper"}
+    kinds = {
+        Force: "force",
+        Torque: "torque",
+        JointTorque: "joint_torque",
+        JointSpring: "joint_spring",
+        JointFriction: "joint_friction",
+        Spring: "spring",
+        Damper: "damper",
+    }
     return f"{kinds[type(load)]} '{load.name}'"
 
 
@@ -51,7 +87,7 @@ def named(load: Load) -> list[tuple[str, str]]:
         case Torque():
             reaction = [] if load.reaction is None else [("reaction", load.reaction)]
             return [("body", load.body), ("frame", load.frame), *reaction]
-        case JointTorque():
+        case JointTorque() | JointSpring() | JointFriction():
             return [("body", load.body)]
         case Spring() | Damper():
             return [("bodies", name) for name in load.bodies]
@@ -89,15 +125,24 @@ def _bodies(load: Load, model: Model) -> list[Problem]:
     return found
 
 
-def _joint(load: JointTorque, model: Model) -> list[Problem]:
-    body = next((body for body in model.bodies if body.name == load.body), None)
+def joint_motion(title: str, name: str, joint: int, motion: int, model: Model) -> list[Problem]:
+    """The problem of a joint, or a motion of it, that does not exist or cannot be driven on its own."""
+    body = next((body for body in model.bodies if body.name == name), None)
     if body is None:
         return []
-    path, count = f"{title(load)}, joint", len(body.joints)
-    if not 0 <= load.joint < count:
-        fact = f"body '{body.name}' has no joint {load.joint}."
+    path, count = f"{title}, joint", len(body.joints)
+    if not 0 <= joint < count:
+        fact = f"body '{body.name}' has no joint {joint}."
         return [Problem(path, fact, f"Expected 0 to {count - 1}: joints are counted from 0.")]
-    if body.joints[load.joint].value is None:
-        fact = f"joint {load.joint} of body '{body.name}' is fixed and cannot be driven."
+    chosen = body.joints[joint]
+    if not chosen.values:
+        fact = f"joint {joint} of body '{body.name}' is fixed and cannot be driven."
         return [Problem(path, fact, "Name a joint that moves, or apply a force or torque to the body.")]
+    if not 0 <= motion < len(chosen.values):
+        fact = f"joint {joint} of body '{body.name}' has no motion {motion}."
+        moves = ", ".join(f"{i} ({what})" for i, what in enumerate(chosen.motions))
+        return [Problem(f"{title}, motion", fact, f"Its motions are {moves}.")]
+    if chosen.quaternion and motion >= len(chosen.values) - 4:
+        fact = f"joint {joint} of body '{body.name}' turns by a quaternion, which has no angle to push along."
+        return [Problem(path, fact, "Apply a torque to the body, with a reaction on its parent.")]
     return []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.checks.values import Table, at_start, value
-from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
 if TYPE_CHECKING:
     from dalembert.model.elements import Body
@@ -47,6 +47,14 @@ def formulas(model: Model) -> Iterator[tuple[str, Any]]:
         yield from _of_body(body)
     for load in model.loads:
         yield from _of_load(load)
+    for rotor in model.rotors:
+        yield f"rotor '{rotor.name}', inertia", rotor.inertia
+        yield f"rotor '{rotor.name}', ratio", rotor.ratio
+    for loop in model.loops:
+        for key, entries in (("position", loop.position), ("rotation", loop.rotation)):
+            yield from _vector(f"loop '{loop.name}', {key}", entries)
+        for key, entries in (("position", loop.joint.position), ("rotation", loop.joint.rotation)):
+            yield from _vector(f"loop '{loop.name}', joint, {key}", entries)
     for constraint in model.holonomic_list:
         yield f"holonomic '{constraint.name}'", constraint.phi
     for constraint in model.nonholonomic_list:
@@ -70,8 +78,8 @@ def _of_body(body: Body) -> Iterator[tuple[str, Any]]:
         where = f"{path}, joint {i} ({joint.kind})"
         yield from _vector(f"{where}, position", joint.position)
         yield from _vector(f"{where}, rotation", joint.rotation)
-        if joint.value is not None:
-            yield where, joint.value
+        for motion, formula in zip(joint.motions, joint.values, strict=True):
+            yield f"{where}, {motion}", formula
 
 
 def _of_load(load: Load) -> Iterator[tuple[str, Any]]:
@@ -83,6 +91,12 @@ def _of_load(load: Load) -> Iterator[tuple[str, Any]]:
             yield from _vector(f"torque '{name}'", torque)
         case JointTorque(name=name, value=torque):
             yield f"joint_torque '{name}'", torque
+        case JointSpring(name=name):
+            for key in ("stiffness", "rest", "damping"):
+                yield f"joint_spring '{name}', {key}", getattr(load, key)
+        case JointFriction(name=name):
+            for key in ("viscous", "coulomb", "smoothing"):
+                yield f"joint_friction '{name}', {key}", getattr(load, key)
         case Spring(name=name, points=points, stiffness=stiffness, natural_length=length):
             yield f"spring '{name}', stiffness", stiffness
             yield f"spring '{name}', natural_length", length

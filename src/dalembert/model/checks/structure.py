@@ -63,7 +63,7 @@ def _unused(model: Model) -> list[Problem]:
     """Coordinates that move nothing."""
     if not model.bodies:
         return []
-    moved = {s for b in model.bodies for j in b.joints if j.value is not None for s in j.value.free_symbols}
+    moved = {s for b in model.bodies for j in b.joints for value in j.values for s in value.free_symbols}
     return [
         Problem(f"coordinate '{name}'", "it appears in no joint.", "Let a joint move by it, or remove it.")
         for name in model.coordinate_names

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.model.joints.base import Joint
+from dalembert.model.joints.rows import Row, together, unturned
 
 
 @dataclass(frozen=True)
@@ -16,24 +20,35 @@ class Fixed(Joint):
     kind: ClassVar[str] = "fixed"
 
     @property
-    def value(self) -> None:
+    def values(self) -> tuple[Any, ...]:
         """A fixed joint has no motion."""
-        return
+        return ()
 
-    def turn(self, algebra: Algebra, value: Scalar) -> Array:
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No rotation."""
         return identity(3)
 
-    def shift(self, value: Scalar) -> Array:
+    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No displacement."""
         return zeros(3)
 
-    @property
-    def angular(self) -> Numbers3:
+    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No angular velocity."""
-        return (0, 0, 0)
+        return zeros(3, 0)
 
-    @property
-    def linear(self) -> Numbers3:
+    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No velocity."""
-        return (0, 0, 0)
+        return zeros(3, 0)
+
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+        """Origins together, axes parallel: six rows."""
+        return [*together(p), *unturned(R)]
+
+    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
+        """Nothing to measure."""
+        return ()

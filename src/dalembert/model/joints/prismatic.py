@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, vector
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector, zeros
 from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.model.joints.rows import Row, on_line, unturned
 
 
 @dataclass(frozen=True)
@@ -19,24 +23,35 @@ class Prismatic(Joint):
     displacement: Any
 
     @property
-    def value(self) -> Any:
+    def values(self) -> tuple[Any, ...]:
         """The displacement."""
-        return self.displacement
+        return (self.displacement,)
 
-    def turn(self, algebra: Algebra, value: Scalar) -> Array:
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """One displacement."""
+        return ("displacement",)
+
+    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No rotation."""
         return identity(3)
 
-    def shift(self, value: Scalar) -> Array:
+    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The axis times the displacement."""
-        return vector([k * value if k else 0 for k in self.axis])
+        return vector([k * values[0] if k else 0 for k in self.axis])
 
-    @property
-    def angular(self) -> Numbers3:
+    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No angular velocity."""
-        return (0, 0, 0)
+        return zeros(3, 1)
 
-    @property
-    def linear(self) -> Numbers3:
+    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The axis."""
-        return self.axis
+        return matrix([[k] for k in self.axis])
+
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+        """Origin on the axis, axes parallel: five rows."""
+        return [*on_line(self.axis, p), *unturned(R)]
+
+    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
+        """The displacement along the axis."""
+        return (float(np.dot(self.axis, p)),)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dalembert.algebra import Algebra, Array, Scalar, zeros
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
 from dalembert.model.joints.base import Joint, Numbers3
-from dalembert.spatial import about_axis
+from dalembert.model.joints.rows import Row, aligned, together
+from dalembert.spatial import about_axis, angle_about
 
 
 @dataclass(frozen=True)
@@ -20,24 +24,35 @@ class Revolute(Joint):
     angle: Any
 
     @property
-    def value(self) -> Any:
+    def values(self) -> tuple[Any, ...]:
         """The angle."""
-        return self.angle
+        return (self.angle,)
 
-    def turn(self, algebra: Algebra, value: Scalar) -> Array:
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """One angle."""
+        return ("angle",)
+
+    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """R = 1 + sinα k× + (1 − cosα) k×k×."""
-        return about_axis(algebra, self.axis, value)
+        return about_axis(algebra, self.axis, values[0])
 
-    def shift(self, value: Scalar) -> Array:
+    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No displacement."""
         return zeros(3)
 
-    @property
-    def angular(self) -> Numbers3:
+    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The axis."""
-        return self.axis
+        return matrix([[k] for k in self.axis])
 
-    @property
-    def linear(self) -> Numbers3:
+    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """No velocity."""
-        return (0, 0, 0)
+        return zeros(3, 1)
+
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+        """Origins together, axis aligned: five rows."""
+        return [*together(p), *aligned(self.axis, R)]
+
+    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
+        """The angle about the axis."""
+        return (angle_about(self.axis, R),)

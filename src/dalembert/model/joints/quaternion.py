@@ -1,0 +1,74 @@
+"""The joint that turns about a point, by a unit quaternion (w, x, y, z): no attitude is singular."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
+from dalembert.model.joints.base import Joint
+from dalembert.model.joints.rows import Row, together
+
+
+@dataclass(frozen=True)
+class Quaternion(Joint):
+    """The child is turned by the quaternion `parts` = (w, x, y, z), four coordinates whose squares sum to 1.
+
+    The model keeps the norm as a constraint of its own. Speeds are the components of ω in axes of the child:
+    ω = 2 G(q) q̇ and back q̇ = H(q) ω with H = Gᵀ / 2.
+    """
+
+    kind: ClassVar[str] = "quaternion"
+    quaternion: ClassVar[bool] = True
+
+    parts: tuple[Any, Any, Any, Any]
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The four parts."""
+        return self.parts
+
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """Four parts."""
+        return ("w", "x", "y", "z")
+
+    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The rotation of q / |q|: off the unit sphere nothing depends on the norm, so its constraint has no force."""
+        w, x, y, z = values
+        two = 2 / (w * w + x * x + y * y + z * z)
+        return matrix(
+            [
+                [1 - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)],
+                [two * (x * y + w * z), 1 - two * (x * x + z * z), two * (y * z - w * x)],
+                [two * (x * z - w * y), two * (y * z + w * x), 1 - two * (x * x + y * y)],
+            ]
+        )
+
+    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """No displacement."""
+        return zeros(3)
+
+    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """2 G(q) / |q|²."""
+        w, x, y, z = values
+        two = 2 / (w * w + x * x + y * y + z * z)
+        return matrix([[two * part for part in row] for row in ([-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w])])
+
+    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """No velocity."""
+        return zeros(3, 4)
+
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+        """Origins together: three rows."""
+        return together(p)
+
+    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
+        """The four parts, w not negative."""
+        from scipy.spatial.transform import Rotation
+
+        x, y, z, w = Rotation.from_matrix(R).as_quat(canonical=True)
+        return (float(w), float(x), float(y), float(z))

@@ -1,0 +1,77 @@
+"""The joint that turns about an axis and advances along it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, matrix, scaled, vector
+from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.model.joints.rows import Row, aligned, on_line, plane
+from dalembert.spatial import about_axis, angle_about, cross
+
+
+@dataclass(frozen=True)
+class Screw(Joint):
+    """The child turns by `angle` about the unit vector `axis` and advances by `pitch` along it with every turn."""
+
+    kind: ClassVar[str] = "screw"
+
+    axis: Numbers3
+    angle: Any
+    pitch: float
+
+    @property
+    def lead(self) -> float:
+        """The advance for an angle of one radian."""
+        return self.pitch / (2 * math.pi)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The angle."""
+        return (self.angle,)
+
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """One angle."""
+        return ("angle",)
+
+    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """A rotation about the axis."""
+        return about_axis(algebra, self.axis, values[0])
+
+    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The axis times lead × angle."""
+        return vector([k * self.lead * values[0] if k else 0 for k in self.axis])
+
+    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The axis."""
+        return matrix([[k] for k in self.axis])
+
+    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The axis times the lead."""
+        return matrix([[k * self.lead] for k in self.axis])
+
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+        """Origin on the axis, axis aligned, and advance in step with the angle: five rows."""
+        return [*on_line(self.axis, p), *aligned(self.axis, R), self._thread(algebra, R, p)]
+
+    def _thread(self, algebra: Algebra, R: Array, p: Array) -> Row:
+        """lead × sin(angle − advance / lead) = 0, which has no seam after a full turn."""
+        n, (e1, e2) = vector(list(self.axis)), (vector(list(e)) for e in plane(self.axis))
+        turned = R @ e1
+        advance = (n @ p) * (1 / self.lead)
+        c, s = e1 @ turned, e2 @ turned
+        C, S = algebra.cos(advance), algebra.sin(advance)
+        moment = scaled(self.lead * C, cross(turned, e2)) - scaled(self.lead * S, cross(turned, e1))
+        return Row("thread", self.lead * (s * C - c * S), scaled(-(s * S + c * C), n), moment)
+
+    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
+        """The angle, with the full turns that the advance tells."""
+        angle = angle_about(self.axis, R)
+        turns = round((float(np.dot(self.axis, p)) / self.lead - angle) / (2 * math.pi))
+        return (angle + 2 * math.pi * turns,)

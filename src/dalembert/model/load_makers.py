@@ -1,0 +1,238 @@
+"""Making loads: forces, torques, springs, friction, drives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import symengine as se
+
+from dalembert.errors import InputError, nearest
+from dalembert.expressions import TIME, parse
+from dalembert.expressions.symbols import maximum, minimum
+from dalembert.model.declarations import pair
+from dalembert.model.elements import WORLD, Holonomic, Rotor
+from dalembert.model.joint_makers import JointMakers
+from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Spring, Torque
+
+_MOST_ROWS = 2000
+
+
+class LoadMakers(JointMakers):
+    """What pushes and pulls on a model, and what drives it."""
+
+    def force(
+        self,
+        body: str,
+        force: Sequence[Any],
+        *,
+        point: Sequence[Any] | None = None,
+        frame: str = WORLD,
+        name: str | None = None,
+    ) -> Self:
+        """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`."""
+        key = self._load_name(name, "force")
+        where = f"force '{key}'"
+        at = None if point is None else self._vector(point, f"{where}, point", constant=True)
+        self.loads += (Force(key, body, self._vector(force, where), at, frame),)
+        return self
+
+    def torque(
+        self,
+        body: str,
+        torque: Sequence[Any],
+        *,
+        frame: str = WORLD,
+        reaction: str | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
+        key = self._load_name(name, "torque")
+        self.loads += (Torque(key, body, self._vector(torque, f"torque '{key}'"), frame, reaction),)
+        return self
+
+    def joint_torque(
+        self, body: str, value: Any, *, joint: int = 0, motion: int = 0, name: str | None = None
+    ) -> Self:
+        """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
+
+        Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
+        """
+        key = self._load_name(name, "joint_torque")
+        self.loads += (JointTorque(key, body, joint, self._reader.read(value, f"joint_torque '{key}'"), motion),)
+        return self
+
+    def actuator(
+        self,
+        body: str,
+        effort: Any,
+        *,
+        limit: Any = None,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
+        key = self._load_name(name, "actuator")
+        where = f"actuator '{key}'"
+        value = self._reader.read(effort, f"{where}, effort")
+        if limit is not None:
+            given = list(limit) if isinstance(limit, list | tuple) else [limit]
+            if len(given) not in (1, 2):
+                raise InputError(f"{where}, limit: got {len(given)} values. Expected one, or the lowest and the highest.")
+            ends = [self._reader.constant(end, f"{where}, limit") for end in given]
+            low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
+            value = maximum(low, minimum(high, value))
+        self.loads += (JointTorque(key, body, joint, value, motion),)
+        return self
+
+    def joint_spring(
+        self,
+        body: str,
+        *,
+        stiffness: Any = 0,
+        rest: Any = 0,
+        damping: Any = 0,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Put a spring and a damper into a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it turns."""
+        key = self._load_name(name, "joint_spring")
+        where = f"joint_spring '{key}'"
+        given = (("stiffness", stiffness), ("rest", rest), ("damping", damping))
+        k, at, c = (self._reader.constant(value, f"{where}, {what}") for what, value in given)
+        self.loads += (JointSpring(key, body, joint, motion, k, at, c),)
+        return self
+
+    def joint_friction(
+        self,
+        body: str,
+        *,
+        viscous: Any = 0,
+        coulomb: Any = 0,
+        smoothing: Any = 1e-3,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Let a joint resist its motion: −viscous × rate − coulomb × rate / √(rate² + smoothing²).
+
+        Coulomb's force has its full size at rates well above `smoothing` and no jump at rest.
+        """
+        key = self._load_name(name, "joint_friction")
+        where = f"joint_friction '{key}'"
+        given = (("viscous", viscous), ("coulomb", coulomb), ("smoothing", smoothing))
+        b, c, eps = (self._reader.constant(value, f"{where}, {what}") for what, value in given)
+        self.loads += (JointFriction(key, body, joint, motion, b, c, eps),)
+        return self
+
+    def rotor(
+        self, body: str, inertia: Any, *, ratio: Any = 1, joint: int = 0, motion: int = 0, name: str | None = None
+    ) -> Self:
+        """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
+
+        It adds ½ inertia (ratio × rate)² to the kinetic energy; its gyroscopic effects are left out, as is usual for
+        geared drives.
+        """
+        key = name or f"rotor{len(self.rotors) + 1}"
+        where = f"rotor '{key}'"
+        if any(rotor.name == key for rotor in self.rotors):
+            raise InputError(f"{where}: declared twice. Give each rotor its own name.")
+        J, N = self._reader.constant(inertia, f"{where}, inertia"), self._reader.constant(ratio, f"{where}, ratio")
+        self.rotors += (Rotor(key, body, joint, motion, J, N),)
+        return self
+
+    def drive(self, coordinate: str, motion: Any, name: str | None = None) -> Self:
+        """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive."""
+        if coordinate not in self.coordinate_names:
+            raise InputError(f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}")
+        key = name or f"drive of {coordinate}"
+        formula = parse(motion, coordinates=(), parameters=self.parameter_values, where=f"'{key}'", rates=False)
+        phi = self._reader.read(coordinate, f"'{key}'") - formula
+        self.holonomic_list += (Holonomic(key, phi, f"prescribed motion of {coordinate}"),)
+        return self
+
+    def wrench_table(
+        self,
+        body: str,
+        times: Sequence[float],
+        *,
+        force: Sequence[Sequence[float]] | None = None,
+        torque: Sequence[Sequence[float]] | None = None,
+        point: Sequence[Any] | None = None,
+        frame: str = WORLD,
+        name: str | None = None,
+    ) -> Self:
+        """Apply a force and a torque given as tables: one row of three for each time, straight lines in between.
+
+        Before the first time and after the last the first and last rows hold.
+        """
+        key = self._load_name(name, "wrench_table")
+        where = f"wrench_table '{key}'"
+        if force is None and torque is None:
+            raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
+        clock = [self._number(t, f"{where}, times[{i}]") for i, t in enumerate(times)]
+        if not 1 <= len(clock) <= _MOST_ROWS or any(b <= a for a, b in zip(clock, clock[1:], strict=False)):
+            raise InputError(f"{where}, times: expected 1 to {_MOST_ROWS} increasing times, got {len(clock)}.")
+        if force is not None:
+            at = None if point is None else self._vector(point, f"{where}, point", constant=True)
+            self.loads += (Force(key, body, self._table(clock, force, f"{where}, force"), at, frame),)
+        if torque is not None:
+            label = key if force is None else f"{key}, torque"
+            self.loads += (Torque(label, body, self._table(clock, torque, f"{where}, torque"), frame, None),)
+        return self
+
+    def _table(self, times: list[float], rows: Sequence[Sequence[float]], where: str) -> tuple[Any, Any, Any]:
+        if len(rows) != len(times) or any(len(row) != 3 for row in rows):
+            raise InputError(f"{where}: expected {len(times)} rows of 3, one for each time.")
+        numbers = [[self._number(x, f"{where}[{i}]") for x in row] for i, row in enumerate(rows)]
+        x, y, z = (_polyline(times, [row[i] for row in numbers]) for i in range(3))
+        return (x, y, z)
+
+    def spring(
+        self,
+        bodies: tuple[str, str],
+        *,
+        stiffness: Any,
+        natural_length: Any = 0,
+        points: Sequence[Sequence[Any]] = ((0, 0, 0), (0, 0, 0)),
+        name: str | None = None,
+    ) -> Self:
+        """Connect points of two bodies (or of the world) by a linear spring."""
+        key = self._load_name(name, "spring")
+        where = f"spring '{key}'"
+        k = self._reader.constant(stiffness, f"{where}, stiffness")
+        length = self._reader.constant(natural_length, f"{where}, natural_length")
+        self.loads += (Spring(key, pair(bodies, where), self._points(points, where), k, length),)
+        return self
+
+    def damper(
+        self,
+        bodies: tuple[str, str],
+        *,
+        damping: Any,
+        points: Sequence[Sequence[Any]] = ((0, 0, 0), (0, 0, 0)),
+        name: str | None = None,
+    ) -> Self:
+        """Connect points of two bodies (or of the world) by a linear damper."""
+        key = self._load_name(name, "damper")
+        where = f"damper '{key}'"
+        c = self._reader.constant(damping, f"{where}, damping")
+        self.loads += (Damper(key, pair(bodies, where), self._points(points, where), c),)
+        return self
+
+
+def _polyline(times: list[float], values: list[float]) -> Any:
+    """The formula of straight lines through the points, level outside: a nest of choices that halves the table each time."""
+    if len(times) == 1 or not any(v != values[0] for v in values):
+        return se.RealDouble(values[0])
+    middle = len(times) // 2
+    if len(times) == 2:
+        slope = (values[1] - values[0]) / (times[1] - times[0])
+        line = values[0] + slope * (TIME - times[0])
+        return se.Piecewise(
+            (se.RealDouble(values[0]), se.Lt(TIME, times[0])), (se.RealDouble(values[1]), se.Le(times[1], TIME)), (line, True)
+        )
+    early, late = _polyline(times[: middle + 1], values[: middle + 1]), _polyline(times[middle:], values[middle:])
+    return se.Piecewise((early, se.Lt(TIME, times[middle])), (late, True))
