@@ -87,7 +87,7 @@ class Builder:
         elif kind == "damper":
             self.model.damper(damping=0.8, **ends)
         else:
-            moving = [(b.name, i) for b in self.model.bodies for i, j in enumerate(b.joints) if j.value is not None]
+            moving = [(b.name, i) for b in self.model.bodies for i, j in enumerate(b.joints) if j.values]
             driven, joint = self.pick(moving)
             self.model.joint_torque(driven, f"sin(t) - 0.4*dot({q})", joint=joint)
 

@@ -22,11 +22,14 @@ from dalembert.handles import Equations as Equations
 from dalembert.handles import Trajectory as Trajectory
 from dalembert.model import Model as Model
 from dalembert.pipeline import assemble as assemble
+from dalembert.pipeline import assembled as assembled
+from dalembert.pipeline import branches as branches
 from dalembert.pipeline import citation as citation
 from dalembert.pipeline import compare as compare
 from dalembert.pipeline import derive as derive
 from dalembert.pipeline import load as load
 from dalembert.pipeline import mobility as mobility
+from dalembert.pipeline import recut as recut
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import verify as verify
 

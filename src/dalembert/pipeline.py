@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dalembert import formalisms, gallery
+from dalembert import formalisms, gallery, importers
 from dalembert.analysis import assembly
 from dalembert.analysis.agreement import Agreement, Verdict, differences, reference
 from dalembert.analysis.assembly import Assembly
@@ -21,29 +21,51 @@ from dalembert.errors import EngineError, InputError, nearest
 from dalembert.handles import Equations, Trajectory, Workspace
 from dalembert.handles.simulation import start_state
 from dalembert.handles.workspace import ENGINES, choose_engine
-from dalembert.importers import read_toml
-from dalembert.kinematics import samples
+from dalembert.kinematics import samples, structure
+from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.structure import with_regular_speeds
 from dalembert.model import Model
 
 
-def load(source: str | Path) -> Model:
-    """A model from the gallery, by name, or from a file.
+def load(source: str | Path, **options: Any) -> Model:
+    """A model from the gallery, by name, or from a file: a model file or robot table (.toml, .csv, .json, .m), or a URDF.
+
+    Options go to the reader: `floating`, `merge_fixed`, `friction` for a URDF; `quaternion`, `model` for ReDySim's inputs; the
+    options of a gallery family, such as `loops`. A file that says `assemble = true` is assembled here.
 
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')
     """
     path = Path(source)
     if str(source) in gallery.names():
-        return gallery.load(str(source))
-    if path.suffix == ".toml":
-        return read_toml(path)
-    if os.path.exists(path):
-        raise InputError(f"'{source}' is not a model file that can be read. Expected a .toml file.")
-    raise InputError(
-        f"there is no model '{source}'. {nearest(str(source), gallery.names())} "
-        "Expected a gallery name or the path of a .toml file."
-    )
+        model = gallery.load(str(source), **options)
+    elif path.suffix.lower() in importers.READERS:
+        model = importers.read(path, **options)
+    elif os.path.exists(path):
+        raise InputError(
+            f"'{source}' is not a model file that can be read. Expected one of {', '.join(importers.READERS)}."
+        )
+    else:
+        raise InputError(
+            f"there is no model '{source}'. {nearest(str(source), gallery.names())} "
+            f"Expected a gallery name or the path of a file ({', '.join(importers.READERS)})."
+        )
+    return assembled(model) if model.assemble_start else model
+
+
+def assembled(model: Model) -> Model:
+    """The model with its initial state brought onto the constraints; what moved is noted.
+
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1").start([2, 0], [0, 0])
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> assembled(model).initial[0].tolist()
+    [1.0, 0.0]
+    """
+    found = assemble(model)
+    out = model.copy()
+    out.start(found.q.tolist(), found.qd.tolist())
+    out.assemble_start = False
+    return out.note(f"the initial state was assembled: {found}")
 
 
 def derive(
@@ -78,9 +100,39 @@ def assemble(
     >>> assemble(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
     [1.0, 0.0]
     """
-    space = Workspace(model, "portable")
-    start_q, start_qd = start_state(space.model, q, qd)
-    return assembly.assemble(space.manifold, start_q, start_qd, t, space.values(), weights=weights, keep=keep)
+    written = _written(model)
+    return assembly.assemble(written, *start_state(written, q, qd), t, weights=weights, keep=keep)
+
+
+def branches(model: Model, q: Any = None, qd: Any = None, *, t: float = 0.0, keep: Sequence[str] = ()) -> list[Assembly]:
+    """The different ways to close the loops of a model with the coordinates in `keep` held, the nearest first.
+
+    They are looked for from many guesses with a fixed seed, so a rare branch can be missed.
+
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> [round(a.q[1], 6) for a in branches(model, [0.6, 0.5], keep=["x"])]
+    [0.8, -0.8]
+    """
+    written = _written(model)
+    return assembly.all_branches(written, *start_state(written, q, qd), t, keep=keep)
+
+
+def recut(model: Model, loop: str, at: str | None = None) -> Model:
+    """The same mechanism with `loop` cut at the joint that carries body `at`, or where the program thinks best.
+
+    >>> model = Model("four bars", gravity=(0, -9.81, 0)).coordinates("a", "b", "c")
+    >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0.5, 0, 0))
+    >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
+    >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1, center=(0.5, 0, 0))
+    >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), 0, position=(2, 0, 0)), position=(1, 0, 0))
+    >>> recut(model, "pin", at="coupler").coordinate_names
+    ('a', 'c', 'pin')
+    """
+    from dalembert.analysis.recut import recut as work
+
+    model.require_sound()
+    return work(model, loop, at)
 
 
 def mobility(model: Model) -> Mobility:
@@ -89,8 +141,14 @@ def mobility(model: Model) -> Mobility:
     >>> mobility(load("cart-pendulum")).degrees_of_freedom
     2
     """
-    space = Workspace(model, "portable")
-    return mobility_report(space.model, space.structure)
+    written = _written(model)
+    return mobility_report(written, structure(written))
+
+
+def _written(model: Model) -> Model:
+    """The model with contacts and norms as formulas, sound."""
+    model.require_sound()
+    return with_contacts(model)
 
 
 def simulate(model: Model, duration: float | None = None, *, formalism: str = "lagrange", **options: Any) -> Trajectory:

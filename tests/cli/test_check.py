@@ -124,3 +124,142 @@ def test_problems_as_json(run, broken_model):
     assert (found.code, found.data["kind"]) == (2, "ModelError")
     assert [problem["path"] for problem in found.data["problems"]] == ["coordinate 'y'", "body 'block', mass"]
     assert set(found.data["problems"][0]) == {"path", "fact", "advice", "blocking"}
+
+
+LOOP = """
+name = "four-bar"
+gravity = [0, -9.81, 0]
+coordinates = { q1 = { start = 1.0471975511965976 }, q2 = { start = -1.0471975511965976 }, q3 = { start = 1.0471975511965976 } }
+[[body]]
+name = "crank"
+mass = 1
+inertia = [0.1, 0.1, 0.1]
+joint = { type = "revolute", axis = [0, 0, 1], angle = "q1" }
+[[body]]
+name = "coupler"
+parent = "crank"
+mass = 1
+inertia = [0.1, 0.1, 0.1]
+joint = { type = "revolute", axis = [0, 0, 1], angle = "q2", position = [1, 0, 0] }
+[[body]]
+name = "rocker"
+mass = 1
+inertia = [0.1, 0.1, 0.1]
+joint = { type = "revolute", axis = [0, 0, 1], angle = "q3", position = [2, 0, 0] }
+[[loop]]
+name = "pin"
+bodies = ["coupler", "rocker"]
+joint = { type = "revolute", axis = [0, 0, 1], position = [2, 0, 0] }
+position = [1, 0, 0]
+description = "closes the loop"
+[[actuator]]
+name = "motor"
+body = "crank"
+effort = "-q1"
+limit = 5
+[[joint_spring]]
+name = "torsion"
+body = "rocker"
+stiffness = 3
+[[joint_friction]]
+name = "rubbing"
+body = "rocker"
+coulomb = 2
+[[wrench_table]]
+name = "gust"
+body = "rocker"
+times = [0, 1, 4]
+force = [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
+[[rotor]]
+name = "armature"
+body = "crank"
+inertia = 0.001
+ratio = 50
+[[shape]]
+body = "rocker"
+kind = "box"
+size = [1, 0.1, 0.1]
+[[shape]]
+body = "crank"
+kind = "sphere"
+size = [0.1]
+[limits]
+q1 = { lower = -3, effort = 5 }
+"""
+
+
+def test_loops_drives_rotors_limits_and_shapes(run, tmp_path):
+    (tmp_path / "four-bar.toml").write_text(LOOP)
+    found = run("check", "four-bar.toml")
+    assert found.code == 0, found.err
+    for words in (
+        ("pin", "coupler, rocker", "revolute", "x, y, z, tilt 1, tilt 2  z, tilt 1, tilt 2", "closes the loop"),
+        ("motor", "actuator", "joint 0 of crank", "-q1, cut off at -5 and 5"),
+        ("torsion", "joint_spring", "joint 0 of rocker", "stiffness 3, at rest at 0, damping 0"),
+        ("rubbing", "joint_friction", "viscous 0, coulomb 2, smoothed below 0.001"),
+        ("gust", "force", "rocker", "a table from t = 0 to 4 in axes of world"),
+        ("armature", "joint 0 of crank", "0.001", "50"),
+        ("limits of  lower  effort",),
+        ("degrees of freedom", "1 (3 coordinates, 2 independent of 5 constraints)"),
+        ("redundant constraints", "pin, z; pin, tilt 1; pin, tilt 2"),
+        ("shapes", "2 (box 1, sphere 1)"),
+    ):
+        assert any(line.startswith(words[0]) and all(w in line for w in words) for line in found.out.splitlines()), (
+            words
+        )
+    data = run("check", "four-bar.toml", "--json").data
+    (loop,) = data["loops"]
+    assert (loop["bodies"], loop["joint"], loop["rows"]) == (
+        ["coupler", "rocker"],
+        "revolute",
+        ["x", "y", "z", "tilt 1", "tilt 2"],
+    )
+    assert loop["redundant"] == ["z", "tilt 1", "tilt 2"]
+    assert (data["degrees_of_freedom"], data["independent"]) == (1, ["pin, x", "pin, y"])
+    assert data["redundant"] == ["pin, z", "pin, tilt 1", "pin, tilt 2"]
+    assert data["rotors"] == [{"name": "armature", "on": "joint 0 of crank", "inertia": "0.001", "ratio": "50"}]
+    assert data["limits"] == [{"coordinate": "q1", "lower": -3.0, "upper": None, "velocity": None, "effort": 5.0}]
+    assert [(shape["body"], shape["kind"]) for shape in data["shapes"]] == [("rocker", "box"), ("crank", "sphere")]
+    assert data["assemble"] is False
+
+
+FLYING = """
+name = "flying"
+coordinates = { a = {}, b = {}, c = {}, w = { start = 1 }, x = {}, y = {}, z = {}, s = {}, p = {} }
+[[body]]
+name = "hull"
+mass = 1
+inertia = [1, 2, 2.5]
+joint = { type = "free", displacement = ["a", "b", "c"], quaternion = ["w", "x", "y", "z"] }
+[[body]]
+name = "mast"
+parent = "hull"
+mass = 1
+inertia = [1, 1, 1]
+joint = { type = "cylindrical", axis = [0, 0, 1], angle = "s", displacement = "p" }
+[[joint_torque]]
+name = "lift"
+body = "mast"
+motion = 1
+value = 3
+"""
+
+
+def test_joints_with_several_motions(run, tmp_path):
+    (tmp_path / "flying.toml").write_text(FLYING)
+    found = run("check", "flying.toml")
+    assert found.code == 0, found.err
+    assert "free(along x a, along y b, along z c, w w, x x, y y, z z)" in found.out
+    assert "cylindrical(angle s, displacement p)" in found.out
+    assert "joint 0 of mast, displacement" in found.out
+    mast = run("check", "flying.toml", "--json").data["bodies"][1]["joints"][0]
+    assert mast["motions"] == [{"name": "angle", "formula": "s"}, {"name": "displacement", "formula": "p"}]
+    assert (mast["axis"], mast["axes"]) == ([0, 0, 1], [[0, 0, 1]])
+
+
+def test_what_importers_noted_is_told(run, monkeypatch):
+    from dalembert import gallery, pipeline
+
+    monkeypatch.setattr(pipeline, "load", lambda _: gallery.load("cart-pendulum").note("the wheel was left out"))
+    assert "note                   the wheel was left out" in run("check", "cart-pendulum").out
+    assert run("check", "cart-pendulum", "--json").data["notes"] == ["the wheel was left out"]

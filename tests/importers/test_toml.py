@@ -1,14 +1,24 @@
 """Model files: what they become, and what is said of those that cannot become anything."""
 
 import os
+import tomllib
+from collections.abc import Iterator
+from datetime import date
+from math import pi, sin
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from dalembert.errors import ModelFileError, Problem
 from dalembert.importers import loads_toml, read_toml
+from dalembert.importers.toml import add_sections
+from dalembert.model import Model
+from dalembert.model.checks.values import value
+from dalembert.model.elements import Limits
 from dalembert.model.joints import Fixed, Prismatic, Revolute
-from dalembert.model.loads import Damper, Force, JointTorque, Spring, Torque
+from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Spring, Torque
 
 HEAD = """
 name = "sample"
@@ -25,6 +35,7 @@ name = "cart"
 mass = "m"
 joint = { type = "prismatic", axis = [1, 0, 0], displacement = "x" }
 """
+KINDS = "fixed, revolute, prismatic, screw, cylindrical, universal, planar, spherical, free"
 
 EVERYTHING = """
 name = "everything"
@@ -184,7 +195,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         ),
         (
             "simulation = { length = 10 }",
-            "simulation: there is no key 'length' here. Known names: duration, integrator, samples, step.",
+            "simulation: there is no key 'length' here. Known names: assemble, duration, integrator, samples, step.",
         ),
         ("energies = { potential = 'x' }", "energies: the key 'kinetic' is missing. Add a line kinetic = ... to it."),
         (
@@ -316,13 +327,14 @@ def test_a_body_is_declared_once():
 @pytest.mark.parametrize(
     ("joint", "message"),
     [
-        ("1", "body 'a', joint: got the number 1. Expected a table with a type (fixed, revolute, prismatic)."),
+        ("1", f"body 'a', joint: got the number 1. Expected a table with a type ({KINDS})."),
         ("[]", "body 'a', joint: got an array of 0. Expected 1 to 2000 joints."),
-        ("{}", "body 'a', joint: the key 'type' is missing. Give one of fixed, revolute, prismatic."),
-        ("{ type = 1 }", "body 'a', joint, type: got the number 1. Expected one of fixed, revolute, prismatic."),
+        ("{}", f"body 'a', joint: the key 'type' is missing. Give one of {KINDS}."),
+        ("{ type = 1 }", f"body 'a', joint, type: got the number 1. Expected one of {KINDS}."),
         (
             "{ type = 'hinge' }",
-            "body 'a', joint: there is no joint of type 'hinge'. Known names: fixed, prismatic, revolute.",
+            "body 'a', joint: there is no joint of type 'hinge'. Known names: cylindrical, fixed, free, planar, prismatic, "
+            "revolute, screw, spherical, universal.",
         ),
         (
             "[{ type = 'fixed' }, { type = 'revolut' }]",
@@ -440,6 +452,247 @@ def test_joints(joint, message):
 )
 def test_loads_and_constraints(element, message):
     assert problems(f"{HEAD}{CART}{element}") == [message]
+
+
+DRIVEN = """
+[[wrench_table]]
+name = "gust"
+body = "cart"
+times = [0, "l", 2]
+force = [[0, 0, 0], ["m", 0, 0], [0, 0, 0]]
+torque = [[0, 0, 0], [0, 0, 1], [0, 0, 3]]
+point = [0, "l", 0]
+[[joint_torque]]
+body = "cart"
+value = 1
+motion = 0
+[[actuator]]
+name = "motor"
+body = "cart"
+effort = "-x"
+limit = [-1, "2*m"]
+[[actuator]]
+name = "other motor"
+body = "cart"
+effort = "theta"
+limit = "m"
+[[joint_spring]]
+body = "cart"
+stiffness = "m"
+rest = "l"
+damping = 0.1
+[[joint_friction]]
+body = "cart"
+viscous = 1
+coulomb = "m"
+smoothing = 1e-2
+[[rotor]]
+name = "armature"
+body = "cart"
+inertia = "m*l**2"
+ratio = 50
+[[holonomic]]
+name = "tied"
+formula = "x - theta"
+[[drive]]
+coordinate = "theta"
+motion = "l*sin(t)"
+[[shape]]
+body = "cart"
+kind = "box"
+size = [1, "l", 3]
+position = [0, 0, "l"]
+rotation = [0, 0, "pi/2"]
+color = [1, 0, 0, 0.5]
+[[shape]]
+body = "cart"
+kind = "mesh"
+size = [1, 1, 1]
+mesh = "cart.stl"
+[limits]
+x = { lower = "-l", upper = 2 }
+theta = { velocity = 3, effort = 4 }
+[simulation]
+assemble = true
+"""
+
+
+def test_drives_friction_rotors_limits_and_shapes_reach_the_model():
+    model = loads_toml(HEAD + CART + DRIVEN)
+    gust, twist, plain, motor, other, spring, friction = model.loads
+    assert isinstance(gust, Force)
+    assert isinstance(twist, Torque)
+    assert (gust.name, twist.name) == ("gust", "gust, torque")
+    for t, fx, tz in ((-1, 0, 0), (0.25, 1, 0.5), (0.5, 2, 1), (1.25, 1, 2), (3, 0, 3)):
+        assert (value(gust.force[0], {"t": t}), value(twist.torque[2], {"t": t})) == pytest.approx((fx, tz))
+    assert isinstance(plain, JointTorque)
+    assert isinstance(motor, JointTorque)
+    assert isinstance(other, JointTorque)
+    for x, effort in ((3.0, -1.0), (-3.0, 3.0), (-9.0, 4.0)):
+        assert value(motor.value, {"x": x, "m": 2.0}) == effort
+    assert [value(other.value, {"theta": theta, "m": 2.0}) for theta in (-5, 1, 5)] == [-2, 1, 2]
+    assert isinstance(spring, JointSpring)
+    assert [str(each) for each in (spring.stiffness, spring.rest, spring.damping)] == ["m", "l", "0.1"]
+    assert isinstance(friction, JointFriction)
+    assert [str(each) for each in (friction.viscous, friction.coulomb, friction.smoothing)] == ["1", "m", "0.01"]
+    (rotor,) = model.rotors
+    assert (rotor.name, str(rotor.inertia), str(rotor.ratio)) == ("armature", "l**2*m", "50")
+    assert [c.name for c in model.holonomic_list] == ["tied", "drive of theta"]
+    assert value(model.holonomic_list[1].phi, {"theta": 2.0, "l": 0.5, "t": 0.3}) == pytest.approx(2 - 0.5 * sin(0.3))
+    assert model.limits == {"x": Limits(-0.5, 2.0), "theta": Limits(velocity=3.0, effort=4.0)}
+    box, mesh = model.shapes
+    assert (box.size, box.position, box.color) == ((1, 0.5, 3), (0, 0, 0.5), (1, 0, 0, 0.5))
+    assert box.rotation == pytest.approx((0, 0, pi / 2))
+    assert (mesh.kind, mesh.mesh, mesh.color) == ("mesh", "cart.stl", None)
+    assert model.assemble_start
+    assert not loads_toml(HEAD + CART).assemble_start
+
+
+@pytest.mark.parametrize(
+    ("element", "message"),
+    [
+        (
+            "[[wrench_table]]\nbody = 'cart'\ntimes = [0, 1]",
+            "wrench_table number 1: wrench_table 'wrench_table1': neither force nor torque is given. Give at least one "
+            "table of rows.",
+        ),
+        (
+            "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [1, 0]\nforce = [[0, 0, 0], [0, 0, 0]]",
+            "wrench_table 'w': times: expected 1 to 2000 increasing times, got 2.",
+        ),
+        (
+            "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [0, 1]\nforce = [[0, 0, 0]]",
+            "wrench_table 'w': force: expected 2 rows of 3, one for each time.",
+        ),
+        (
+            "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [0]\ntorque = [[0, 't', 0]]",
+            "wrench_table 'w', torque[0][1]: 't' depends on t. Expected a constant: a number or a formula of parameters. Put "
+            "what moves into a joint or a load.",
+        ),
+        (
+            "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = 3\ntorque = [[0, 0, 0]]",
+            "wrench_table 'w', times: got the number 3. Expected an array of 1 to 2000 times.",
+        ),
+        (
+            "[[actuator]]\nname = 'a'\nbody = 'cart'\neffort = 1\nlimit = [1, 2, 3]",
+            "actuator 'a', limit: got an array of 3. Expected an array of 2 numbers or formulas (lowest, highest).",
+        ),
+        (
+            "[[actuator]]\nname = 'a'\nbody = 'cart'\neffort = 1\nlimit = 'x'",
+            "actuator 'a', limit: 'x' depends on x. Expected a constant: a number or a formula of parameters. Put what moves "
+            "into a joint or a load.",
+        ),
+        (
+            "[[joint_spring]]\nname = 's'\nbody = 'cart'\nstifness = 1",
+            "joint_spring 's': there is no key 'stifness' here. Did you mean 'stiffness'?",
+        ),
+        (
+            "[[joint_friction]]\nname = 's'\nbody = 'cart'\nmotion = 'angle'",
+            "joint_friction 's', motion: got the text 'angle'. Expected a whole number from 0 to 1000000.",
+        ),
+        ("[[rotor]]\nbody = 'cart'", "rotor number 1: the key 'inertia' is missing. Add a line inertia = ... to it."),
+        (
+            "[[rotor]]\nname = 'r'\nbody = 'cart'\ninertia = 1\n[[rotor]]\nname = 'r'\nbody = 'cart'\ninertia = 1",
+            "rotor 'r': declared twice. Give each rotor its own name.",
+        ),
+        (
+            "[[drive]]\nname = 'd'\ncoordinate = 'thta'\nmotion = 't'",
+            "drive 'd': drive: there is no coordinate 'thta'. Did you mean 'theta'?",
+        ),
+        (
+            "[[drive]]\nname = 'd'\ncoordinate = 'theta'\nmotion = 'x'",
+            "drive 'd', motion: formula 'x', column 1: the name 'x' is not known here. Known names: l, m, pi, t.",
+        ),
+        (
+            "[[drive]]\nname = 'd'\ncoordinate = 'theta'\nmotion = []",
+            "drive 'd', motion: got an array of 0. Expected a number or a formula of the time t in quotation marks.",
+        ),
+        (
+            "[[shape]]\nbody = 'cart'\nkind = 'blob'\nsize = [1]",
+            "shape number 1: shape of 'cart': there is no shape 'blob'. Known names: box, capsule, cylinder, mesh, sphere.",
+        ),
+        (
+            "[[shape]]\nbody = 'cart'\nkind = 'box'\nsize = [1, 2]",
+            "shape number 1: shape of 'cart': a box has 3 sizes, got 2.",
+        ),
+        (
+            "[[shape]]\nbody = 'cart'\nkind = 'sphere'\nsize = [1]\ncolor = [1, 0, 0]",
+            "shape number 1, color: got an array of 3. Expected an array of 4 numbers (red, green, blue, alpha).",
+        ),
+        (
+            "[limits]\nx = 3",
+            "limit of 'x': got the number 3. Expected a table with the keys lower, upper, velocity, effort.",
+        ),
+        ("[limits]\ny = {}", "limit of 'y': there is no such coordinate. Known names: theta, x."),
+        ("[[limits]]", "limits: got an array of 1. Expected a table: the header [limits] and a line for each."),
+        ("[simulation]\nassemble = 1", "simulation, assemble: got the number 1. Expected true or false."),
+    ],
+)
+def test_drives_friction_rotors_limits_and_shapes(element, message):
+    assert problems(f"{HEAD}{CART}{element}") == [message]
+
+
+WRONG = (
+    *(
+        True,
+        "",
+        "x",
+        "w" * 300,
+        "\x07",
+        0,
+        -1,
+        10**30,
+        10**400,
+        1.5,
+        float("nan"),
+        float("inf"),
+        -1e308,
+        "1/0",
+        "dot(x)",
+    ),
+    *([], [1], [1, 2], [1, 2, 3], ["x"] * 4, [[]], [[1, 2, 3]] * 3, [[0, 0, 0]] * 2, [True] * 3, [None], [0] * 2500),
+    *({}, {"type": "free"}, {"a": 1}, date(2020, 1, 1)),
+)
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    for key, entry in data.items() if isinstance(data, dict) else enumerate(data):
+        yield (*path, key)
+        if isinstance(entry, dict | list):
+            yield from places(entry, (*path, key))
+
+
+def test_wrong_values_anywhere_are_problems_and_nothing_else():
+    text = HEAD + CART + DRIVEN
+    random = Random(7)
+    said = []
+    for place in places(tomllib.loads(text)):
+        for wrong in random.sample(WRONG, 6):
+            data = tomllib.loads(text)
+            inner = data
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = wrong
+            try:
+                add_sections(Model("sample"), data, "sample.toml")
+            except ModelFileError as error:
+                said.append(str(error))
+    assert len(said) > 500
+    assert max(map(len, said)) < 40_000
+
+
+def test_sections_are_added_to_a_model_that_something_else_began():
+    model = Model("arm")
+    data = tomllib.loads(HEAD + CART + DRIVEN)
+    assert add_sections(model, data, "arm.toml", ("parameters", "coordinates")) is model
+    assert (model.coordinate_names, model.bodies) == (("x", "theta"), ())
+    model.body("base", joint=model.revolute((0, 0, 1), "theta"), mass="m")
+    rest = {key: entry for key, entry in data.items() if key not in ("parameters", "coordinates")}
+    assert [body.name for body in add_sections(model, rest, "arm.toml").bodies] == ["base", "cart"]
+    assert model.name == "arm"
+    with pytest.raises(ModelFileError) as caught:
+        add_sections(model, {"dh": {}, "limits": {"y": {}}}, "arm.toml")
+    assert str(caught.value).startswith("arm.toml has 2 problems:\n  - model file: there is no key or section 'dh'.")
 
 
 def test_the_name_is_required():

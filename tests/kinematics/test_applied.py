@@ -84,7 +84,7 @@ def test_power_of_a_torque_is_torque_times_relative_spin(random_tree, seed):
 def test_power_of_a_joint_torque_is_torque_times_joint_rate(random_tree, seed):
     scene = Scene(random_tree, seed, "joint_torque")
     body = next(b for b in scene.model.bodies if b.name == scene.load.body)
-    value = body.joints[scene.load.joint].value
+    value = body.joints[scene.load.joint].values[0]
     rate = np.imag(complex(scene.along.lower(value))) / STEP
     assert scene.power == pytest.approx(scene.numbers([scene.load.value])[0] * rate, abs=1e-12)
 

@@ -107,7 +107,7 @@ def test_joint_rates_are_the_derivatives_of_the_joint_motions(random_tree, seed)
     names = model.coordinate_names
     for joint in at(model, q, qd, t).joints:
         body = next(b for b in model.bodies if b.name == joint.body)
-        formula = body.joints[joint.joint].value
+        formula = body.joints[joint.joint].values[joint.motion]
         ends = [float(formula.subs({**dict(zip(names, q + s * h * qd, strict=True)), "t": t + s * h})) for s in (-1, 1)]
         rate = single(joint.gradient) @ qd + single(vector([joint.drift]))[0]
         assert rate == pytest.approx((ends[1] - ends[0]) / (2 * h), abs=1e-8)

@@ -170,7 +170,9 @@ def test_thin_bodies_are_possible():
 
 def test_a_body_that_adds_nothing():
     model = cart()
-    model.body("ghost", parent="cart", joint=model.fixed())
+    model.body("frame", parent="cart", joint=model.fixed())  # a place on a body needs no mass
+    assert said(model) == []
+    model.body("ghost", parent="cart", joint=model.prismatic((0, 1, 0), "x"))
     told = "body 'ghost': it has no mass, carries no other body and no load acts on it. Give it a `mass`, or remove it."
     assert said(model) == [told]
     assert said(model.force("ghost", (0, 0, 1))) == []
@@ -193,7 +195,7 @@ def test_a_body_that_adds_nothing():
         ),
         (
             lambda m: m.body("a", parent="cart", joint=m.revolute((0, 0, 1), "acos(2*x)"), mass=1),
-            "body 'a', joint 0 (revolute): 'acos(2*x)' has no finite value at the start, where x = 1.",
+            "body 'a', joint 0 (revolute), angle: 'acos(2*x)' has no finite value at the start, where x = 1.",
         ),
         (
             lambda m: m.body("a", parent="cart", joint=m.fixed(rotation=(0, 0, "1/zero")), mass=1),

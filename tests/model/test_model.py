@@ -48,7 +48,7 @@ def test_sympy_symbols_name_coordinates_and_parameters():
     model.body("a", joint=model.prismatic((1, 0, 0), x**2), mass=2 * m)
     assert model.coordinate_names == ("x",)
     assert str(model.bodies[0].mass) == "2*m"
-    assert str(model.bodies[0].joints[0].value) == "x**2"
+    assert str(model.bodies[0].joints[0].values[0]) == "x**2"
     assert model.sympy_symbols == {"x": x, "m": m}
 
 

@@ -1,121 +1,182 @@
-"""Assembly: the nearest state that fulfils the constraints, positions first, then velocities, and what it moved."""
+"""Assembly: the nearest state that fulfils the constraints, positions first, then velocities, and what it moved.
+
+It works over plain numbers, so a rough guess costs no compilation, and it takes all constraints, redundant ones too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from dalembert.algebra import numbers
+from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
-from dalembert.kernels import Manifold
+from dalembert.kinematics import samples
+from dalembert.kinematics.constraints import Levels, levels
+from dalembert.kinematics.samples import States
+from dalembert.kinematics.structure import mass_matrices
+from dalembert.model import Model
 
 _ROUNDS = 60
 _TOLERANCE = 1e-12
+_GUESSES = 60
+_SEED = 2718
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """A consistent state and the way to it: `moved` and `moved_rates` say by how much each coordinate changed."""
+    """A consistent state and the way to it: `moved` and `moved_rates` say by how much each coordinate changed.
+
+    `branch` tells on which side every joint of a loop is bent, seen against its axis: `left`, `right` or `straight`. That is what
+    tells elbow up from elbow down.
+    """
 
     q: np.ndarray
     qd: np.ndarray
     moved: dict[str, float]
     moved_rates: dict[str, float]
+    branch: dict[str, str] = field(default_factory=dict)
+    residual: float = 0.0  # the largest violation that is left
 
     def __str__(self) -> str:
         changes = [f"{name} by {x:+.6g}" for name, x in self.moved.items() if abs(x) > 1e-12]
         rates = [f"{name} by {x:+.6g}" for name, x in self.moved_rates.items() if abs(x) > 1e-12]
-        return f"positions moved: {', '.join(changes) or 'none'}; velocities changed: {', '.join(rates) or 'none'}"
+        said = f"positions moved: {', '.join(changes) or 'none'}; velocities changed: {', '.join(rates) or 'none'}"
+        bent = ", ".join(f"{joint} {side}" for joint, side in self.branch.items())
+        return f"{said}; branch: {bent}" if bent else said
 
 
 def assemble(
-    manifold: Manifold,
+    model: Model,
     q: np.ndarray,
     qd: np.ndarray,
-    t: float,
-    parameters: np.ndarray,
+    t: float = 0.0,
     *,
     weights: Mapping[str, float] | None = None,
     keep: Sequence[str] = (),
 ) -> Assembly:
-    """Mass-weighted projection; `weights` make coordinates heavier to move, those in `keep` do not move at all."""
-    names = manifold.system.model.coordinate_names
-    for name in (*keep, *(weights or {})):
-        if name not in names:
-            raise InputError(f"assemble: there is no coordinate '{name}'. {nearest(name, names)}")
-    heavy = np.array([(weights or {}).get(name, 1.0) for name in names], dtype=float)
-    if not (np.isfinite(heavy).all() and (heavy > 0).all()):
-        raise InputError("assemble: weights must be positive numbers.")
-    scale = np.sqrt(heavy)
-    free = np.array([name not in keep for name in names])
-    new_q = _positions(manifold, q, t, parameters, scale, free)
-    new_qd = _velocities(manifold, new_q, qd, t, parameters, scale, free)
-    pairs = zip(names, new_q - q, new_qd - qd, strict=True)
-    moved = {name: (float(dq), float(dqd)) for name, dq, dqd in pairs}
-    return Assembly(new_q, new_qd, {k: v[0] for k, v in moved.items()}, {k: v[1] for k, v in moved.items()})
+    """Mass-weighted projection; `weights` make coordinates heavier to move, those in `keep` do not move at all.
+
+    Contacts and the norms of quaternions must be written as formulas already.
+    """
+    return _Assembler(model, weights or {}, keep).at(q, qd, t)
 
 
-def _step(M: np.ndarray, A: np.ndarray, residual: np.ndarray, scale: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """The smallest change, in the weighted metric of M, that removes the residual to first order."""
-    metric = scale[:, None] * M * scale[None, :]
-    metric = metric[np.ix_(free, free)] + 1e-12 * np.trace(metric) / len(M) * np.eye(int(free.sum()))
-    root = np.linalg.cholesky(metric)
-    B = np.linalg.solve(root, A[:, free].T).T
-    out = np.zeros(len(free))
-    out[free] = np.linalg.solve(root.T, np.linalg.pinv(B, rcond=1e-10) @ residual)
-    return out
+def all_branches(
+    model: Model, q: np.ndarray, qd: np.ndarray, t: float = 0.0, *, keep: Sequence[str] = (), guesses: int = _GUESSES
+) -> list[Assembly]:
+    """The different ways to close the loops that are found from many guesses, the nearest first."""
+    assembler = _Assembler(model, {}, keep)
+    rng = np.random.default_rng(_SEED)
+    found: list[Assembly] = []
+    for guess in range(guesses):
+        spread = np.pi if guess else 0.0
+        start = q + spread * rng.uniform(-1, 1, len(q)) * assembler.free
+        try:
+            closed = assembler.at(start, qd, t, origin=q)
+        except InconsistentStateError:
+            continue
+        if all(_apart(closed.q, other.q) for other in found):
+            found.append(closed)
+    if not found:
+        assembler.at(q, qd, t)  # says why
+    return sorted(found, key=lambda a: float(np.linalg.norm(a.q - q)))
 
 
-def _positions(
-    manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray, scale: np.ndarray, free: np.ndarray
-) -> np.ndarray:
-    rows, still = manifold.holonomic, np.zeros_like(q)
-    for _ in range(_ROUNDS if rows else 0):
-        phi, _, A, M = manifold.evaluate(q, still, t, parameters)
-        if np.max(np.abs(phi[rows])) <= _TOLERANCE:
-            return q
-        step = _step(M, A[rows], phi[rows], scale, free)
-        # halve the step until the violation shrinks, so that a rough guess does not run away
-        size = np.linalg.norm(phi[rows])
-        for _ in range(30):
-            trial, *_ = manifold.evaluate(q - step, still, t, parameters)
-            if np.linalg.norm(trial[rows]) < size:
-                break
-            step = step / 2
-        q = q - step
-    if rows:
-        phi, *_ = manifold.evaluate(q, still, t, parameters)
-        _require(manifold, phi, rows, "position")
-    return q
+def _apart(a: np.ndarray, b: np.ndarray) -> bool:
+    """True when two positions differ by more than full turns."""
+    gap = np.abs(a - b)
+    return bool(np.max(np.minimum(gap, np.abs(gap - 2 * np.pi * np.round(gap / (2 * np.pi))))) > 1e-6)
 
 
-def _velocities(
-    manifold: Manifold,
-    q: np.ndarray,
-    qd: np.ndarray,
-    t: float,
-    parameters: np.ndarray,
-    scale: np.ndarray,
-    free: np.ndarray,
-) -> np.ndarray:
-    rows = manifold.rows
-    for _ in range(_ROUNDS if rows else 0):
-        _, residual, A, M = manifold.evaluate(q, qd, t, parameters)
-        if np.max(np.abs(residual[rows])) <= _TOLERANCE:
-            return qd
-        qd = qd - _step(M, A[rows], residual[rows], scale, free)
-    if rows:
-        _, residual, *_ = manifold.evaluate(q, qd, t, parameters)
-        _require(manifold, residual, rows, "velocity")
-    return qd
+class _Assembler:
+    """Newton's method on the constraints of one model, damped so that a rough guess does not run away."""
 
+    def __init__(self, model: Model, weights: Mapping[str, float], keep: Sequence[str]) -> None:
+        names = model.coordinate_names
+        for name in (*keep, *weights):
+            if name not in names:
+                raise InputError(f"assemble: there is no coordinate '{name}'. {nearest(name, names)}")
+        heavy = np.array([weights.get(name, 1.0) for name in names], dtype=float)
+        if not (np.isfinite(heavy).all() and (heavy > 0).all()):
+            raise InputError("assemble: weights must be positive numbers.")
+        self.model, self.scale = model, np.sqrt(heavy)
+        self.free = np.array([name not in keep for name in names])
+        self.facts: Levels = levels(model)
+        self.rows = [i for i, driven in enumerate(self.facts.servo) if not driven]
+        self.held = [i for i in self.rows if i < self.facts.held]
 
-def _require(manifold: Manifold, residual: np.ndarray, rows: list[int], level: str) -> None:
-    worst = max(rows, key=lambda i: abs(residual[i]))
-    if not abs(residual[worst]) <= 1e-9:
-        name = manifold.system.structure.levels.names[worst]
-        raise InconsistentStateError(
-            f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
-            f"leaves '{name}' at {residual[worst]:.6g}. Give another guess, or keep fewer coordinates."
-        )
+    def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
+        new_q = self._positions(q, t)
+        new_qd = self._velocities(new_q, qd, t)
+        names, start = self.model.coordinate_names, q if origin is None else origin
+        moved = dict(zip(names, (new_q - start).tolist(), strict=True))
+        rates = dict(zip(names, (new_qd - qd).tolist(), strict=True))
+        phi, psi, _ = self._look(new_q, new_qd, t)
+        left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
+        return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
+
+    def _look(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """φ, the velocity residual and A at one state."""
+        with np.errstate(all="ignore"):
+            known = samples.constraints_at(self.model, self.facts, self._state(q, qd, t))
+            return tuple(numbers(x, 1)[..., 0] for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
+
+    def _state(self, q: np.ndarray, qd: np.ndarray, t: float) -> States:
+        return States(q[:, None], qd[:, None], np.array([t]))
+
+    def _step(self, q: np.ndarray, A: np.ndarray, residual: np.ndarray, t: float) -> np.ndarray:
+        """The smallest change, in the weighted metric of M, that removes the residual to first order."""
+        M = mass_matrices(self.model, self._state(q, np.zeros_like(q), t))[0]
+        free, scale = self.free, self.scale
+        metric = scale[:, None] * M * scale[None, :]
+        metric = metric[np.ix_(free, free)]
+        metric = metric + 1e-9 * max(np.trace(metric) / max(len(metric), 1), 1e-12) * np.eye(len(metric))
+        root = np.linalg.cholesky(metric)
+        B = np.linalg.solve(root, A[:, free].T).T
+        out = np.zeros(len(free))
+        out[free] = np.linalg.solve(root.T, np.linalg.pinv(B, rcond=1e-9) @ residual)
+        return out
+
+    def _positions(self, q: np.ndarray, t: float) -> np.ndarray:
+        rows, still = self.held, np.zeros_like(q)
+        for _ in range(_ROUNDS if rows else 0):
+            phi, _, A = self._look(q, still, t)
+            if np.max(np.abs(phi[rows])) <= _TOLERANCE:
+                return q
+            step = self._step(q, A[rows], phi[rows], t)
+            # halve the step until the violation shrinks, so that a rough guess does not run away
+            size = np.linalg.norm(phi[rows])
+            for _ in range(30):
+                trial, *_ = self._look(q - step, still, t)
+                if np.linalg.norm(trial[rows]) < size:
+                    break
+                step = step / 2
+            q = q - step
+        if rows:
+            phi, *_ = self._look(q, still, t)
+            self._require(phi, rows, "position")
+        return q
+
+    def _velocities(self, q: np.ndarray, qd: np.ndarray, t: float) -> np.ndarray:
+        rows = self.rows
+        for _ in range(_ROUNDS if rows else 0):
+            _, residual, A = self._look(q, qd, t)
+            if np.max(np.abs(residual[rows])) <= _TOLERANCE:
+                return qd
+            qd = qd - self._step(q, A[rows], residual[rows], t)
+        if rows:
+            _, residual, _ = self._look(q, qd, t)
+            self._require(residual, rows, "velocity")
+        return qd
+
+    def _require(self, residual: np.ndarray, rows: list[int], level: str) -> None:
+        worst = max(rows, key=lambda i: abs(residual[i]))
+        if not abs(residual[worst]) <= 1e-9:
+            raise InconsistentStateError(
+                f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
+                f"leaves '{self.facts.names[worst]}' at {residual[worst]:.6g}. Give another guess, keep fewer coordinates, or "
+                "check the lengths of the links."
+            )

@@ -1,26 +1,33 @@
 """The force and moment in every joint, by the balance of the bodies behind it.
 
-What a joint transmits is what all bodies beyond it need for their motion, less the loads and contact forces on them. The
-result is what the parent exerts on the child through the joint, drives included, at the origin of the child's frame.
+What a joint of the tree transmits is what all bodies beyond it need for their motion, less the loads, contact forces and
+forces of cut joints on them. The result is what the parent exerts on the child through the joint, drives included, at the
+origin of the joint's moved frame. What a cut joint transmits are its multipliers times the unit wrenches of its rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector
 from dalembert.kernels import Function, compile_function
 from dalembert.kinematics import System, applied
+from dalembert.kinematics.contacts import Push
 from dalembert.model import WORLD, Model
 from dalembert.spatial import cross
+
+_EACH = 24  # numbers for each body in the compiled function
 
 
 @dataclass(frozen=True)
 class JointReaction:
-    """What `parent` exerts on `body` through the joint between them, at the origin of the body's frame.
+    """What `parent` exerts on `body` through the joint between them, at the origin of the joint's moved frame.
+
+    That is the origin of the body's frame, unless fixed placements follow behind the joint.
 
     `force` and `moment` have shape (3,) or (3, samples) and stand in the axes of `frame`.
     """
@@ -35,17 +42,17 @@ class JointReaction:
 class JointReactions:
     """The joint reactions of one system, compiled at first use."""
 
-    def __init__(self, system: System, contacts: dict[str, tuple[str, Array, Array]]) -> None:
+    def __init__(self, system: System, pushes: dict[str, list[Push]]) -> None:
         self.system = system
-        self._contacts = contacts  # constraint name -> body, direction and point of its force, world axes
+        self._pushes = [(name, push) for name, each in pushes.items() for push in each]  # by constraint
 
     @cached_property
     def _function(self) -> Function:
         """Needs of every body (force and moment about its mass centre), places, rotations and contacts, in world axes."""
         system = self.system
         parts = [part for body in range(len(system.motion.bodies)) for part in self._body(body)]
-        for _, direction, point in self._contacts.values():
-            parts += [direction, point]
+        for _, push in self._pushes:
+            parts += [push.force, push.moment, push.point]
         inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
         return compile_function(system.algebra, inputs, stack(*parts), parameters)
@@ -62,7 +69,7 @@ class JointReactions:
             for part in load.wrenches:
                 if part.body == body.name:
                     force, moment = force - part.force, moment - part.moment
-        return [force, body.R_WB @ moment, body.p_WG, body.frame.p, body.R_WB.ravel()]
+        return [force, body.R_WB @ moment, body.p_WG, body.frame.p, body.R_WB.ravel(), body.p_WJ]
 
     def along(
         self,
@@ -77,11 +84,14 @@ class JointReactions:
         """The reactions at the samples, in the axes of `frame`: `world`, `parent` or `child`."""
         model, bodies = self.system.model, self.system.motion.bodies
         out = self._function(np.concatenate([q, qd, qdd, np.broadcast_to(t, q.shape[1:])[None]]), parameters)
-        blocks = {body.name: out[21 * i : 21 * i + 21] for i, body in enumerate(bodies)}
+        blocks = {body.name: out[_EACH * i : _EACH * (i + 1)] for i, body in enumerate(bodies)}
         force = {name: block[:3].copy() for name, block in blocks.items()}
         place = {name: block[9:12] for name, block in blocks.items()}
         moment = {n: b[3:6] + _cross(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
-        self._subtract_contacts(out[21 * len(bodies) :], multipliers, force, moment, place)
+        acting = self._acting(out[_EACH * len(bodies) :], multipliers)
+        for body, push, twist, point in acting.values():
+            force[body] = force[body] - push
+            moment[body] = moment[body] - twist - _cross(point - place[body], push)
         parents = {body.name: body.parent for body in model.bodies}
         for body in reversed(bodies):
             parent = parents[body.name]
@@ -89,22 +99,37 @@ class JointReactions:
                 force[parent] = force[parent] + force[body.name]
                 arm = _cross(place[body.name] - place[parent], force[body.name])
                 moment[parent] = moment[parent] + moment[body.name] + arm
+        hung = {name: block[21:24] for name, block in blocks.items()}
+        moment = {n: m + _cross(place[n] - hung[n], force[n]) for n, m in moment.items()}
         turn = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
-        return {
+        found = {
             body.name: _in_frame(body.name, parents[body.name], frame, force[body.name], moment[body.name], turn)
             for body in bodies
         }
+        return found | self._cut_joints(acting, frame, turn)
 
-    def _subtract_contacts(
-        self, out: np.ndarray, multipliers: np.ndarray, force: dict, moment: dict, place: dict
-    ) -> None:
-        """Contact forces act on their bodies from outside, so the joints need not supply them."""
+    def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], tuple[Any, ...]]:
+        """What the constraints do to the bodies, by constraint and body: body, force, moment and point."""
         names = self.system.structure.levels.names
-        for i, (name, (body, _, _)) in enumerate(self._contacts.items()):
-            direction, point = out[6 * i : 6 * i + 3], out[6 * i + 3 : 6 * i + 6]
-            push = multipliers[names.index(name)] * direction
-            force[body] = force[body] - push
-            moment[body] = moment[body] - _cross(point - place[body], push)
+        acting = {}
+        for i, (name, push) in enumerate(self._pushes):
+            size = multipliers[names.index(name)]
+            unit = out[9 * i : 9 * i + 9]
+            acting[name, push.body] = (push.body, size * unit[:3], size * unit[3:6], unit[6:9])
+        return acting
+
+    def _cut_joints(
+        self, acting: dict[tuple[str, str], tuple[Any, ...]], frame: str, turn: dict[str, np.ndarray]
+    ) -> dict[str, JointReaction]:
+        """The joints that close loops, by the name of the loop: what the first body exerts on the second."""
+        found = {}
+        for loop in self.system.model.loops:
+            first, second = loop.bodies
+            on, sign = (second, 1.0) if second != WORLD else (first, -1.0)
+            parts = [acting[name, on] for name in loop.row_names]
+            force, moment = (sign * sum(part[k] for part in parts) for k in (1, 2))
+            found[loop.name] = _in_frame(second, first, frame, force, moment, turn)
+        return found
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:

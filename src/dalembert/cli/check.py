@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,17 @@ _TABLES = {
         "meaning": "description",
     },
     "bodies": {"body": "name", "carried by": "parent", "mass": "mass_text", "joints": "joints_text"},
+    "loops": {
+        "loop": "name",
+        "joins": "bodies_text",
+        "joint": "joint",
+        "holds": "rows_text",
+        "redundant": "redundant_text",
+        "feedback": "feedback_text",
+        "meaning": "description",
+    },
     "loads": {"load": "name", "kind": "kind", "acts on": "on", "law": "law"},
+    "rotors": {"rotor": "name", "in": "on", "inertia": "inertia", "ratio": "ratio"},
     "constraints": {
         "constraint": "name",
         "kind": "kind",
@@ -55,15 +66,22 @@ _TABLES = {
         "meaning": "description",
     },
     "speeds": {"speed": "name", "formula": "formula", "meaning": "description"},
+    "limits": {
+        "limits of": "coordinate",
+        "lower": "lower",
+        "upper": "upper",
+        "velocity": "velocity",
+        "effort": "effort",
+    },
 }
-_NUMBERS = ("value", "start", "rate")
+_NUMBERS = ("value", "start", "rate", "lower", "upper", "velocity", "effort")
 
 
 def _tables(found: dict[str, Any]) -> Iterator[Table]:
     for section, columns in _TABLES.items():
         rows = [_readable(row) for row in found[section]]
         if rows:
-            kept = {heading: key for heading, key in columns.items() if any(row[key] for row in rows)}
+            kept = {heading: key for heading, key in columns.items() if any(row[key] not in ("", "-") for row in rows)}
             table = output.table(*kept, numbers=_NUMBERS)
             for row in rows:
                 table.add_row(*(row[key] for key in kept.values()))
@@ -72,16 +90,26 @@ def _tables(found: dict[str, Any]) -> Iterator[Table]:
 
 def _readable(row: dict[str, Any]) -> dict[str, str]:
     """A row as text, with the columns that are put together from several entries."""
-    out = {key: output.number(each, 6) if isinstance(each, float) else str(each) for key, each in row.items()}
-    if "feedback" in row:
-        out["feedback_text"] = ", ".join(row["feedback"])
+    out = {key: output.number(each, 6) if isinstance(each, float | None) else str(each) for key, each in row.items()}
+    for key in ("feedback", "bodies", "rows"):
+        if key in row:
+            out[f"{key}_text"] = ", ".join(row[key])
+    if "rows" in row:
+        out["redundant_text"] = ", ".join(row["redundant"])
     if "ignorable" in row:
         out["ignorable_text"] = "yes" if row["ignorable"] else f"no: {row['reason']}"
     if "joints" in row:
-        out["joints_text"] = ", ".join(f"{j['kind']}({j['value']})" if j["value"] else j["kind"] for j in row["joints"])
+        out["joints_text"] = ", ".join(map(_joint, row["joints"]))
         same = out["mass"] == out["mass_value"]
         out["mass_text"] = out["mass"] if same else f"{out['mass']} = {out['mass_value']}"
     return out
+
+
+def _joint(joint: dict[str, Any]) -> str:
+    """The kind of a joint and its motions, which have names where there are several."""
+    moves = [f"{move['name']} {move['formula']}" for move in joint["motions"]]
+    inside = ", ".join(moves) if len(moves) > 1 else joint["value"]
+    return f"{joint['kind']}({inside})" if moves else joint["kind"]
 
 
 def _summary(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -90,12 +118,17 @@ def _summary(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "kinetic energy", found["energies"]["kinetic"]
         yield "potential energy", found["energies"]["potential"]
         yield "forces", ", ".join(found["energies"]["forces"])
-    yield "degrees of freedom", str(found["degrees_of_freedom"])
+    yield "degrees of freedom", _freedom(found)
     yield "ignorable coordinates", ", ".join(found["ignorable"]) or "none"
     if found["redundant"]:
-        yield "redundant constraints", ", ".join(found["redundant"])
+        yield "redundant constraints", "; ".join(found["redundant"])  # names of rows contain commas
     if found["non_ideal"]:
         yield "non-ideal forces", ", ".join(f"{name}: {force}" for name, force in found["non_ideal"].items())
+    if found["shapes"]:
+        kinds = Counter(shape["kind"] for shape in found["shapes"])
+        yield "shapes", f"{len(found['shapes'])} ({', '.join(f'{kind} {count}' for kind, count in kinds.items())})"
+    for sentence in found["notes"]:
+        yield "note", sentence
     for warning in found["warnings"]:
         yield "beware", warning
     if found["speeds_chosen"]:
@@ -103,4 +136,15 @@ def _summary(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "formalisms", ", ".join(found["formalisms"])
     for key, reason in found["refused"].items():
         yield f"not {key}", reason
-    yield "simulation", f"{found['duration']:g} s, {found['samples']} samples"
+    guess = ", from the assembled initial state" if found["assemble"] else ""
+    yield "simulation", f"{found['duration']:g} s, {found['samples']} samples{guess}"
+
+
+def _freedom(found: dict[str, Any]) -> str:
+    rows = found["constraint_rows"]
+    if not rows:
+        return str(found["degrees_of_freedom"])
+    counted = (
+        f"{len(found['coordinates'])} coordinates, {len(found['independent'])} independent of {len(rows)} constraints"
+    )
+    return f"{found['degrees_of_freedom']} ({counted})"

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from dalembert import __version__
-from dalembert.cli import check, compare, derive, documents, gallery, output, simulate, verify
+from dalembert.cli import check, compare, derive, documents, export, gallery, output, simulate, verify
 from dalembert.cli.arguments import EXIT_CODES
 from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
@@ -26,6 +26,7 @@ COMMANDS = {
     "verify": verify,
     "simulate": simulate,
     "compare": compare,
+    "export": export,
 }
 
 

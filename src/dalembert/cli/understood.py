@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import formalisms
 from dalembert.analysis.mobility import mobility
+from dalembert.exporters.formulas import knots, limited
 from dalembert.kinematics import Structure, structure
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.checks.values import value
-from dalembert.model.loads import Damper, Force, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
 if TYPE_CHECKING:
     from dalembert.model import Model
-    from dalembert.model.elements import Body
+    from dalembert.model.elements import Body, Loop, Rotor
     from dalembert.model.joints import Joint
 
 
@@ -22,6 +23,7 @@ def understood(model: Model) -> dict[str, Any]:
     model = with_contacts(model)
     known = structure(model)
     able = formalisms.applicable(model, known)
+    moves = mobility(model, known)
     refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
     return {
         "model": model.name,
@@ -30,20 +32,28 @@ def understood(model: Model) -> dict[str, Any]:
         "parameters": [vars(parameter) for parameter in model.parameter_list],
         "coordinates": _coordinates(model, known),
         "bodies": [_body(body, model) for body in model.bodies],
-        "loads": [_load(load) for load in model.loads],
+        "loops": [_loop(loop, known) for loop in model.loops],
+        "loads": [_load(load, model) for load in model.loads],
+        "rotors": [_rotor(rotor, model) for rotor in model.rotors],
         "constraints": _constraints(model, known),
         "speeds": _speeds(model, known),
         "speeds_chosen": known.chosen,
         "energies": _energies(model),
+        "limits": [{"coordinate": name, **vars(limits)} for name, limits in model.limits.items()],
+        "shapes": [vars(shape) for shape in model.shapes],
         "degrees_of_freedom": known.d,
+        "constraint_rows": list(known.levels.names),
+        "independent": list(moves.independent),
         "ignorable": [model.coordinate_names[i] for i in known.ignorable],
         "redundant": list(known.dropped),
         "non_ideal": {name: str(force) for name, force in model.non_ideal_forces.items()},
-        "warnings": list(mobility(model, known).warnings),
+        "warnings": list(moves.warnings),
+        "notes": list(model.notes),
         "formalisms": list(able),
         "refused": {key: reason for key, reason in refusals.items() if reason is not None},
         "duration": model.duration,
         "samples": model.samples,
+        "assemble": model.assemble_start,
     }
 
 
@@ -74,26 +84,66 @@ def _body(body: Body, model: Model) -> dict[str, Any]:
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
-    axis = getattr(joint, "axis", None)
+    axes = getattr(joint, "axes", None) or [getattr(joint, key) for key in ("axis", "normal") if hasattr(joint, key)]
+    moves = zip(joint.motions, joint.values, strict=True)
     return {
         "kind": joint.kind,
-        "axis": None if axis is None else [float(a) for a in axis],
+        "axis": [float(a) for a in axes[0]] if len(axes) == 1 else None,
+        "axes": [[float(a) for a in axis] for axis in axes],
         "value": ", ".join(map(str, joint.values)),
+        "motions": [{"name": name, "formula": str(formula)} for name, formula in moves],
         "position": [str(p) for p in joint.position],
         "rotation": [str(r) for r in joint.rotation],
     }
 
 
-def _load(load: Load) -> dict[str, Any]:
+def _loop(loop: Loop, known: Structure) -> dict[str, Any]:
+    """What a loop joins, and which of its rows say nothing new."""
+    rows = dict(zip(loop.row_names, loop.joint.row_names, strict=True))
+    return {
+        "name": loop.name,
+        "bodies": list(loop.bodies),
+        "joint": loop.joint.kind,
+        "rows": list(rows.values()),
+        "redundant": [row for name, row in rows.items() if name in known.dropped],
+        "position": [str(p) for p in loop.position],
+        "rotation": [str(r) for r in loop.rotation],
+        "feedback": [str(gain) for gain in loop.feedback],
+        "description": loop.description,
+    }
+
+
+def _rotor(rotor: Rotor, model: Model) -> dict[str, Any]:
+    on = _motion(rotor, model)
+    return {"name": rotor.name, "on": on, "inertia": str(rotor.inertia), "ratio": str(rotor.ratio)}
+
+
+def _motion(element: InJoint | Rotor, model: Model) -> str:
+    """The joint something sits in, with the motion where the joint has several."""
+    body = next(body for body in model.bodies if body.name == element.body)
+    moves = body.joints[element.joint].motions
+    which = f", {moves[element.motion]}" if len(moves) > 1 else ""
+    return f"joint {element.joint} of {element.body}{which}"
+
+
+def _load(load: Load, model: Model) -> dict[str, Any]:
     """What kind of load, on what, by which law."""
     match load:
         case Force():
-            kind, on, law = "force", load.body, f"({_list(load.force)}) in axes of {load.frame}"
+            kind, on, law = "force", load.body, f"{_vector(load.force)} in axes of {load.frame}"
         case Torque():
             on = f"{load.body} against {load.reaction}" if load.reaction else load.body
-            kind, law = "torque", f"({_list(load.torque)}) in axes of {load.frame}"
+            kind, law = "torque", f"{_vector(load.torque)} in axes of {load.frame}"
         case JointTorque():
-            kind, on, law = "joint_torque", f"joint {load.joint} of {load.body}", str(load.value)
+            kind, on, law = "joint_torque", _motion(load, model), str(load.value)
+            if found := limited(load.value):
+                kind, law = "actuator", f"{found[0]}, cut off at {found[1]} and {found[2]}"
+        case JointSpring():
+            law = f"stiffness {load.stiffness}, at rest at {load.rest}, damping {load.damping}"
+            kind, on = "joint_spring", _motion(load, model)
+        case JointFriction():
+            law = f"viscous {load.viscous}, coulomb {load.coulomb}, smoothed below {load.smoothing}"
+            kind, on = "joint_friction", _motion(load, model)
         case Spring():
             law = f"stiffness {load.stiffness}, natural length {load.natural_length}"
             kind, on = "spring", " and ".join(load.bodies)
@@ -102,8 +152,13 @@ def _load(load: Load) -> dict[str, Any]:
     return {"name": load.name, "kind": kind, "on": on, "law": law}
 
 
-def _list(formulas: tuple[Any, ...]) -> str:
-    return ", ".join(str(formula) for formula in formulas)
+def _vector(formulas: tuple[Any, ...]) -> str:
+    """The components, or how long a table of time is."""
+    curves = [knots(formula) for formula in formulas]
+    times = {time for curve in curves for time, _ in curve or ()}
+    if times and all(curve is not None for curve in curves):
+        return f"a table from t = {min(times):g} to {max(times):g}"
+    return f"({', '.join(str(formula) for formula in formulas)})"
 
 
 def _constraints(model: Model, known: Structure) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dalembert.errors import InputError, nearest
 from dalembert.gallery.generated import GENERATED
-from dalembert.importers import loads_toml
+from dalembert.importers import loads
 from dalembert.model import Model
 
 
@@ -57,7 +57,7 @@ def load(name: str, **options: Any) -> Model:
     if make:
         return make(**options)
     text = folder.joinpath("model.toml").read_text(encoding="utf-8")
-    return loads_toml(text, f"gallery/{name}/model.toml")
+    return loads(text, f"gallery/{name}/model.toml")
 
 
 def story(name: str) -> str:

@@ -22,7 +22,7 @@ from dalembert.kinematics import (
     structure,
     system,
 )
-from dalembert.kinematics.contacts import contact_forces, with_contacts
+from dalembert.kinematics.contacts import pushes, with_contacts
 from dalembert.kinematics.free_motion import free_motion
 from dalembert.model import Model
 
@@ -119,7 +119,7 @@ class Workspace:
     @cached_property
     def joint_reactions(self) -> JointReactions:
         """Forces and moments in the joints as compiled functions."""
-        return JointReactions(self.system, contact_forces(self.declared, self.system.motion))
+        return JointReactions(self.system, pushes(self.declared, self.system.motion))
 
     def values(self, changes: Mapping[str, float] | None = None) -> np.ndarray:
         """The values of the parameters in their order, with changes."""

@@ -1,4 +1,7 @@
 """Files become models here, and nothing else happens."""
 
+from dalembert.importers.choose import READERS as READERS
+from dalembert.importers.choose import loads as loads
+from dalembert.importers.choose import read as read
 from dalembert.importers.toml import loads_toml as loads_toml
 from dalembert.importers.toml import read_toml as read_toml

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.errors import InputError, Problem, nearest
+from dalembert.expressions import parse
 from dalembert.model import Model
 
 MAX_ELEMENTS = 2000
@@ -105,12 +106,42 @@ def number(value: Any, where: str, model: Model) -> Iterator[Problem]:
         yield from constant(value, where, model)
 
 
+def many(each: Check, what: str) -> Check:
+    """An array of any moderate length."""
+
+    def check(value: Any, where: str, model: Model) -> Iterator[Problem]:
+        if not isinstance(value, list) or not 1 <= len(value) <= MAX_ELEMENTS:
+            yield wrong(where, f"an array of 1 to {MAX_ELEMENTS} {what}", value)
+            return
+        for i, entry in enumerate(value):
+            yield from each(entry, f"{where}[{i}]", model)
+
+    return check
+
+
+def of_time(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    """A number, or a formula of parameters and the time."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        yield wrong(where, "a number or a formula of the time t in quotation marks", value)
+        return
+    known = model.parameter_values
+    yield from attempt(where, lambda: parse(value, coordinates=(), parameters=known, where=where, rates=False))
+
+
 constant = formula(constant=True)
 position = formula(rates=False)
 moving = formula()
 direction = array(3, number, "numbers")
 fixed_vector = array(3, constant, "numbers or formulas")
 moving_vector = array(3, moving, "numbers or formulas")
+
+
+def limit(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    """The largest magnitude, or the lowest and the highest value."""
+    if isinstance(value, list):
+        yield from array(2, constant, "numbers or formulas (lowest, highest)")(value, where, model)
+    else:
+        yield from constant(value, where, model)
 
 
 def inertia(value: Any, where: str, model: Model) -> Iterator[Problem]:
@@ -126,32 +157,89 @@ def inertia(value: Any, where: str, model: Model) -> Iterator[Problem]:
 
 _PLACE = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}
 _AXIS = {"axis": Key(direction, required=True)}
+_ANGLE = {"angle": Key(position, required=True)}
+_ANGLES = {"angles": Key(array(3, position, "formulas")), "sequence": Key(name)}
+_QUATERNION = {"quaternion": Key(array(4, position, "coordinates (w, x, y, z)"))}
+
+
+def _displacement(count: int) -> Keys:
+    return {"displacement": Key(array(count, position, "formulas"), required=True)}
+
+
 JOINTS: dict[str, Keys] = {
     "fixed": {"type": Key(text), **_PLACE},
-    "revolute": {"type": Key(text), **_AXIS, "angle": Key(position, required=True), **_PLACE},
+    "revolute": {"type": Key(text), **_AXIS, **_ANGLE, **_PLACE},
     "prismatic": {"type": Key(text), **_AXIS, "displacement": Key(position, required=True), **_PLACE},
+    "screw": {"type": Key(text), **_AXIS, **_ANGLE, "pitch": Key(constant, required=True), **_PLACE},
+    "cylindrical": {
+        "type": Key(text),
+        **_AXIS,
+        **_ANGLE,
+        "displacement": Key(position, required=True),
+        **_PLACE,
+    },
+    "universal": {
+        "type": Key(text),
+        "axes": Key(array(2, direction, "directions"), required=True),
+        "angles": Key(array(2, position, "formulas"), required=True),
+        **_PLACE,
+    },
+    "planar": {"type": Key(text), "normal": Key(direction, required=True), **_displacement(2), **_ANGLE, **_PLACE},
+    "spherical": {"type": Key(text), **_ANGLES, **_QUATERNION, **_PLACE},
+    "free": {"type": Key(text), **_displacement(3), **_ANGLES, **_QUATERNION, **_PLACE},
+}
+# what a joint moves by when it closes a loop: nothing that the file has to say
+FREE_MOTIONS: dict[str, dict[str, Any]] = {
+    "fixed": {},
+    "revolute": {"angle": 0},
+    "prismatic": {"displacement": 0},
+    "screw": {"angle": 0},
+    "cylindrical": {"angle": 0, "displacement": 0},
+    "universal": {"angles": [0, 0]},
+    "planar": {"displacement": [0, 0], "angle": 0},
+    "spherical": {"angles": [0, 0, 0]},
+    "free": {"displacement": [0, 0, 0], "angles": [0, 0, 0]},
+}
+LOOP_JOINTS: dict[str, Keys] = {
+    kind: {
+        key: Key(about.check, about.required and key not in FREE_MOTIONS[kind])
+        for key, about in keys.items()
+        if key != "quaternion"
+    }
+    for kind, keys in JOINTS.items()
 }
 
 
 def joint(given: Any, where: str, model: Model) -> Iterator[Problem]:
     """A table with a known type, and what that type needs."""
+    yield from _joint(given, where, model, JOINTS, make_joint)
+
+
+def loop_joint(given: Any, where: str, model: Model) -> Iterator[Problem]:
+    """A joint whose motions may be left out, because they are free."""
+    yield from _joint(given, where, model, LOOP_JOINTS, make_loop_joint)
+
+
+def _joint(
+    given: Any, where: str, model: Model, kinds: Mapping[str, Keys], make: Callable[..., Any]
+) -> Iterator[Problem]:
     if not isinstance(given, dict):
-        yield wrong(where, f"a table with a type ({', '.join(JOINTS)})", given)
+        yield wrong(where, f"a table with a type ({', '.join(kinds)})", given)
         return
     kind = given.get("type")
     if kind is None:
-        yield Problem(where, "the key 'type' is missing.", f"Give one of {', '.join(JOINTS)}.")
+        yield Problem(where, "the key 'type' is missing.", f"Give one of {', '.join(kinds)}.")
     elif not isinstance(kind, str):
-        yield wrong(f"{where}, type", f"one of {', '.join(JOINTS)}", kind)
-    elif kind not in JOINTS:
-        yield Problem(where, f"there is no joint of type {quote(kind)}.", nearest(kind[:MAX_NAME], JOINTS))
+        yield wrong(f"{where}, type", f"one of {', '.join(kinds)}", kind)
+    elif kind not in kinds:
+        yield Problem(where, f"there is no joint of type {quote(kind)}.", nearest(kind[:MAX_NAME], kinds))
     else:
         sound = True
-        for problem in table(given, JOINTS[kind], f"{where} ({kind})", model):
+        for problem in table(given, kinds[kind], f"{where} ({kind})", model):
             sound = False
             yield problem
         if sound:
-            yield from attempt(f"{where} ({kind})", lambda: make_joint(given, where, model))
+            yield from attempt(f"{where} ({kind})", lambda: make(given, where, model))
 
 
 def joints(value: Any, where: str, model: Model) -> Iterator[Problem]:
@@ -168,8 +256,23 @@ def joints(value: Any, where: str, model: Model) -> Iterator[Problem]:
 
 def make_joint(given: dict[str, Any], where: str, model: Model) -> Any:
     """The joint that a sound table describes."""
-    make = {"fixed": model.fixed, "revolute": model.revolute, "prismatic": model.prismatic}[given["type"]]
+    make = {
+        "fixed": model.fixed,
+        "revolute": model.revolute,
+        "prismatic": model.prismatic,
+        "screw": model.screw,
+        "cylindrical": model.cylindrical,
+        "universal": model.universal,
+        "planar": model.planar,
+        "spherical": model.spherical,
+        "free": model.free,
+    }[given["type"]]
     return make(**{key: value for key, value in given.items() if key != "type"}, where=where)
+
+
+def make_loop_joint(given: dict[str, Any], where: str, model: Model) -> Any:
+    """The joint that a sound table describes, its motions 0 where they are left out."""
+    return make_joint({**FREE_MOTIONS[given["type"]], **given}, where, model)
 
 
 _NAMED = {"name": Key(name)}
@@ -190,20 +293,39 @@ BODY: Keys = {
     "inertia": Key(inertia),
     "joint": Key(joints, required=True),
 }
+_IN_JOINT = {**_NAMED, **_BODY, "joint": Key(whole), "motion": Key(whole)}
+_GAINS = {"feedback": Key(array(2, constant, "gains (alpha, beta)"))}
 # the elements a model can have any number of, in the order in which they are read
 ELEMENTS: dict[str, Keys] = {
     "body": BODY,
+    "loop": {
+        "name": Key(name, required=True),
+        "description": Key(text),
+        **_BODIES,
+        "joint": Key(loop_joint, required=True),
+        **_PLACE,
+        **_GAINS,
+    },
     "force": {**_NAMED, **_BODY, "force": Key(moving_vector, True), "point": Key(fixed_vector), "frame": Key(name)},
     "torque": {**_NAMED, **_BODY, "torque": Key(moving_vector, True), "frame": Key(name), "reaction": Key(name)},
-    "joint_torque": {**_NAMED, **_BODY, "value": Key(moving, True), "joint": Key(whole)},
+    "wrench_table": {
+        **_NAMED,
+        **_BODY,
+        "times": Key(many(constant, "times"), True),
+        "force": Key(many(fixed_vector, "rows of three")),
+        "torque": Key(many(fixed_vector, "rows of three")),
+        "point": Key(fixed_vector),
+        "frame": Key(name),
+    },
+    "joint_torque": {**_IN_JOINT, "value": Key(moving, True)},
+    "actuator": {**_IN_JOINT, "effort": Key(moving, True), "limit": Key(limit)},
+    "joint_spring": {**_IN_JOINT, "stiffness": Key(constant), "rest": Key(constant), "damping": Key(constant)},
+    "joint_friction": {**_IN_JOINT, "viscous": Key(constant), "coulomb": Key(constant), "smoothing": Key(constant)},
     "spring": {**_NAMED, **_BODIES, **_POINTS, "stiffness": Key(constant, True), "natural_length": Key(constant)},
     "damper": {**_NAMED, **_BODIES, **_POINTS, "damping": Key(constant, True)},
-    "holonomic": {
-        **_NAMED,
-        "formula": Key(position, True),
-        "description": Key(text),
-        "feedback": Key(array(2, constant, "gains (alpha, beta)")),
-    },
+    "rotor": {**_IN_JOINT, "inertia": Key(constant, True), "ratio": Key(constant)},
+    "holonomic": {**_NAMED, "formula": Key(position, True), "description": Key(text), **_GAINS},
+    "drive": {**_NAMED, "coordinate": Key(name, True), "motion": Key(of_time, True)},
     "nonholonomic": {**_NAMED, **_FORMULA, "feedback": Key(constant)},
     "knife_edge": {**_NAMED, **_BODY, "direction": Key(direction, True), "point": Key(fixed_vector)},
     "rolling_disk": {
@@ -215,12 +337,23 @@ ELEMENTS: dict[str, Keys] = {
         "normal": Key(direction),
         "contact": Key(switch),
     },
+    "shape": {
+        **_BODY,
+        "kind": Key(name, True),
+        "size": Key(many(constant, "sizes"), True),
+        "position": Key(fixed_vector),
+        "rotation": Key(fixed_vector),
+        "color": Key(array(4, constant, "numbers (red, green, blue, alpha)")),
+        "mesh": Key(text),
+    },
 }
+LIMITS: Keys = {"lower": Key(constant), "upper": Key(constant), "velocity": Key(constant), "effort": Key(constant)}
 SIMULATION: Keys = {
     "duration": Key(constant),
     "samples": Key(whole),
     "integrator": Key(name),
     "step": Key(constant),
+    "assemble": Key(switch),
 }
 
 
@@ -231,7 +364,7 @@ def forces(value: Any, where: str, model: Model) -> Iterator[Problem]:
 
 ENERGIES: Keys = {"kinetic": Key(moving, True), "potential": Key(position), "forces": Key(forces)}
 GRAVITY: Check = fixed_vector
-TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "simulation")
+TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "limits", "simulation")
 SECTIONS = ("name", "description", "gravity", *TABLES, *ELEMENTS)
 
 

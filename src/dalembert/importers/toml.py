@@ -6,7 +6,7 @@ nothing in it is ever evaluated as code. Everything that is wrong with it is rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,33 @@ def loads_toml(text: str, source: str = "<text>") -> Model:
     data = tables(text, source)
     builder = _Builder(_begin(data))
     with suppress(_Enough):
+        builder.head(data)
         builder.build(data)
-    if builder.found:
-        raise _failure(source, builder.found)
+    builder.require_sound(source)
+    return builder.model
+
+
+def add_sections(
+    model: Model, data: Mapping[str, Any], source: str = "<text>", sections: Collection[str] | None = None
+) -> Model:
+    """Add the sections of a file to a model that something else has begun, and return it.
+
+    `data` holds the tables as a TOML reader gives them, `source` is what messages call the file. With `sections` only these
+    are read: declare `("parameters", "coordinates")` first, build bodies with them, and then add the rest. Without it
+    everything is read, and a section that does not exist is an error, so take out your own before. The head of a file
+    (name, description, gravity) is checked, but the model keeps its own. All problems are raised at once, as a
+    `ModelFileError`.
+
+    >>> model = Model("robot")
+    >>> _ = add_sections(model, {"coordinates": {"q": {"start": 0.5}}})
+    >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "q"), mass=1)
+    >>> add_sections(model, {"joint_spring": [{"body": "link", "stiffness": 3}]}).loads[0].name
+    'joint_spring1'
+    """
+    builder = _Builder(model)
+    with suppress(_Enough):
+        builder.build({key: value for key, value in data.items() if sections is None or key in sections})
+    builder.require_sound(source)
     return builder.model
 
 
@@ -95,13 +119,25 @@ class _Builder:
                 raise _Enough
         return len(self.found) == before
 
+    def require_sound(self, source: str) -> None:
+        """Raise all problems, if there are any."""
+        if self.found:
+            raise _failure(source, self.found)
+
+    def head(self, data: dict[str, Any]) -> None:
+        """A file needs a name."""
+        if "name" not in data:
+            self.note([Problem("model file", "the key 'name' is missing.", 'Add a line name = "..." at the top.')])
+
     def build(self, data: dict[str, Any]) -> None:
         """Add everything, names before the formulas that use them."""
         for section in data:
             if section not in schema.SECTIONS:
                 advice = nearest(section[: schema.MAX_NAME], schema.SECTIONS)
                 self.note([Problem("model file", f"there is no key or section {quote(section)}.", advice)])
-        self._head(data)
+        if "name" in data:
+            self.note(schema.name(data["name"], "name", self.model))
+        self.note(schema.text(data.get("description", ""), "description", self.model))
         self._each("parameters", data, self._parameter)
         self._each("coordinates", data, self._coordinate)
         if "gravity" in data:
@@ -112,14 +148,8 @@ class _Builder:
         self._once("energies", data, schema.ENERGIES, self.model.set_energies)
         if "non_ideal" in data and self.note(schema.forces(data["non_ideal"], "non_ideal", self.model)):
             self.note(attempt("non_ideal", lambda: self.model.non_ideal(data["non_ideal"])))
+        self._each("limits", data, self._limit)
         self._once("simulation", data, schema.SIMULATION, self.model.simulation)
-
-    def _head(self, data: dict[str, Any]) -> None:
-        if "name" in data:
-            self.note(schema.name(data["name"], "name", self.model))
-        else:
-            self.note([Problem("model file", "the key 'name' is missing.", 'Add a line name = "..." at the top.')])
-        self.note(schema.text(data.get("description", ""), "description", self.model))
 
     def _each(self, section: str, data: dict[str, Any], add: Callable[[str, Any], None]) -> None:
         """The named entries of a section such as [parameters]."""
@@ -152,6 +182,8 @@ class _Builder:
         values = dict(given)
         if kind == "body":
             values["joint"] = self._joints(given["joint"], where)
+        elif kind == "loop":
+            values["joint"] = schema.make_loop_joint(given["joint"], f"{where}, joint", self.model)
         elif kind in ("holonomic", "nonholonomic"):
             values["phi" if kind == "holonomic" else "psi"] = values.pop("formula")
         self.note(attempt(where, lambda: getattr(self.model, kind)(**values)))
@@ -181,6 +213,11 @@ class _Builder:
                 add(name, **neutral)
         else:
             self.note(attempt(where, lambda: add(name, **neutral)))
+
+    def _limit(self, name: str, given: Any) -> None:
+        where = f"limit of {quote(name)}"
+        if self.note(schema.table(given, schema.LIMITS, where, self.model)):
+            self.note(attempt(where, lambda: self.model.limit(name, **given)))
 
     def _speed(self, name: str, given: Any) -> None:
         where = f"speed {quote(name)}"

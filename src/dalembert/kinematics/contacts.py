@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import Array, choose, vector
+from dalembert.algebra import Array, choose, vector, zeros
 from dalembert.expressions import rate
+from dalembert.kinematics.loops import loop_rows
 from dalembert.kinematics.motion import Motion, move
-from dalembert.model import Model
+from dalembert.model import WORLD, Model
 from dalembert.model.elements import Contact, Holonomic, KnifeEdge, Nonholonomic, RollingDisk
 
 
@@ -42,7 +44,27 @@ def with_contacts(model: Model) -> Model:
     return out
 
 
-def contact_forces(declared: Model, motion: Motion) -> dict[str, tuple[str, Array, Array]]:
+@dataclass(frozen=True)
+class Push:
+    """What a constraint does to a body for a multiplier of one: a force at a point and a moment, in world axes."""
+
+    body: str
+    force: Array
+    moment: Array
+    point: Array
+
+
+def pushes(declared: Model, motion: Motion) -> dict[str, list[Push]]:
+    """Constraint by constraint, where its force acts: contacts on their body, loops on the second body and back on the first."""
+    out = {name: [Push(body, e, zeros(3), at)] for name, (body, e, at) in _contact_forces(declared, motion).items()}
+    for row in loop_rows(motion):
+        first, second = row.bodies
+        both = ((second, row.force, row.moment), (first, -row.force, -row.moment))
+        out[row.name] = [Push(body, force, moment, row.point) for body, force, moment in both if body != WORLD]
+    return out
+
+
+def _contact_forces(declared: Model, motion: Motion) -> dict[str, tuple[str, Array, Array]]:
     """Constraint by constraint: the body it pushes, the direction of its force and the point, both in world axes."""
     out: dict[str, tuple[str, Array, Array]] = {}
     for contact in declared.contacts:

@@ -60,6 +60,7 @@ class MovingBody:
     p_WG: Array
     B: Array
     C: Array
+    p_WJ: Array  # where the body hangs: the origin of its last joint that moves
 
     @property
     def R_WB(self) -> Array:
@@ -171,14 +172,16 @@ class _Walk:
         self.joints: list[JointMotion] = []
 
     def visit(self, body: Body) -> MovingBody:
-        frame = self._frames[body.parent]
+        frame, hung = self._frames[body.parent], None
         for index, joint in enumerate(body.joints):
             frame = self._moved(self._placed(frame, joint), joint, body.name, index)
+            hung = frame.p if joint.values else hung
         self._frames[body.name] = frame
         center = vector([self._lower(x) for x in body.center])
         inertia = matrix([[self._lower(x) for x in row] for row in body.inertia])
         p_WG, B, C = frame.point(center)
-        return MovingBody(body.name, frame, self._lower(body.mass), inertia, center, p_WG, B, C)
+        at = frame.p if hung is None else hung
+        return MovingBody(body.name, frame, self._lower(body.mass), inertia, center, p_WG, B, C, at)
 
     def _placed(self, P: Frame, joint: Joint) -> Frame:
         """The joint frame F, fixed on the parent P."""
@@ -239,7 +242,7 @@ def _on_rail(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) ->
     """A particle whose velocity gradient q̇ + drift points along x."""
     world = _world(n)
     B = matrix([list(gradient), [0] * n, [0] * n])
-    return MovingBody(name, world, mass, zeros(3, 3), zeros(3), zeros(3), B, vector([drift, 0, 0]))
+    return MovingBody(name, world, mass, zeros(3, 3), zeros(3), zeros(3), B, vector([drift, 0, 0]), zeros(3))
 
 
 def _usual_inertia(body: Body, model: Model) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import numbers, vector
+from dalembert.algebra import FLOATS, choose, numbers, vector
 from dalembert.algebra.linear import PivotOrder, pivot_order
 from dalembert.errors import InputError, SingularError
 from dalembert.expressions import rate
@@ -71,7 +71,7 @@ def structure(model: Model) -> Structure:
     Y = _jacobian(model, _gradients(model, speeds), states)
     order = pivot_order(np.concatenate([Y, a], axis=1))
     _require_independent(model, names, order)
-    M = _mass(model, states)
+    M = mass_matrices(model, states)
     reduced, reduced_order = _reduced(Y, M[:, ignorable, :], a, ignorable, names)
     regular, W = _free_directions(np.concatenate([Y, a], axis=1), len(speeds))
     maggi_order = pivot_order(np.concatenate([np.swapaxes(W, 1, 2) @ M[regular], a[regular]], axis=1))
@@ -150,7 +150,7 @@ def _gradients(model: Model, speeds: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
     return tuple(tuple(se.diff(u, rate(name)) for name in model.coordinate_names) for u in speeds)
 
 
-def _mass(model: Model, states: States) -> np.ndarray:
+def mass_matrices(model: Model, states: States) -> np.ndarray:
     """The mass matrix at all states, with shape (K, n, n)."""
     if model.energies is None:
         return np.moveaxis(numbers(mass_matrix(samples.at(model, states)), len(states)), -1, 0)
@@ -208,19 +208,46 @@ def _speeds(model: Model, a: np.ndarray, states: States) -> tuple[tuple[str, ...
             f"({n} coordinates, {r} independent constraints). Give at most {d} speeds, or none."
         )
     Y = _jacobian(model, _gradients(model, tuple(u.value for u in given)), states)
-    order = pivot_order(np.concatenate([a, Y], axis=1))
-    if order.rank < r + len(given):
+    if pivot_order(np.concatenate([a, Y], axis=1)).rank < r + len(given):
         raise InputError(
             f"model '{model.name}': the speeds {', '.join(u.name for u in given)} are not independent of each other "
             "and of the constraints. Expected independent combinations of the velocities. Replace one of them."
         )
     # the columns that are not solved for are the velocities that can be chosen freely
-    free = _free_columns(np.concatenate([a, Y], axis=1), order)
-    added = [model.coordinate_names[j] for j in free]
+    natural, H = _natural_speeds(model, states)
+    taken_up = np.concatenate([a, Y], axis=1) @ H
+    taken_up = taken_up[:, np.abs(taken_up).max(axis=(0, 2), initial=0.0) > 1e-9]  # norms say nothing about ω
+    free = _free_columns(taken_up, pivot_order(taken_up))
+    added = [natural[j] for j in free]
     taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
     fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
     names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
-    return names, (*(u.value for u in given), *(rate(name) for name in added)), not given
+    return names, (*(u.value for u in given), *added), not given
+
+
+def _natural_speeds(model: Model, states: States) -> tuple[list[Any], np.ndarray]:
+    """The velocities a choice is made from, and H of q̇ = H s (K, n, m): rates of coordinates, and ω for a quaternion."""
+    names = model.coordinate_names
+    n, K = len(names), len(states)
+    speeds: list[Any] = []
+    columns: list[np.ndarray] = []
+    balls = [getattr(j, "attitude", j) for body in model.bodies for j in body.joints if j.quaternion]
+    turned = {part.name: ball for ball in balls for part in ball.parts}
+    for i, name in enumerate(names):
+        ball = turned.get(name)
+        if ball is None:
+            speeds.append(rate(name))
+            columns.append(np.repeat(np.eye(n)[None, i], K, axis=0))
+        elif ball.parts[0].name == name:
+            places = [names.index(part.name) for part in ball.parts]
+            G = ball.angular(choose("symbolic"), ball.parts)
+            speeds += list(G @ vector([rate(part.name) for part in ball.parts]))
+            values = numbers(ball.angular(FLOATS, list(states.q[places])), K)  # 2 G / |q|²
+            for row in values:
+                column = np.zeros((K, n))
+                column[:, places] = row.T / 4  # Gᵀ/2 on the unit sphere
+                columns.append(column)
+    return speeds, np.stack(columns, axis=2)
 
 
 def _independent_rows(A: np.ndarray, order: PivotOrder) -> tuple[int, ...]:

@@ -68,8 +68,12 @@ class Declarations(Description):
         samples: int = 501,
         integrator: str | None = None,
         step: float | str | None = None,
+        assemble: bool = False,
     ) -> Self:
-        """Set how a simulation of this model runs unless it is told otherwise."""
+        """Set how a simulation of this model runs unless it is told otherwise.
+
+        With `assemble` the initial state is only a guess: loading moves it to the nearest one that fulfils the constraints.
+        """
         where = "simulation"
         self.duration = self._number(duration, f"{where}, duration")
         if self.duration <= 0:
@@ -79,6 +83,7 @@ class Declarations(Description):
         self.samples = samples
         self.integrator = integrator
         self.step = None if step is None else self._number(step, f"{where}, step")
+        self.assemble_start = assemble
         return self
 
     # what needs values to be read

@@ -53,6 +53,7 @@ class Description:
         self.samples = 501
         self.integrator: str | None = None  # None: the best that can run
         self.step: float | None = None
+        self.assemble_start = False  # True: the initial state is a guess, to be assembled
         self._reader = Reader()
         # gravity may name parameters that are declared later, so it is read when it is asked for
         self._gravity = tuple(gravity)

@@ -10,6 +10,7 @@ import symengine as se
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import TIME, parse
 from dalembert.expressions.symbols import maximum, minimum
+from dalembert.model.checks.values import value as number
 from dalembert.model.declarations import pair
 from dalembert.model.elements import WORLD, Holonomic, Rotor
 from dalembert.model.joint_makers import JointMakers
@@ -82,6 +83,9 @@ class LoadMakers(JointMakers):
                 raise InputError(f"{where}, limit: got {len(given)} values. Expected one, or the lowest and the highest.")
             ends = [self._reader.constant(end, f"{where}, limit") for end in given]
             low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
+            width = number(high - low, self.parameter_values)
+            if not width >= 0:
+                raise InputError(f"{where}, limit: the highest lies {-width:g} below the lowest. Expected lowest ≤ highest.")
             value = maximum(low, minimum(high, value))
         self.loads += (JointTorque(key, body, joint, value, motion),)
         return self

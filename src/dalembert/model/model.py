@@ -105,7 +105,7 @@ class Model(LoadMakers):
         where = f"loop '{name}'"
         if any(loop.name == name for loop in self.loops):
             raise InputError(f"{where}: declared twice. Give each loop its own name.")
-        moving = [str(value) for value in joint.values if value != 0]
+        moving = [str(value) for value in joint.values if not (value.is_Number and float(value) == 0)]
         if moving:
             raise InputError(
                 f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: give them "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 _CLOSE = 1e-9
+_ROUNDED = 0.1  # published inertias break the triangle inequality by this much; more is a mistake
 
 
 def problems(model: Model) -> list[Problem]:
@@ -29,10 +30,16 @@ def problems(model: Model) -> list[Problem]:
             found.append(Problem(f"body '{body.name}', mass", f"the mass is {mass:g}.", advice))
         inertia = _matrix(body, table)
         found += _inertia(f"body '{body.name}', inertia", inertia)
-        if mass == 0 and not inertia.any() and body.name not in used:
+        moves = any(joint.values for joint in body.joints)  # a body that is fixed on another may be a mere frame
+        if moves and mass == 0 and not inertia.any() and body.name not in used:
             fact = "it has no mass, carries no other body and no load acts on it."
-            found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it."))
+            tied = bool(_symbols(body) & {s for c in model.holonomic_list for s in c.phi.free_symbols})
+            found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not tied))
     return found
+
+
+def _symbols(body: Body) -> set[Any]:
+    return {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
 
 
 def _matrix(body: Body, table: Table) -> np.ndarray:
@@ -57,5 +64,6 @@ def _inertia(path: str, matrix: np.ndarray) -> list[Problem]:
     if moments[1] > small and moments[2] > moments[0] + moments[1] + small:
         fact = f"the principal moments {shown} break the triangle inequality."
         advice = "No body has one moment larger than the sum of the others; take the inertia about the mass centre."
-        return [Problem(path, fact, advice)]
+        gross = moments[2] > (1 + _ROUNDED) * (moments[0] + moments[1])
+        return [Problem(path, fact, advice, blocking=bool(gross))]
     return []

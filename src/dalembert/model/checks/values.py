@@ -42,6 +42,7 @@ def value(formula: Any, table: Table) -> float:
     (3.0, nan)
     """
     number = _evaluate(formula, table)
+    number = float(number) if isinstance(number, int) else number
     return math.nan if np.iscomplexobj(number) or not np.isfinite(number) else float(number)
 
 

@@ -1,0 +1,56 @@
+"""On which side the joints of a loop are bent: what tells elbow up from elbow down."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.kinematics import samples
+from dalembert.kinematics.loops import ends
+from dalembert.kinematics.samples import States
+from dalembert.model import Model
+from dalembert.model.loop_bodies import ancestors, loop_bodies
+
+_STRAIGHT = 1e-9
+
+
+def bends(model: Model, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
+    """`left`, `right` or `straight` for every turning joint of every loop, by the body it carries or the loop's name.
+
+    A joint is bent to the left when the way round the loop turns there counter-clockwise about the joint's axis.
+    """
+    if not model.loops:
+        return {}
+    motion = samples.at(model, States(q[:, None], np.zeros_like(q)[:, None], np.array([t])))
+    out: dict[str, str] = {}
+    for loop in model.loops:
+        joints: list[tuple[str, np.ndarray, np.ndarray | None]] = []
+        inward = set(ancestors(model, loop.bodies[0]))
+        for name in loop_bodies(model, loop):
+            body = next(b for b in model.bodies if b.name == name)
+            moving = [joint for joint in body.joints if joint.values]
+            if moving:
+                axis = getattr(moving[-1], "axis", None) if moving[-1].kind == "revolute" else None
+                R = _plain(motion.frames[name].R)
+                joints.append((name, _plain(motion.body(name).p_WJ), None if axis is None else R @ np.array(axis, float)))
+        F, _ = ends(loop, motion)
+        axis = getattr(loop.joint, "axis", None) if loop.joint.kind == "revolute" else None
+        cut = (loop.name, _plain(F.p), None if axis is None else _plain(F.R) @ np.array(axis, float))
+        first = [j for j in joints if j[0] in inward]
+        second = [j for j in joints if j[0] not in inward]
+        # from the root of the first chain out to the cut, and back along the second chain
+        way = [*reversed(first), cut, *reversed(second)]
+        for k, (name, point, normal) in enumerate(way):
+            if normal is not None and name not in out:
+                here, there = point - way[k - 1][1], way[(k + 1) % len(way)][1] - point
+                out[name] = _side(float(normal @ np.cross(here, there)), np.linalg.norm(here) * np.linalg.norm(there))
+    return out
+
+
+def _side(turn: float, size: float) -> str:
+    if abs(turn) <= _STRAIGHT * max(size, 1e-300):
+        return "straight"
+    return "left" if turn > 0 else "right"
+
+
+def _plain(x: np.ndarray) -> np.ndarray:
+    return np.array([float(np.ravel(e)[0]) for e in np.ravel(x)]).reshape(np.shape(x))

@@ -1,0 +1,192 @@
+"""Inverse dynamics, forward dynamics and mass matrix of a model in numbers, by recursion from body to body.
+
+Velocities are speeds s: the rates of all coordinates, but for a quaternion, in place of the rates of its four parts, the three
+components of the angular velocity in axes of the moved frame. `speed_names` lists them. Models without quaternions have s = q̇.
+
+    M ṡ + c + g = τ + loads        for a tree of bodies
+    M ṡ + c + g = τ + loads + Aᵀλ  with loops and other constraints
+
+Arrays have coordinates or speeds on the first axis and, where there are many states, the batch on the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert import recursive
+from dalembert.algebra import FLOATS, Array, zeros
+from dalembert.errors import SingularError
+from dalembert.model import Model
+from dalembert.recursive import Moving, State, constrained, plan, read_array, read_speed_rates, read_state
+from dalembert.recursive.loads import load_forces
+from dalembert.recursive.rows import Rows, rows
+
+_SINGULAR = 1e-14  # pivots below this fraction of the diagonal are rounding
+
+
+def speed_names(model: Model) -> tuple[str, ...]:
+    """The names of the speeds: `dot(theta)` for a coordinate, `omega_x(base)` and so on for a quaternion that turns `base`.
+
+    >>> model = Model("top").coordinates("x", "w", "a", "b", "c")
+    >>> ball = model.spherical(quaternion=("w", "a", "b", "c"))
+    >>> _ = model.body("top", joint=[model.prismatic((1, 0, 0), "x"), ball], mass=1, inertia=(1, 1, 1))
+    >>> speed_names(model)
+    ('dot(x)', 'omega_x(top)', 'omega_y(top)', 'omega_z(top)')
+    """
+    return recursive.tree(model).speed_names
+
+
+def mass_matrix(model: Model, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+    """The mass matrix of the speeds, rotors included, by composite bodies: (n, n) or (n, n, batch).
+
+    Constraints play no part in it: it belongs to the tree of bodies.
+
+    >>> model = Model("pendulum").coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
+    >>> mass_matrix(model, [0.3])
+    array([[0.5]])
+    """
+    state = read_state(plan(model), q, None, t)
+    return state.shaped(state.batched(recursive.mass_matrix(_moving(state))))
+
+
+def inverse_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    t: npt.ArrayLike = 0.0,
+    *,
+    friction: bool = False,
+    actuated: Sequence[str] | None = None,
+) -> np.ndarray:
+    """The forces τ along the speeds that the motion (q, qd, qdd) takes, besides the loads of the model.
+
+    `qd` and `qdd` are rates of coordinates or, with as many entries as there are speeds, speeds and their rates. Friction in
+    joints is left out unless `friction` is true: τ acts at the joint, as in Pinocchio.
+
+    With constraints the motion has to fulfil them, and τ acts along the coordinates named in `actuated` only; by default those
+    that a joint torque or an actuator drives, or all where there is none. It is the smallest τ where several would do.
+
+    >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
+    >>> inverse_dynamics(model, [0.0], [3.0], [4.0])
+    array([12.])
+    """
+    known = plan(model)
+    state = read_state(known, q, qd, t)
+    sd = read_speed_rates(state, qdd)
+    moving = _moving(state)
+    pushed = _loads(state, moving, friction)
+    need = _needed(state, moving, state.entries(sd), pushed)
+    _require_finite(state, need, "τ")
+    if known.constrained or actuated is not None:
+        chosen, held = constrained.driven_speeds(known, actuated), _rows(state)
+        constrained.require_fulfilled(state, held, sd)
+        bias = _needed(state, moving, zeros(known.tree.n_speeds), pushed)
+        need = constrained.efforts(state, held, chosen, need, np.abs(need) + np.abs(bias))
+    return state.shaped(need)
+
+
+def forward_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike | None = None,
+    t: npt.ArrayLike = 0.0,
+    *,
+    friction: bool = False,
+) -> np.ndarray:
+    """The accelerations of a model under its loads and the forces `tau` along the speeds (none by default).
+
+    `qd` are rates of coordinates, then the result is q̈, or speeds, then it is their rates. A tree of bodies is solved in O(n); a
+    model with constraints through its mass matrix, for any rank of the constraints. The state is not asked to fulfil them.
+    Friction in joints is left out unless `friction` is true, as in `inverse_dynamics`.
+
+    >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
+    >>> forward_dynamics(model, [0.0], [3.0], [12.0])
+    array([4.])
+    """
+    known = plan(model)
+    state = read_state(known, q, qd, t)
+    moving = _moving(state)
+    push = _loads(state, moving, friction)
+    if tau is not None:
+        batch = () if state.single else (state.K,)
+        push = push + state.entries(read_array(known, "tau", tau, batch, speeds_only=True))
+    sd = (_held_accelerations if known.constrained else _free_accelerations)(state, moving, push)
+    return state.shaped(state.second_rates(sd))
+
+
+def _moving(state: State) -> Moving:
+    known = state.plan
+    q, s = list(state.entries(state.q)), list(state.entries(state.s))
+    with np.errstate(all="ignore"):
+        return recursive.moving(known.tree, FLOATS, state.time, q, s, known.parameters, known.fixtures)
+
+
+def _loads(state: State, moving: Moving, friction: bool) -> Array:
+    model = state.plan.model if friction else state.plan.frictionless
+    q, s = list(state.entries(state.q)), list(state.entries(state.s))
+    with np.errstate(all="ignore"):
+        return load_forces(model, moving, state.time, q, s, state.plan.parameters)
+
+
+def _rows(state: State) -> Rows:
+    with np.errstate(all="ignore"):
+        return rows(state.plan, state.q, state.qd, state.s, state.t)
+
+
+def _needed(state: State, moving: Moving, sd: Array, pushed: Array) -> np.ndarray:
+    """M ṡ + c + g less the loads."""
+    with np.errstate(all="ignore"):
+        return state.batched(recursive.inverse(moving, sd) - pushed)
+
+
+def _held_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        M = state.batched(recursive.mass_matrix(moving))
+    h = -_needed(state, moving, zeros(len(push)), push)
+    return constrained.accelerations(state, M, h, _rows(state))
+
+
+def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        usual = state.batched(recursive.diagonal(moving))
+        try:
+            found, pivots = recursive.forward(moving, push)
+        except ZeroDivisionError:
+            raise _singular(state, moving, 0) from None
+        poor = np.argwhere((state.batched(pivots) <= _SINGULAR * usual) & np.isfinite(usual))
+    if len(poor):
+        raise _singular(state, moving, int(poor[0][1]))
+    out = state.batched(found)
+    _require_finite(state, out, "the acceleration")
+    return out
+
+
+def _singular(state: State, moving: Moving, k: int) -> SingularError:
+    """What to say of a mass matrix that has no inverse at the k-th state: along which speeds nothing resists."""
+    M = state.batched(recursive.mass_matrix(moving))[:, :, k]
+    size = 1 / np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    weakest = np.abs(np.linalg.eigh(M * np.outer(size, size))[1][:, 0])
+    names = [name for name, x in zip(state.plan.tree.speed_names, weakest, strict=True) if x > 0.1 * weakest.max()]
+    return SingularError(
+        f"model '{state.plan.tree.model.name}': the mass matrix is singular{state.where(k)}: nothing resists a motion along "
+        f"{', '.join(names)}. Expected inertia along every motion. Give the bodies that move by it mass or inertia, or "
+        "leave the singular position."
+    )
+
+
+def _require_finite(state: State, values: np.ndarray, what: str) -> None:
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        i, k = (int(x) for x in bad[0])
+        raise SingularError(
+            f"model '{state.plan.tree.model.name}': {what} along '{state.plan.tree.speed_names[i]}' has no value"
+            f"{state.where(k)}. Expected a number. A load or a joint has none there; leave the singular position."
+        )

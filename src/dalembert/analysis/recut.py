@@ -1,0 +1,246 @@
+"""Cutting a loop at another of its joints: the same mechanism as another tree.
+
+The cut joint becomes a joint of the tree with coordinates of its own, the chain between is hung up the other way round, and
+the chosen joint becomes the cut. Bodies keep their frames, so reactions and motions can be compared body by body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import FLOATS
+from dalembert.errors import InputError, nearest
+from dalembert.expressions import coordinate
+from dalembert.expressions.lower import Lowering
+from dalembert.kinematics import samples
+from dalembert.kinematics.loops import ends
+from dalembert.kinematics.samples import States
+from dalembert.model import Model
+from dalembert.model.elements import Body, Coordinate, Loop
+from dalembert.model.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Screw, Spherical, Universal
+from dalembert.model.loads import InJoint, JointSpring, JointTorque
+from dalembert.model.loop_bodies import ancestors, loop_bodies
+from dalembert.model.reversed_joints import HERE, backwards, placed_back
+from dalembert.spatial import roll_pitch_yaw
+
+
+def recut(model: Model, loop: str, at: str | None = None) -> Model:
+    """The model with `loop` cut at the joint that carries body `at`; None lets the program choose.
+
+    The program cuts the joint with the most freedoms, since that leaves the fewest coordinates and constraints, and of
+    equals the one in the middle of the chain.
+    """
+    found = next((each for each in model.loops if each.name == loop), None)
+    if found is None:
+        known = [each.name for each in model.loops]
+        raise InputError(f"recut: there is no loop '{loop}'. {nearest(loop, known)}")
+    chain = loop_bodies(model, found)
+    if at is None:
+        at = _best_cut(model, found, chain)
+        if at is None:
+            return model.copy()
+    if at not in chain:
+        raise InputError(f"recut: body '{at}' is not part of loop '{loop}'. Its bodies are {', '.join(chain)}.")
+    return _Recut(model, found, at).result()
+
+
+def _moving(body: Body) -> list[Joint]:
+    return [joint for joint in body.joints if joint.values]
+
+
+def _best_cut(model: Model, loop: Loop, chain: list[str]) -> str | None:
+    """The body at whose joint to cut, or None when the loop is cut well already."""
+    bodies = {body.name: body for body in model.bodies}
+    loaded = {load.body for load in (*model.loads, *model.rotors) if isinstance(load, InJoint) or load in model.rotors}
+    freedoms = {name: len(_moving(bodies[name])[0].values) for name in chain if len(_moving(bodies[name])) == 1}
+    able = [name for name in freedoms if name not in loaded and not _moving(bodies[name])[0].quaternion]
+    now = 6 - len(loop.row_names)
+    middle = (len(chain) - 1) / 2
+    depth = len([b for b in chain if b in ancestors(model, loop.bodies[0])])
+    best = max(able, key=lambda name: (freedoms[name], -abs(chain.index(name) - middle)), default=None)
+    if best is None or (freedoms[best], -abs(chain.index(best) - middle)) <= (now, -abs(depth - 0.5 - middle)):
+        return None
+    return best
+
+
+class _Recut:
+    """The work of one change of the cut."""
+
+    def __init__(self, model: Model, loop: Loop, at: str) -> None:
+        self.model, self.loop, self.at = model, loop, at
+        self.where = f"recut of loop '{loop.name}' at '{at}'"
+        self.bodies = {body.name: body for body in model.bodies}
+        # the end of the loop from which the chain leads up to the body `at`
+        self.flipped = at in ancestors(model, loop.bodies[0])
+        far = loop.bodies[0] if self.flipped else loop.bodies[1]
+        self.turned = ancestors(model, far)
+        self.turned = self.turned[: self.turned.index(at) + 1]  # far, ..., at
+
+    def result(self) -> Model:
+        old = self.bodies[self.at]
+        cut = self._cut(old)
+        lost = [str(value) for value in cut.joint.values]
+        out = self.model.copy()
+        out.loops = tuple(each for each in self.model.loops if each is not self.loop)
+        moves: dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]] = {}
+        out.bodies = self._hung(out, moves)
+        names = self._lost_coordinates(old)
+        out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
+        out.loads = tuple(self._load(load, moves) for load in self.model.loads)
+        out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
+        out.loops += (replace(cut, joint=_still(cut.joint)),)
+        out.limits = {name: limits for name, limits in out.limits.items() if name not in names}
+        self._require_unused(out, names, lost)
+        return out
+
+    def _hung(self, out: Model, moves: dict) -> tuple[Body, ...]:
+        """The bodies, those of the chain hung up the other way round; the former cut gets coordinates."""
+        changed: dict[str, Body] = {}
+        near = self.loop.bodies[1] if self.flipped else self.loop.bodies[0]
+        joints, added = self._former_cut()
+        out.coordinate_list += added
+        for name in (c.name for c in added):
+            out._reader.add_coordinate(name, name)
+        changed[self.turned[0]] = replace(self.bodies[self.turned[0]], parent=near, joints=joints)
+        for child, parent in zip(self.turned, self.turned[1:], strict=False):
+            back, places = backwards(self.bodies[child].joints, self.where)
+            changed[parent] = replace(self.bodies[parent], parent=child, joints=back)
+            moves[child] = (parent, places)
+        return tuple(changed.get(body.name, body) for body in self.model.bodies)
+
+    def _former_cut(self) -> tuple[tuple[Joint, ...], tuple[Coordinate, ...]]:
+        """The joint that closed the loop as joints of the tree, and its coordinates with their initial values."""
+        joint = self.loop.joint
+        values, rates = self._at_start()
+        taken = {*self.model.coordinate_names, *self.model.parameter_values}
+        stem = "".join(c if c.isalnum() else "_" for c in self.loop.name)
+        names = [f"{stem}_{what.replace(' ', '_')}" if len(values) > 1 else stem for what in joint.motions]
+        names = [name if name.isidentifier() and name not in taken else f"cut_{name}" for name in names]
+        start = [Coordinate(*x) for x in zip(names, joint.motions, [""] * len(names), values, rates, strict=True)]
+        moving = _with_values(joint, [coordinate(name) for name in names])
+        forward: list[Joint] = [moving, *placed_back(self.loop.position, self.loop.rotation)]
+        if not self.flipped:
+            return tuple(forward), tuple(start)
+        back, _ = backwards([moving], self.where)
+        place = Fixed(self.loop.position, self.loop.rotation)
+        return (place, *back), tuple(start)
+
+    def _at_start(self) -> tuple[list[float], list[float]]:
+        q, qd = self.model.initial
+        motion = samples.at(self.model, States(q[:, None], qd[:, None], np.zeros(1)))
+        F, M = ends(self.loop, motion)
+        R_F, R_M, d = (_numbers(x) for x in (F.R, M.R, M.p - F.p))
+        R, p = R_F.T @ R_M, R_F.T @ d
+        values = list(self.loop.joint.measure(R, p))
+        speed = {name: _numbers(x) for name, x in (("J", M.J - F.J), ("F", F.D), ("M", M.D))}
+        w_F = speed["F"] @ qd
+        v = R_F.T @ (speed["J"] @ qd) - np.cross(w_F, p)
+        w = speed["M"] @ qd - R.T @ w_F
+        joint = self.loop.joint
+        S = np.concatenate([_numbers(joint.angular(FLOATS, values)), _numbers(joint.linear(FLOATS, values))])
+        rates = np.linalg.lstsq(S, np.concatenate([w, v]), rcond=None)[0]
+        return values, [float(x) for x in rates]
+
+    def _cut(self, body: Body) -> Loop:
+        """The joint of a body as the joint that closes the loop, between its parent and the body."""
+        moving = _moving(body)
+        if len(moving) != 1:
+            raise InputError(
+                f"{self.where}: body '{body.name}' hangs on {len(moving)} moving joints. Expected one; cut at another body."
+            )
+        index = body.joints.index(moving[0])
+        before, after = body.joints[:index], body.joints[index + 1 :]
+        position, rotation = self._composed([*before, Fixed(moving[0].position, moving[0].rotation)])
+        behind = self._composed(after, inverse=True)
+        return Loop(body.name, (body.parent, body.name), replace(moving[0], position=position, rotation=rotation), *behind)
+
+    def _composed(self, joints: Sequence[Joint], *, inverse: bool = False) -> tuple[Any, Any]:
+        """Fixed placements one after the other as one; formulas stay where a single placement allows it."""
+        joints = [j for j in joints if any(x != 0 for x in (*j.position, *j.rotation))]
+        if not joints:
+            return HERE, HERE
+        if len(joints) == 1 and not inverse:
+            return joints[0].position, joints[0].rotation
+        if len(joints) == 1 and all(x == 0 for x in joints[0].rotation):
+            x, y, z = (-entry for entry in joints[0].position)
+            return (x, y, z), HERE
+        from scipy.spatial.transform import Rotation
+        from symengine import RealDouble
+
+        lower = Lowering(FLOATS, dict(self.model.parameter_values))
+        R, p = np.eye(3), np.zeros(3)
+        for joint in joints:
+            p = p + R @ np.array([float(lower(x)) for x in joint.position])
+            R = R @ _numbers(roll_pitch_yaw(FLOATS, [float(lower(x)) for x in joint.rotation]))
+        if inverse:
+            R, p = R.T, -R.T @ p
+        yaw, pitch, roll = Rotation.from_matrix(R).as_euler("ZYX")
+        px, py, pz = (RealDouble(float(x)) for x in p)
+        return (px, py, pz), (RealDouble(roll), RealDouble(pitch), RealDouble(yaw))
+
+    def _lost_coordinates(self, body: Body) -> set[str]:
+        known = set(self.model.coordinate_names)
+        return {s.name for value in _moving(body)[0].values for s in value.free_symbols if s.name in known}
+
+    def _load(self, load: Any, moves: dict) -> Any:
+        if not isinstance(load, InJoint):
+            return load
+        out = self._in_joint(load, moves)
+        if out is load:
+            return load
+        if isinstance(out, JointTorque):
+            return replace(out, value=-out.value)
+        return replace(out, rest=-out.rest) if isinstance(out, JointSpring) else out
+
+    def _in_joint(self, load: Any, moves: dict) -> Any:
+        """A load inside a joint that was turned round goes with it; one inside the new cut has no place."""
+        if load.body == self.at:
+            raise InputError(
+                f"{self.where}: '{load.name}' acts inside the joint that would be cut. Cut the loop at another body."
+            )
+        if load.body not in moves:
+            return load
+        body, places = moves[load.body]
+        joint, motion = places[load.joint, load.motion]
+        return replace(load, body=body, joint=joint, motion=motion)
+
+    def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:
+        used = {s.name for formula in out.formulas for s in formula.free_symbols}
+        still = sorted(name for name in names if name in used or f"dot({name})" in used)
+        if still:
+            raise InputError(
+                f"{self.where}: the coordinate {still[0]} of that joint ({', '.join(lost)}) is used elsewhere in the model. "
+                "Cut the loop at another body."
+            )
+
+
+def _with_values(joint: Joint, values: Sequence[Any]) -> Joint:
+    """The joint moving by other formulas."""
+    match joint:
+        case Revolute() | Screw():
+            return replace(joint, angle=values[0])
+        case Prismatic():
+            return replace(joint, displacement=values[0])
+        case Cylindrical():
+            return replace(joint, angle=values[0], displacement=values[1])
+        case Universal() | Spherical():
+            return replace(joint, angles=tuple(values))
+        case Planar():
+            return replace(joint, displacement=(values[0], values[1]), angle=values[2])
+    return joint
+
+
+def _still(joint: Joint) -> Joint:
+    """The joint without motion, as a loop holds it."""
+    from symengine import Integer
+
+    return _with_values(joint, [Integer(0)] * len(joint.values))
+
+
+def _numbers(x: Any) -> np.ndarray:
+    """An object array of numbers, or of batches of one, as plain numbers."""
+    return np.array([[float(np.ravel(e)[0]) for e in row] for row in np.atleast_2d(x)]).reshape(np.shape(x))

@@ -1,0 +1,256 @@
+"""Formulas as text that the parser reads back to the same formula, and the tables of time hidden in some of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import symengine as se
+from symengine.lib.symengine_wrapper import BooleanFalse, BooleanTrue, Constant
+
+from dalembert.errors import FormulaError
+from dalembert.expressions import TIME
+from dalembert.expressions.parser import MAX_COPYING, MAX_LENGTH
+from dalembert.expressions.reading import fold
+from dalembert.expressions.symbols import absolute, maximum, minimum, signum
+
+_FUNCTIONS: dict[Any, str] = {
+    se.sin: "sin",
+    se.cos: "cos",
+    se.tan: "tan",
+    se.asin: "asin",
+    se.acos: "acos",
+    se.atan: "atan",
+    se.atan2: "atan2",
+    se.log: "log",
+}
+# how strongly the parts of a text hold together
+_OR, _AND, _SUM, _PRODUCT, _POWER, _ATOM = range(6)
+_CLOSE = 1e-12
+
+
+class _Text(NamedTuple):
+    """A part as text, how strongly it holds together, and how deep functions that copy their arguments nest in it."""
+
+    text: str
+    rank: int
+    copying: int = 0
+
+
+def written(formula: Any, where: str = "formula") -> int | float | str:
+    """A formula as a number or as text in the syntax of the parser; numbers keep all their digits.
+
+    >>> x, k = se.Symbol("x"), se.Symbol("k")
+    >>> written(k * x**2 / 2 - se.RealDouble(0.1)), written(se.Integer(3)), written(absolute(x))
+    ('k*x**2/2 - 0.1', 3, 'abs(x)')
+    """
+    formula = se.sympify(formula)
+    if formula.is_Integer:
+        return int(formula)
+    if isinstance(formula, se.RealDouble):
+        return float(formula)
+
+    def build(node: Any, parts: list[_Text]) -> _Text:
+        made = _node(node, parts)
+        if len(made.text) > MAX_LENGTH:
+            raise FormulaError(
+                f"{where}: the formula needs more than {MAX_LENGTH} characters as text. "
+                "Expected a shorter one; split it into several elements."
+            )
+        return made
+
+    return fold(formula, lambda node: node.args, build).text
+
+
+def _node(node: Any, parts: list[_Text]) -> _Text:
+    copying = max((part.copying for part in parts), default=0)
+    if isinstance(node, se.Symbol):
+        return _Text(node.name, _ATOM)
+    if node.is_Number or isinstance(node, Constant | BooleanTrue | BooleanFalse):
+        return _constant(node)
+    if isinstance(node, se.Add):
+        return _Text(_sum(parts), _SUM, copying)
+    if isinstance(node, se.Mul):
+        return _product(node, parts, copying)
+    if isinstance(node, se.Pow):
+        return _power(node, parts, copying)
+    if isinstance(node, se.Piecewise):
+        return _cases(node, parts, copying)
+    if isinstance(node, se.StrictLessThan | se.LessThan):
+        sign = "<" if isinstance(node, se.StrictLessThan) else "<="
+        return _Text(f"{_held(parts[0], _SUM)} {sign} {_held(parts[1], _SUM)}", _SUM, copying)
+    if isinstance(node, se.And):
+        return _Text(" and ".join(sorted(_held(part, _SUM) for part in parts)), _AND, copying)
+    if isinstance(node, se.Or):
+        return _Text(" or ".join(sorted(_held(part, _AND) for part in parts)), _OR, copying)
+    if isinstance(node, se.cot):
+        return _Text(f"1/tan({parts[0].text})", _PRODUCT, copying)
+    for kind, name in _FUNCTIONS.items():
+        if isinstance(node, kind):
+            return _call(name, parts, copying)
+    raise FormulaError(f"'{str(node)[:60]}' cannot be written: {type(node).__name__} is no function of a model file.")
+
+
+def _constant(node: Any) -> _Text:
+    if isinstance(node, BooleanTrue | BooleanFalse):
+        return _Text("0 < 1" if isinstance(node, BooleanTrue) else "1 < 0", _SUM)
+    if node == se.pi:
+        return _Text("pi", _ATOM)
+    if node == se.E:
+        return _Text("exp(1)", _ATOM)
+    if isinstance(node, se.RealDouble):
+        text = repr(float(node))
+    elif isinstance(node, se.Rational):
+        text = str(int(node.p)) if node.is_Integer else f"{int(node.p)}/{int(node.q)}"
+    else:
+        raise FormulaError(f"the number {str(node)[:60]} cannot be written. Expected a finite real number.")
+    if "/" in text:
+        return _Text(text, _PRODUCT)
+    return _Text(text, _PRODUCT if text.startswith("-") else _ATOM)
+
+
+def _held(part: _Text, rank: int) -> str:
+    """The text in brackets, unless it holds together at least as strongly as `rank` says."""
+    return part.text if part.rank >= rank else f"({part.text})"
+
+
+def _call(name: str, parts: list[_Text], copying: int) -> _Text:
+    return _Text(f"{name}({', '.join(part.text for part in parts)})", _ATOM, copying)
+
+
+def _sum(parts: list[_Text]) -> str:
+    """The terms, those with a minus last."""
+    terms = sorted((_held(part, _PRODUCT) for part in parts), key=lambda term: (term.startswith("-"), term))
+    return terms[0] + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in terms[1:])
+
+
+def _product(node: Any, parts: list[_Text], copying: int) -> _Text:
+    """A number in front, then the factors, then what they are divided by."""
+    sign, front, above, below = "", [], [], []
+    for factor, part in zip(node.args, parts, strict=True):
+        if factor.is_Number:
+            sign = "-" if part.text.startswith("-") else ""
+            top, _, bottom = part.text.removeprefix("-").partition("/")
+            front += [top] if top != "1" else []
+            below += [f"/{bottom}"] if bottom else []
+        elif isinstance(factor, se.Pow) and part.rank == _PRODUCT:
+            below.append(part.text.removeprefix("1"))
+        else:
+            above.append((_place(factor), _held(part, _POWER)))
+    top = "*".join([*front, *(text for _, text in sorted(above))]) or "1"
+    return _Text(sign + top + "".join(sorted(below)), _PRODUCT, copying)
+
+
+def _place(factor: Any) -> int:
+    """Names stand in front, then their powers, then everything else, and velocities last."""
+    base = factor.args[0] if isinstance(factor, se.Pow) else factor
+    if not isinstance(base, se.Symbol):
+        return 2
+    return 3 if base.name.startswith("dot(") else int(base != factor)
+
+
+def _power(node: Any, parts: list[_Text], copying: int) -> _Text:
+    """A power, or one over a power, whose text then begins with 1/."""
+    (base, exponent), (below, above) = node.args, parts
+    if base == se.E:
+        return _Text(f"exp({above.text})", _ATOM, copying)
+    if isinstance(exponent, se.Rational) and exponent < 0:
+        turned = _raised(below, -exponent, _constant(-exponent), copying)
+        return _Text(f"1/{_held(turned, _POWER)}", _PRODUCT, copying)
+    return _raised(below, exponent, above, copying)
+
+
+def _raised(base: _Text, exponent: Any, text: _Text, copying: int) -> _Text:
+    if exponent == 1:
+        return base
+    if exponent == se.Rational(1, 2):
+        return _Text(f"sqrt({base.text})", _ATOM, copying)
+    return _Text(f"{_held(base, _ATOM)}**{_held(text, _ATOM)}", _POWER, copying)
+
+
+def _cases(node: Any, parts: list[_Text], copying: int) -> _Text:
+    """Cases, in the words abs, sign, min and max where they mean these."""
+    values, texts = node.args[::2], parts[::2]
+    if copying < MAX_COPYING:
+        if len(values) == 2 and absolute(values[0]) == node:
+            return _call("abs", texts[:1], copying + 1)
+        for name, meaning in (("min", minimum), ("max", maximum)):
+            if len(values) <= 8 and meaning(*values) == node:
+                return _call(name, texts, copying + 1)
+        if len(values) == 3 and isinstance(node.args[1], se.StrictLessThan) and signum(node.args[1].args[1]) == node:
+            return _Text(f"sign({parts[1].text.removeprefix('0 < ')})", _ATOM, copying + 1)
+    if not isinstance(node.args[-1], BooleanTrue):
+        raise FormulaError(f"'{str(node)[:60]}' cannot be written: it has no value where no condition holds.")
+    return _call("piecewise", parts[:-1], copying)
+
+
+def limited(value: Any) -> tuple[Any, Any, Any] | None:
+    """(effort, lowest, highest) of a formula that is an effort cut off at both ends, None for every other one.
+
+    >>> x = se.Symbol("x")
+    >>> limited(maximum(se.Integer(-2), minimum(se.Integer(2), x))), limited(x)
+    ((x, -2, 2), None)
+    """
+    if not isinstance(value, se.Piecewise) or len(value.args) != 4 or not isinstance(value.args[2], se.Piecewise):
+        return None
+    low, inner = value.args[0], value.args[2]
+    high, effort = inner.args[0], inner.args[2]
+    return (effort, low, high) if value == maximum(low, minimum(high, effort)) else None
+
+
+Knots = list[tuple[float, float]]
+
+
+def knots(formula: Any) -> Knots | None:
+    """The points (time, value) of a formula that runs in straight lines between them and is level outside.
+
+    A constant has none; None for every other formula.
+
+    >>> line = 1.0 + 2.0 * TIME
+    >>> knots(se.Piecewise((se.RealDouble(1), se.Lt(TIME, 0.0)), (se.RealDouble(5), se.Le(2.0, TIME)), (line, True)))
+    [(0.0, 1.0), (2.0, 5.0)]
+    """
+    return _knots(formula, None, None)
+
+
+def _knots(formula: Any, first: float | None, last: float | None) -> Knots | None:
+    """The points from `first` to `last`, both included where they are given."""
+    if formula.is_Number:
+        return [(end, float(formula)) for end in (first, last) if end is not None]
+    if not isinstance(formula, se.Piecewise) or formula.free_symbols != {TIME}:
+        return None
+    args = formula.args
+    if len(args) == 6:
+        return _line(args, first, last)
+    middle = _before(args[1]) if len(args) == 4 else None
+    if middle is None:
+        return None
+    early, late = _knots(args[0], first, middle), _knots(args[2], middle, last)
+    return [*early, *late[1:]] if early and late and early[-1] == late[0] else None
+
+
+def _line(args: tuple[Any, ...], first: float | None, last: float | None) -> Knots | None:
+    """The ends of a piece: level before its beginning and after its end, straight in between."""
+    start, end = _before(args[1]), _after(args[3])
+    if start is None or end is None or not args[0].is_Number or not args[2].is_Number:
+        return None
+    if (first is not None and start != first) or (last is not None and end != last):
+        return None
+    low, high, line = float(args[0]), float(args[2]), args[4]
+    if not start < end or not se.diff(line, TIME).is_Number:
+        return None
+    reached = [float(line.subs({TIME: time})) for time in (start, end)]
+    near = all(math.isclose(a, b, rel_tol=_CLOSE, abs_tol=_CLOSE) for a, b in zip(reached, (low, high), strict=True))
+    return [(start, low), (end, high)] if near else None
+
+
+def _before(condition: Any) -> float | None:
+    """The time T of the condition t < T."""
+    found = isinstance(condition, se.StrictLessThan) and condition.args[0] == TIME and condition.args[1].is_Number
+    return float(condition.args[1]) if found else None
+
+
+def _after(condition: Any) -> float | None:
+    """The time T of the condition T <= t."""
+    found = isinstance(condition, se.LessThan) and condition.args[1] == TIME and condition.args[0].is_Number
+    return float(condition.args[0]) if found else None

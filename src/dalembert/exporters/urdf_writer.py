@@ -1,0 +1,234 @@
+"""The elements of a URDF file, written one by one."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections import Counter
+from typing import Any
+
+from dalembert.errors import InputError
+from dalembert.exporters.urdf_text import origin, text, texts, visual
+from dalembert.expressions import TIME, coordinate
+from dalembert.model import WORLD, Body, Model
+from dalembert.model.checks.loads import title
+from dalembert.model.checks.values import at_start, value
+from dalembert.model.elements import Holonomic, Limits, Shape
+from dalembert.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from dalembert.model.loads import JointFriction, JointSpring
+
+GRAVITY = (0.0, 0.0, -9.81)  # what every reader of URDF takes
+UNLIMITED = 1e300  # URDF wants limits of joints that slide, and of speed and effort, also where there are none
+SMOOTHING = 1e-3  # what the friction of a joint is smoothed by unless something else is said
+_FREE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+_PLANE = ("x", "y", "angle")
+
+
+def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which can say all of it.") -> InputError:
+    """The error about an element that URDF has no words for."""
+    return InputError(f"{what}: {fact}. {instead}")
+
+
+class Writer:
+    """Writes one model, element by element."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.table = at_start(model)
+        self.names = {WORLD, *(body.name for body in model.bodies)}
+        self.joints: dict[str, ET.Element] = {}  # by the coordinate that moves them
+        self.coordinates = {*model.coordinate_names}
+        self.taken = {*self.coordinates}
+        moved = [value for body in model.bodies for joint in body.joints for value in joint.values]
+        self.uses = Counter(str(symbol) for formula in moved for symbol in formula.free_symbols)
+        self.shapes: dict[str, list[Shape]] = {}
+        for shape in model.shapes:
+            self.shapes.setdefault(shape.body, []).append(shape)
+        self.friction = self._friction()
+        self.out = ET.Element("robot", name=model.name)
+
+    def robot(self) -> ET.Element:
+        """The whole robot."""
+        self._link(WORLD)
+        for body in self.model.bodies:
+            self._body(body)
+        for constraint in self.model.holonomic_list:
+            self._mimic(constraint)
+        for name in self.model.limits:
+            if name not in self.joints:
+                raise unsaid(f"limit of '{name}'", "URDF has no limits of joints with several motions")
+        self._own()
+        return self.out
+
+    # bodies and their joints
+
+    def _body(self, body: Body) -> None:
+        """The link of a body, and the joints it hangs on with links without mass between them."""
+        last = len(body.joints) - 1
+        parent = body.parent
+        for index, joint in enumerate(body.joints):
+            child = body.name if index == last else self._fresh(f"{body.name}_{index + 1}", self.names)
+            self._link(child, body if index == last else None)
+            self._joint(joint, parent, child, body, index)
+            parent = child
+
+    def _link(self, name: str, body: Body | None = None) -> None:
+        link = ET.SubElement(self.out, "link", name=name)
+        if body is not None:
+            self._inertial(link, body)
+        if body is not None or name == WORLD:
+            for shape in self.shapes.get(name, ()):
+                visual(link, shape, f"{name}_material_{len(link)}")
+
+    def _inertial(self, link: ET.Element, body: Body) -> None:
+        mass, center = self._value(body.mass), [self._value(x) for x in body.center]
+        inertia = [[self._value(x) for x in row] for row in body.inertia]
+        if not mass and not any(x for row in inertia for x in row):
+            return
+        element = ET.SubElement(link, "inertial")
+        origin(element, center, (0.0, 0.0, 0.0))
+        ET.SubElement(element, "mass", value=text(mass))
+        keys = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+        entries = {f"i{'xyz'[i]}{'xyz'[j]}": text(inertia[i][j]) for i, j in keys}
+        ET.SubElement(element, "inertia", entries)
+
+    def _joint(self, joint: Joint, parent: str, child: str, body: Body, index: int) -> None:
+        kind, name, axis = self._kind(joint, body, index)
+        element = ET.SubElement(self.out, "joint", name=name, type=kind)
+        origin(element, *([self._value(x) for x in entries] for entries in (joint.position, joint.rotation)))
+        ET.SubElement(element, "parent", link=parent)
+        ET.SubElement(element, "child", link=child)
+        if axis is not None:
+            ET.SubElement(element, "axis", xyz=texts(axis))
+        if kind in ("revolute", "continuous", "prismatic"):
+            self.joints[name] = element
+            self._limit(element, name, kind)
+            damping, coulomb = self.friction.get((body.name, index), (0.0, 0.0))
+            if damping or coulomb:
+                ET.SubElement(element, "dynamics", damping=text(damping), friction=text(coulomb))
+
+    def _kind(self, joint: Joint, body: Body, index: int) -> tuple[str, str, tuple[float, ...] | None]:
+        """The type of a joint in URDF, its name, and its axis if it has one."""
+        where = f"body '{body.name}', joint {index} ({joint.kind})"
+        names = [self._coordinate(motion, where) for motion in joint.values]
+        match joint:
+            case Fixed():
+                return "fixed", self._fresh(f"{body.name}_joint", self.taken), None
+            case Revolute(axis=axis):
+                limits = self.model.limits.get(names[0])
+                free = limits is None or (limits.lower is None and limits.upper is None)
+                return "continuous" if free else "revolute", names[0], axis
+            case Prismatic(axis=axis):
+                return "prismatic", names[0], axis
+            case Planar(normal=normal):
+                return "planar", self._prefix(names, _PLANE, where), normal
+            case Free() if joint.quaternion:
+                return "floating", self._prefix(names, _FREE, where), None
+        raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
+
+    def _coordinate(self, motion: Any, where: str) -> str:
+        """The coordinate that a motion is."""
+        name = str(motion)
+        if motion == coordinate(name) and name in self.coordinates:
+            if self.uses[name] == 1:
+                return name
+            raise unsaid(
+                where, f"the coordinate {name} moves several joints", "Give each joint a coordinate of its own."
+            )
+        raise unsaid(where, f"it moves by the formula {name}", "Expected a coordinate by itself; URDF has no formulas.")
+
+    def _prefix(self, names: list[str], endings: tuple[str, ...], where: str) -> str:
+        """The name of a joint with several motions: that of its coordinates, without the endings a reader adds."""
+        prefix = names[0].removesuffix(f"_{endings[0]}")
+        wanted = [f"{prefix}_{ending}" for ending in endings]
+        if names != wanted or prefix in self.taken:
+            fact = f"its coordinates are {', '.join(names)}"
+            raise unsaid(where, fact, f"A reader of URDF would call them {', '.join(wanted)}: give them such names.")
+        self.taken.add(prefix)
+        return prefix
+
+    def _limit(self, element: ET.Element, name: str, kind: str) -> None:
+        limits = self.model.limits.get(name)
+        if limits is None and kind == "continuous":
+            return
+        limits = limits or Limits()
+        given = {"effort": limits.effort, "velocity": limits.velocity}
+        if kind != "continuous":
+            given = {"lower": -UNLIMITED if limits.lower is None else limits.lower, "upper": limits.upper, **given}
+        ET.SubElement(element, "limit", {key: text(UNLIMITED if x is None else x) for key, x in given.items()})
+
+    # loads and constraints
+
+    def _friction(self) -> dict[tuple[str, int], tuple[float, float]]:
+        """Viscous and dry friction by body and joint."""
+        found: dict[tuple[str, int], tuple[float, float]] = {}
+        joints = {(body.name, i): joint for body in self.model.bodies for i, joint in enumerate(body.joints)}
+        for load in self.model.loads:
+            assert isinstance(load, JointFriction | JointSpring)
+            place = (load.body, load.joint)
+            if not isinstance(joints.get(place), Revolute | Prismatic):
+                raise unsaid(
+                    title(load), "its joint is neither revolute nor prismatic, and URDF has friction only there"
+                )
+            viscous, coulomb = found.get(place, (0.0, 0.0))
+            if isinstance(load, JointSpring):
+                if self._value(load.stiffness):
+                    raise unsaid(title(load), "URDF has no springs in joints")
+                viscous += self._value(load.damping)
+            else:
+                dry, smoothing = self._value(load.coulomb), self._value(load.smoothing)
+                if dry and smoothing != SMOOTHING:
+                    fact = f"its smoothing is {smoothing:g}, which URDF cannot say"
+                    raise unsaid(title(load), fact, f"Give it the usual {SMOOTHING:g}, or export the model to TOML.")
+                viscous, coulomb = viscous + self._value(load.viscous), coulomb + dry
+            found[place] = (viscous, coulomb)
+        return found
+
+    def _mimic(self, constraint: Holonomic) -> None:
+        """A constraint a q + b p + c = 0 between two joints as q = −b/a p − c/a."""
+        where = f"holonomic '{constraint.name}'"
+        symbols = sorted(constraint.phi.free_symbols, key=str)
+        names = [str(s) for s in symbols if str(s) in self.joints]
+        slopes = {name: constraint.phi.diff(coordinate(name)) for name in names}
+        moving = {coordinate(name) for name in self.coordinates} | {TIME}
+        linear = not any(slope.free_symbols & moving for slope in slopes.values())
+        if len(names) != 2 or len(moving & {*symbols}) != 2 or not linear or constraint.feedback:
+            raise unsaid(where, "URDF has no constraints but that one joint follows another in proportion")
+        # the constraint of a joint that was read from a file has the name of that joint
+        names.sort(
+            key=lambda name: (constraint.name != f"mimic of {name}", self.joints[name].find("mimic") is not None)
+        )
+        follower, other = names
+        a, b = (self._value(slopes[name]) for name in names)
+        if not a or not b or self.joints[follower].find("mimic") is not None:
+            raise unsaid(where, "a joint of URDF can follow one other only")
+        rest = self._value(constraint.phi.subs({coordinate(name): 0 for name in names}))
+        numbers = {"multiplier": text(-b / a), "offset": text(-rest / a)}
+        ET.SubElement(self.joints[follower], "mimic", {"joint": other, **numbers})
+
+    def _own(self) -> None:
+        """Gravity and the initial state, where they differ from what readers of URDF assume."""
+        element = ET.Element("dalembert")
+        gravity = [self._value(g) for g in self.model.gravity]
+        if gravity != [*GRAVITY]:
+            element.set("gravity", texts(gravity))
+        upright = {
+            str(joint.values[3]) for body in self.model.bodies for joint in body.joints if isinstance(joint, Free)
+        }
+        for c in self.model.coordinate_list:
+            if (c.start, c.start_rate) != (float(c.name in upright), 0.0):
+                ET.SubElement(element, "coordinate", name=c.name, start=text(c.start), rate=text(c.start_rate))
+        if element.attrib or len(element):
+            self.out.append(element)
+
+    # values and names
+
+    def _value(self, formula: Any) -> float:
+        return value(formula, self.table)
+
+    def _fresh(self, name: str, taken: set[str]) -> str:
+        free, count = name, 1
+        while free in taken:
+            count += 1
+            free = f"{name}_{count}"
+        taken.add(free)
+        return free

@@ -1,0 +1,379 @@
+"""A small part of MATLAB, read and worked out in numbers: assignments of scalars and vectors, and nothing else.
+
+    statement   function [...] = name()   |   name = sum   |   name(sum) = sum   |   end
+    sum         product { (+ | -) product }
+    product     signed { (* | / | .* | ./) signed }
+    signed      { + | - } power
+    power       item { (^ | .^) { + | - } item }
+    item        number | name | name(sum, ...) | (sum) | [sum, sum; sum ...]      each with ' behind it or not
+
+Every value is a vector, a scalar one of length 1; rows and columns are not told apart. Nothing is ever run as code.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dalembert.errors import ModelFileError, nearest
+from dalembert.importers.schema import MAX_ELEMENTS, MAX_NAME, quote
+from dalembert.importers.source import MAX_BYTES, failure
+
+Values = tuple[float, ...]
+
+MAX_DEPTH = 40
+MAX_WORK = 1_000_000  # operations on numbers
+
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r]+)|(?P<line>\n)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)"
+    r"|(?P<sign>\.\*|\./|\.\^|[-+*/^()\[\],;='])",
+    re.ASCII,
+)
+_CONTINUED = re.compile(r"\.\.\.[^\n]*\n")
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sind": lambda x: math.sin(math.radians(x)),
+    "cosd": lambda x: math.cos(math.radians(x)),
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "abs": abs,
+    "deg2rad": math.radians,
+    "rad2deg": math.degrees,
+}
+_ELEMENTWISE: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    ".*": operator.mul,
+    "/": operator.truediv,
+    "./": operator.truediv,
+    "^": math.pow,
+    ".^": math.pow,
+}
+_KNOWN = (*_FUNCTIONS, "zeros", "ones", "sum", "length", "numel", "pi")
+_SUBSET = "Only assignments of numbers and vectors can be read, such as m = [1; 2] or al(1) = 0.3."
+
+
+class _Token(NamedTuple):
+    kind: str  # number, name, sign, line, end
+    text: str
+    line: int
+    space: bool  # whether there is space in front of it
+
+
+def read_assignments(text: str, source: str = "<text>") -> dict[str, Values]:
+    """The values of all names that the text assigns, each as a tuple of numbers.
+
+    >>> read_assignments("m = [2 3]; al(2) = 0.5; % lengths\\nI = m(1)*al(2)^2/12;")["I"]
+    (0.041666666666666664,)
+    """
+    if len(text) > MAX_BYTES:
+        raise failure(
+            source, f"the text is larger than {MAX_BYTES} characters.", "Split the system into several models."
+        )
+    return _Reader(_tokens(text, source), source).statements()
+
+
+def _tokens(text: str, source: str) -> list[_Token]:
+    plain = _without_comments(text)
+    tokens: list[_Token] = []
+    position, line, space = 0, 1, False
+    while position < len(plain):
+        if continued := _CONTINUED.match(plain, position):
+            position, line, space = continued.end(), line + 1, True
+            continue
+        match = _TOKEN.match(plain, position)
+        if match is None:
+            fact = f"the character {plain[position]!r} cannot be read here."
+            raise failure(f"{source}, line {line}", fact, _SUBSET)
+        position = match.end()
+        if match.lastgroup == "space":
+            space = True
+            continue
+        tokens.append(_Token(str(match.lastgroup), match.group(), line, space))
+        line, space = line + (match.lastgroup == "line"), False
+    return [*tokens, _Token("end", "the end of the file", line, False)]
+
+
+def _without_comments(text: str) -> str:
+    """The text without comments, line by line; a block comment stands between lines %{ and %}."""
+    lines, depth = [], 0
+    for line in text.split("\n"):
+        word = line.strip()
+        depth += word == "%{"
+        lines.append("" if depth else line.split("%", 1)[0])
+        depth -= word == "%}" and depth > 0
+    return "\n".join(lines)
+
+
+class _Reader:
+    """Walks along the tokens and works out the values on the way."""
+
+    def __init__(self, tokens: list[_Token], source: str) -> None:
+        self._tokens, self._source = tokens, source
+        self._at = 0
+        self._depth = 0
+        self._work = 0
+        self._listing = False  # directly between [ and ], where a space ends an entry
+        self.values: dict[str, Values] = {}
+
+    # where we are
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _take(self) -> _Token:
+        token = self._tokens[self._at]
+        self._at += token.kind != "end"
+        return token
+
+    def _found(self, *texts: str) -> bool:
+        return self._next.kind == "sign" and self._next.text in texts
+
+    def _expect(self, text: str) -> None:
+        if not self._found(text):
+            raise self._error(f"expected {text!r}, got {self._shown()}.")
+        self._take()
+
+    def _shown(self) -> str:
+        kind, text = self._next.kind, self._next.text
+        return "the end of the line" if kind == "line" else text if kind == "end" else quote(text)
+
+    def _error(self, fact: str, advice: str = _SUBSET) -> ModelFileError:
+        return failure(f"{self._source}, line {self._next.line}", fact, advice)
+
+    # statements
+
+    def statements(self) -> dict[str, Values]:
+        """Everything up to the end of the file."""
+        while self._next.kind != "end":
+            if self._next.kind == "line" or self._found(";", ","):
+                self._take()
+            elif self._next.kind == "name" and self._next.text in ("function", "end", "return", "endfunction"):
+                self._frame()
+            else:
+                self._assignment()
+                if not (self._next.kind in ("line", "end") or self._found(";", ",")):
+                    raise self._error(f"the statement goes on with {self._shown()}.")
+        return self.values
+
+    def _frame(self) -> None:
+        """The head of a function, or its end: nothing to work out."""
+        word = self._take()
+        if word.text == "function":
+            while self._next.kind not in ("line", "end"):
+                self._take()
+        elif not (self._next.kind in ("line", "end") or self._found(";", ",")):
+            raise self._error(f"{word.text!r} is followed by {self._shown()}.")
+
+    def _assignment(self) -> None:
+        if self._next.kind != "name":
+            raise self._error(f"a statement begins with {self._shown()}.")
+        name = self._take().text
+        if name in _KNOWN:
+            raise self._error(f"{name!r} has a meaning of its own and cannot be assigned.", "Use another name.")
+        index = None
+        if self._found("("):
+            self._take()
+            index = self._index(self._sum(), name)
+            self._expect(")")
+        if not self._found("="):
+            raise self._error(f"{quote(name)} is followed by {self._shown()}, not by '='.")
+        self._take()
+        value = self._sum()
+        self.values[name] = value if index is None else self._changed(name, index, value)
+
+    def _changed(self, name: str, index: int, value: Values) -> Values:
+        if len(value) != 1:
+            raise self._error(f"one entry of {quote(name)} gets {len(value)} values.", "Expected one.")
+        self._count(max(index, 1))
+        old = self.values.get(name, ())
+        entries = [*old, *[0.0] * (index - len(old))]
+        entries[index - 1] = value[0]
+        return tuple(entries)
+
+    def _index(self, value: Values, name: str) -> int:
+        if len(value) != 1 or not value[0].is_integer() or not 1 <= value[0] <= MAX_ELEMENTS:
+            shown = f"{value[0]:g}" if len(value) == 1 else f"{len(value)} numbers"
+            raise self._error(f"the index of {quote(name)} is {shown}.", f"Expected a number from 1 to {MAX_ELEMENTS}.")
+        return int(value[0])
+
+    # values
+
+    def _sum(self) -> Values:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._error(f"brackets are nested deeper than {MAX_DEPTH} levels.", "Use fewer of them.")
+        value = self._product()
+        while self._found("+", "-") and not self._begins_an_entry():
+            sign = self._take().text
+            value = self._join(sign, value, self._product())
+        self._depth -= 1
+        return value
+
+    def _begins_an_entry(self) -> bool:
+        """In [1 -2] the sign belongs to the second entry, in [1 - 2] it does not."""
+        return self._listing and self._next.space and not self._tokens[self._at + 1].space
+
+    def _product(self) -> Values:
+        value = self._signed()
+        while self._found("*", "/", ".*", "./"):
+            sign = self._take().text
+            value = self._join(sign, value, self._signed())
+        return value
+
+    def _signed(self) -> Values:
+        negative = self._signs()
+        value = self._power()
+        self._count(len(value))
+        return tuple(-x for x in value) if negative else value
+
+    def _signs(self) -> bool:
+        negative = False
+        while self._found("+", "-"):
+            negative ^= self._take().text == "-"
+        return negative
+
+    def _power(self) -> Values:
+        value = self._item()
+        while self._found("^", ".^"):
+            sign = self._take().text
+            negative = self._signs()
+            exponent = self._item()
+            value = self._join(sign, value, tuple(-x for x in exponent) if negative else exponent)
+        return value
+
+    def _item(self) -> Values:
+        token = self._take()
+        if token.kind == "number":
+            value = (self._finite(float(token.text)),)
+        elif token.kind == "name":
+            value = self._named(token)
+        elif token.text == "(" and token.kind == "sign":
+            (value,) = self._arguments()
+        elif token.text == "[" and token.kind == "sign":
+            value = self._list()
+        else:
+            self._at -= token.kind != "end"
+            raise self._error(f"expected a value, got {self._shown()}.")
+        while self._found("'") and not self._next.space:
+            self._take()
+        return value
+
+    def _named(self, token: _Token) -> Values:
+        name = token.text
+        called = self._found("(") and not (self._listing and self._next.space)
+        if not called:
+            if name == "pi":
+                return (math.pi,)
+            if name not in self.values:
+                advice = "Write its arguments in brackets." if name in _KNOWN else nearest(name[:MAX_NAME], self.values)
+                raise self._error(f"the name {quote(name)} has no value here.", advice)
+            return self.values[name]
+        self._take()
+        arguments = self._arguments(several=True)
+        if name in self.values:
+            return (self._entry(name, arguments),)
+        return self._call(name, arguments)
+
+    def _entry(self, name: str, arguments: list[Values]) -> float:
+        value = self.values[name]
+        if len(arguments) != 1:
+            raise self._error(f"{quote(name)} has {len(arguments)} indices.", "Expected one: vectors have no more.")
+        index = self._index(arguments[0], name)
+        if index > len(value):
+            raise self._error(
+                f"{quote(name)} has {len(value)} entries, but {name}({index}) is asked for.", "Correct one."
+            )
+        return value[index - 1]
+
+    def _call(self, name: str, arguments: list[Values]) -> Values:
+        if name in ("zeros", "ones"):
+            sizes = [self._index(argument, name) for argument in arguments]
+            if len(sizes) != 2 or 1 not in sizes:
+                advice = f"Expected a vector: {name}(n,1) or {name}(1,n)."
+                raise self._error(f"{name} is given {len(sizes)} sizes, {sizes}.", advice)
+            self._count(max(sizes))
+            return (0.0 if name == "zeros" else 1.0,) * max(sizes)
+        if name not in _KNOWN or name == "pi":
+            raise self._error(f"the function or vector {quote(name)} is not known.", nearest(name[:MAX_NAME], _KNOWN))
+        if len(arguments) != 1:
+            raise self._error(f"{name} is given {len(arguments)} arguments.", "Expected one.")
+        self._count(len(arguments[0]))
+        if name == "sum":
+            return (self._finite(math.fsum(arguments[0])),)
+        if name in ("length", "numel"):
+            return (float(len(arguments[0])),)
+        return tuple(self._worked_out(name, _FUNCTIONS[name], x) for x in arguments[0])
+
+    def _arguments(self, *, several: bool = False) -> list[Values]:
+        """What stands between round brackets."""
+        before, self._listing = self._listing, False
+        found = [self._sum()]
+        while several and self._found(","):
+            self._take()
+            found.append(self._sum())
+        self._expect(")")
+        self._listing = before
+        return found
+
+    def _list(self) -> Values:
+        """What stands between square brackets, end to end."""
+        before, self._listing = self._listing, True
+        found: list[float] = []
+        while not self._found("]"):
+            if self._next.kind == "line" or self._found(",", ";"):
+                self._take()
+                continue
+            found.extend(self._sum())
+            self._count(len(found))
+            if len(found) > MAX_ELEMENTS:
+                raise self._error(f"the vector has more than {MAX_ELEMENTS} entries.", "Shorten it.")
+            ended = self._next.kind == "line" or self._found(",", ";", "]")
+            if not ended and not self._next.space:
+                raise self._error(f"expected ',' or ']', got {self._shown()}.")
+        self._take()
+        self._listing = before
+        return tuple(found)
+
+    # numbers
+
+    def _join(self, sign: str, left: Values, right: Values) -> Values:
+        if len(left) != len(right) and 1 not in (len(left), len(right)):
+            raise self._error(
+                f"{sign!r} stands between vectors of {len(left)} and {len(right)} entries.", "Expected equal ones."
+            )
+        if (sign == "*" and min(len(left), len(right)) > 1) or (sign in "/^" and len(right) > 1):
+            raise self._error(f"{sign!r} stands between vectors.", f"Write .{sign} to work entry by entry.")
+        count = max(len(left), len(right)) if left and right else 0
+        self._count(count)
+        pairs = zip(left * count if len(left) == 1 else left, right * count if len(right) == 1 else right, strict=False)
+        work = _ELEMENTWISE[sign]
+        return tuple(self._worked_out(sign, work, x, y) for x, y in pairs)
+
+    def _worked_out(self, name: str, work: Callable[..., float], *given: float) -> float:
+        try:
+            return self._finite(work(*given))
+        except (ArithmeticError, ValueError):
+            shown = ", ".join(f"{x:g}" for x in given)
+            raise self._error(f"{name!r} of {shown} is not a number.", "Change this formula.") from None
+
+    def _finite(self, x: float) -> float:
+        if not math.isfinite(x):
+            raise self._error("a value grows beyond all numbers.", "Expected finite numbers.")
+        return x
+
+    def _count(self, operations: int) -> None:
+        self._work += operations + 1
+        if self._work > MAX_WORK:
+            raise self._error("the file takes too long to work out.", f"Expected less than {MAX_WORK} operations.")

@@ -1,0 +1,125 @@
+"""Robots from the arrays of ReDySim: one entry for each link, as its users write them in `inputs.m`.
+
+The arrays can stand in a TOML file with `convention = "redysim"`, in JSON, or in ReDySim's own MATLAB file; what they mean
+is told in `redysim_arrays`. `docs/robot-tables.md` is the reference.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dalembert.errors import InputError, nearest
+from dalembert.importers.matlab import read_assignments
+from dalembert.importers.redysim_arrays import KEYS, from_arrays
+from dalembert.importers.schema import MAX_NAME, quote
+from dalembert.importers.source import MAX_BYTES, failure, read_text, tables
+from dalembert.model import Model
+
+KINDS = {".toml": "toml", ".json": "json", ".m": "matlab"}
+
+
+def read_redysim(path: str | Path, model: str | None = None, *, quaternion: bool = False) -> Model:
+    """The robot described by a file with ReDySim's arrays: .toml, .json, or ReDySim's own inputs.m.
+
+    A JSON file may hold several robots by name; `model` chooses one. With `quaternion` a base that floats in space has
+    a quaternion in place of its three angles.
+
+    >>> from dalembert.errors import ModelFileError
+    >>> try:
+    ...     read_redysim("no-such-place/inputs.m")
+    ... except ModelFileError as error:
+    ...     print(error.problems[0].fact)
+    there is no such file.
+    """
+    path = Path(path)
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise failure(str(path), f"the ending {quote(path.suffix)} is not known.", "Expected .toml, .json or .m.")
+    text = read_text(path)
+    return loads_redysim(text, str(path), kind=kind, model=model, quaternion=quaternion, name=path.stem)
+
+
+def loads_redysim(
+    text: str,
+    source: str = "<text>",
+    *,
+    kind: str = "toml",
+    model: str | None = None,
+    quaternion: bool = False,
+    name: str = "robot",
+) -> Model:
+    """The robot described by a text of the given kind: toml, json or matlab; `name` is for texts that tell none.
+
+    >>> loads_redysim('''
+    ... n = 1; alp = 0; a = 0; b = 0; th = pi/3; r = 1; bt = 0;
+    ... al = 0.5; dx = al/2; dy = 0; dz = 0; m = 2; g = [0; -9.81; 0];
+    ... Icxx = 0; Icyy = m*al^2/12; Iczz = Icyy; Icxy = 0; Icyz = 0; Iczx = 0;
+    ... ''', kind="matlab", name="rod").initial[0].round(4).tolist()
+    [1.0472]
+    """
+    if kind not in KINDS.values():
+        raise InputError(f"redysim: there is no kind {kind!r}. Expected {', '.join(KINDS.values())}.")
+    if model is not None and kind != "json":
+        raise failure(source, f"only JSON files hold several robots, but {quote(model)} is asked for.", "Leave it out.")
+    if kind == "toml":
+        data = tables(text, source)
+        if data.get("convention", "redysim") != "redysim":
+            raise failure(f"{source}, convention", f"got {data['convention']!r:.60}.", "Expected 'redysim'.")
+    elif kind == "json":
+        data, chosen = _chosen(_json(text, source), model, source)
+        data = {"name": chosen or name, **data}
+    else:
+        # names that are no inputs were steps on the way to them
+        values = read_assignments(text, source)
+        data = {"name": name, **{key: list(value) for key, value in values.items() if key in KEYS}}
+    return from_arrays(data, source, quaternion=quaternion)
+
+
+def _json(text: str, source: str) -> dict[str, Any]:
+    """The objects of a JSON text: no names twice, no infinite numbers, not too large and not too deep."""
+    if len(text) > MAX_BYTES:
+        raise failure(source, f"the text is larger than {MAX_BYTES} characters.", "Split it into several files.")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        out = dict(pairs)
+        if len(out) < len(pairs):
+            names = [key for key, _ in pairs]
+            twice = next(key for key in names if names.count(key) > 1)
+            raise failure(source, f"the name {quote(twice)} is there twice in one object.", "Keep one of them.")
+        return out
+
+    def infinite(word: str) -> NoReturn:
+        raise failure(source, f"{word} is not a finite number.", "Expected finite numbers.")
+
+    try:
+        data = json.loads(text, object_pairs_hook=once, parse_constant=infinite)
+    except json.JSONDecodeError as error:
+        raise failure(
+            f"{source}, line {error.lineno}", f"not valid JSON: {error.msg}.", "Correct this line."
+        ) from error
+    except RecursionError as error:
+        raise failure(source, "arrays or objects are nested too deeply.", "Expected at most a few levels.") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise failure(source, "a whole number has too many digits.", "Write it as 1.5e10.") from error
+    if not isinstance(data, dict):
+        raise failure(source, "there is no object at the top.", "Expected { ... } with the arrays of a robot.")
+    return data
+
+
+def _chosen(data: dict[str, Any], model: str | None, source: str) -> tuple[dict[str, Any], str | None]:
+    """One robot of a file, and its name where the file holds several."""
+    several = bool(data) and "n" not in data and all(isinstance(value, dict) for value in data.values())
+    if not several:
+        if model is not None:
+            raise failure(source, f"the file holds one robot, but {quote(model)} is asked for.", "Leave the name out.")
+        return data, None
+    if model is None:
+        advice = f"Choose one by model=..., such as {next(iter(data))[:MAX_NAME]!r}."
+        raise failure(source, f"the file holds {len(data)} robots.", advice)
+    if model not in data:
+        raise failure(source, f"there is no robot {quote(model)}.", nearest(model[:MAX_NAME], data))
+    return data[model], model.rsplit("/", 1)[-1]

@@ -1,0 +1,127 @@
+"""Robots in URDF, the robot description of ROS: read with suspicion, and with a note for everything that is not used.
+
+The way of a file: `xml` (text to elements), `elements` (elements to links and joints), `tree` (do they form one?),
+`rigid` (are the masses possible; fixed links), `build` (the model).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from dalembert.importers.source import failure
+from dalembert.importers.urdf.build import build
+from dalembert.importers.urdf.elements import Robot, read_robot
+from dalembert.importers.urdf.meshes import remark_missing
+from dalembert.importers.urdf.reading import Enough, Reading
+from dalembert.importers.urdf.rigid import judge, merged, without_rounding
+from dalembert.importers.urdf.tree import grow
+from dalembert.importers.xml import Element, parse_xml, read_xml
+from dalembert.model import Model
+
+
+def read_urdf(
+    path: str | Path,
+    *,
+    floating: bool = False,
+    merge_fixed: bool = False,
+    friction: bool = True,
+    strict: bool = True,
+) -> Model:
+    """The model of a robot described by a URDF file.
+
+    Bodies have the names of links and coordinates those of joints; `model.notes` tells what was changed or left out.
+    The root link stands still unless it is `floating`: then it has the coordinates base_x, base_y, base_z and the
+    quaternion base_qw, base_qx, base_qy, base_qz. `merge_fixed` makes links on fixed joints parts of those that carry
+    them. Without `friction` the joints have neither damping nor friction. Without `strict` impossible inertias,
+    moving links without mass and joints that follow no joint of the file are notes and no errors.
+
+    >>> from dalembert.errors import ModelFileError
+    >>> try:
+    ...     read_urdf("no-such-place/arm.urdf")
+    ... except ModelFileError as error:
+    ...     print(error.problems[0].fact)
+    there is no such file.
+    """
+    options = _Options(floating, merge_fixed, friction, strict)
+    return _model(read_xml(path), str(path), options, Path(path).parent)
+
+
+def loads_urdf(
+    text: str,
+    source: str = "<text>",
+    *,
+    floating: bool = False,
+    merge_fixed: bool = False,
+    friction: bool = True,
+    strict: bool = True,
+) -> Model:
+    """The model of a robot described by a text in URDF; `source` is what messages call it. Options as in `read_urdf`.
+
+    >>> model = loads_urdf('''
+    ... <robot name="pendulum">
+    ...   <link name="ceiling"/>
+    ...   <link name="rod">
+    ...     <inertial>
+    ...       <origin xyz="0 0 -0.5"/> <mass value="2"/> <inertia ixx="0.1" iyy="0.1" izz="0.01"/>
+    ...     </inertial>
+    ...   </link>
+    ...   <joint name="swing" type="continuous">
+    ...     <parent link="ceiling"/> <child link="rod"/> <axis xyz="0 1 0"/>
+    ...   </joint>
+    ... </robot>
+    ... ''')
+    >>> model
+    <Model 'pendulum': 1 bodies, 1 coordinates, 0 constraints>
+    >>> model.coordinate_names
+    ('swing',)
+    """
+    return _model(parse_xml(text, source), source, _Options(floating, merge_fixed, friction, strict), None)
+
+
+class _Options:
+    """How a file is to be read."""
+
+    def __init__(self, floating: bool, merge_fixed: bool, friction: bool, strict: bool) -> None:
+        self.floating, self.merge_fixed, self.friction, self.strict = floating, merge_fixed, friction, strict
+
+
+def _model(root: Element, source: str, options: _Options, folder: Path | None) -> Model:
+    _require_urdf(root, source)
+    reading, model = Reading(source), None
+    with suppress(Enough):
+        robot = read_robot(root, reading)
+        if folder is not None:
+            remark_missing(robot, folder, reading)
+        model = _built(robot, options, reading)
+    if reading.problems or model is None:
+        raise reading.failure()
+    for note in reading.notes:
+        model.note(note)
+    return model
+
+
+def _built(robot: Robot, options: _Options, reading: Reading) -> Model | None:
+    """The model, or None when problems forbid it."""
+    tree = grow(robot, options.strict, reading)
+    if not tree:
+        return None
+    tree = without_rounding(tree, reading)
+    judge(tree, options.floating, options.strict, reading)
+    if reading.problems:
+        return None
+    if options.merge_fixed:
+        tree = merged(tree, options.floating, reading)
+    return build(robot, tree, options.floating, options.friction, reading)
+
+
+def _require_urdf(root: Element, source: str) -> None:
+    """Raise when the text is of another kind, before hundreds of problems follow from it."""
+    if root.tag != "robot":
+        others = {"sdf": "This is an SDF file; convert", "mujoco": "This is a MuJoCo file; convert"}
+        advice = f"{others[root.tag]} it to URDF." if root.tag in others else "Expected a URDF file."
+        raise failure(f"{source}, line {root.line}", f"the file holds <{root.tag[:40]}> and no <robot>.", advice)
+    macro = next((child for child in root.children if child.tag.startswith("xacro:")), None)
+    if macro is not None:
+        fact = f"<{macro.tag[:40]}> is a macro that has not been expanded."
+        raise failure(f"{source}, line {macro.line}", fact, "Run the file through xacro and read the result.")

@@ -1,0 +1,173 @@
+"""Links that are rigidly joined: whether their masses are possible, and how they become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalembert.importers.schema import quote
+from dalembert.importers.urdf.elements import Inertial, Joint, Link
+from dalembert.importers.urdf.inertia import flaw, is_empty, is_point, moved, together
+from dalembert.importers.urdf.poses import Pose
+from dalembert.importers.urdf.reading import Reading
+from dalembert.importers.urdf.tree import Part, Tree
+from dalembert.model import WORLD
+
+_LOOSE = "read the file with strict=False to take it as it is"
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A link of a rigid group, placed in the frame of the group's first link."""
+
+    part: Part
+    pose: Pose
+
+    @property
+    def inertial(self) -> Inertial | None:
+        """Its mass properties in the frame of the group."""
+        given = self.part.link.inertial
+        return None if given is None else moved(given, self.pose)
+
+
+def without_rounding(tree: Tree, reading: Reading) -> Tree:
+    """The tree without moments of inertia that are nothing but rounding and make no sense."""
+    return tuple(_without_rounding(part, reading) for part in tree)
+
+
+def _without_rounding(part: Part, reading: Reading) -> Part:
+    inertial = part.link.inertial
+    if inertial is None or not inertial.inertia.any() or not is_point(inertial) or flaw(inertial) is None:
+        return part
+    reading.remark("the inertia is impossible but so small that it is taken as 0", _item(part, inertial.line))
+    return replace(part, link=replace(part.link, inertial=replace(inertial, inertia=np.zeros((3, 3)))))
+
+
+def judge(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
+    """Problems and remarks about masses: links without any, and inertias that no body has.
+
+    Only what a rigid group has together enters the motion. So an impossible inertia counts as a problem when its group
+    is impossible, and otherwise is remarked.
+    """
+    for part in tree:
+        if part.link.inertial is None:
+            reading.remark("there is no <inertial>, so the link has no mass", _item(part, part.link.line))
+    for group in _groups(tree, floating).values():
+        parts = [member.inertial for member in group if member.inertial is not None]
+        whole = flaw(together(parts)) if parts else None
+        for member in group:
+            _judge_inertia(member.part, whole is not None and whole[1], strict, reading)
+    _judge_masses(tree, floating, strict, reading)
+
+
+def _judge_inertia(part: Part, wrong: bool, strict: bool, reading: Reading) -> None:
+    inertial = part.link.inertial
+    found = None if inertial is None else flaw(inertial)
+    if found is None or inertial is None:
+        return
+    said, gross = found
+    if wrong and gross and strict:
+        advice = f"No body has such moments: take them about the mass centre and check their signs, or {_LOOSE}."
+        reading.wrong(inertial.line, f"link {quote(part.link.name)}, inertia", f"{said}.", advice)
+    else:
+        why = " (the links fixed to it make up for it)" if gross and not wrong else ""
+        reading.remark("an inertia that no body has is taken as it is", f"{_item(part, inertial.line)}: {said}{why}")
+
+
+@dataclass(frozen=True)
+class _Load:
+    """What a link and all that hangs on it have: whether any mass, any inertia, any <inertial> in the file."""
+
+    mass: bool
+    inertia: bool
+    told: bool
+
+    def __or__(self, other: _Load) -> _Load:
+        return _Load(self.mass or other.mass, self.inertia or other.inertia, self.told or other.told)
+
+
+def _judge_masses(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
+    """A link that moves needs something with mass on it; of a branch without mass the first link is told."""
+    loads, below = _loads(tree), set[str]()
+    for part in tree:
+        name, joint = part.link.name, part.joint
+        shifts = joint is None or joint.kind in ("prismatic", "floating", "planar")
+        load = loads[name]
+        if joint is not None and joint.parent in below:
+            below.add(name)
+        elif (floating if joint is None else part.moving) and not load.mass and (shifts or not load.inertia):
+            below.add(name)
+            _light(part, load.told or not strict, reading)
+
+
+def _light(part: Part, allowed: bool, reading: Reading) -> None:
+    if allowed:
+        sentence = (
+            "a link moves without any mass, so its acceleration is not determined unless a constraint or a drive does"
+        )
+        reading.remark(sentence, _item(part, part.link.line))
+        return
+    fact = "it moves, but neither it nor what hangs on it has mass."
+    advice = f"Give it an <inertial> with a mass, make its joint fixed, or {_LOOSE}."
+    reading.wrong(part.link.line, f"link {quote(part.link.name)}", fact, advice)
+
+
+def _loads(tree: Tree) -> dict[str, _Load]:
+    loads: dict[str, _Load] = {}
+    for part in tree:
+        given = part.link.inertial
+        loads[part.link.name] = _Load(given is not None and given.mass > 0, not is_empty(given), given is not None)
+    for part in reversed(tree):
+        if part.joint is not None:
+            loads[part.joint.parent] |= loads[part.link.name]
+    return loads
+
+
+def merged(tree: Tree, floating: bool, reading: Reading) -> Tree:
+    """The tree with every link on a fixed joint made a part of the link it is fixed to; the world takes none."""
+    groups, out = _groups(tree, floating), list[Part]()
+    place = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
+    for head, group in groups.items():
+        joint = group[0].part.joint
+        out.append(Part(_one(group), None if joint is None else _rehung(joint, *place[joint.parent])))
+        for member in group[1:]:
+            reading.remark(
+                f"links on fixed joints are merged into {quote(head)}", _item(member.part, member.part.link.line)
+            )
+    return tuple(out)
+
+
+def _groups(tree: Tree, floating: bool) -> dict[str, list[_Member]]:
+    """The rigid groups by the name of their first link, in the order of the tree; links fixed to the world stand alone."""
+    groups: dict[str, list[_Member]] = {}
+    heads: dict[str, tuple[str, Pose]] = {}
+    root = tree[0].link.name
+    for part in tree:
+        joint = part.joint
+        if joint is None or part.moving or (joint.parent == root == WORLD and not floating):
+            head, pose = part.link.name, Pose()
+        else:
+            head, above = heads[joint.parent]
+            pose = above @ joint.origin
+        heads[part.link.name] = (head, pose)
+        groups.setdefault(head, []).append(_Member(part, pose))
+    return groups
+
+
+def _one(group: list[_Member]) -> Link:
+    """One link with the masses and the looks of all."""
+    first = group[0].part.link
+    inertials = [member.inertial for member in group if member.inertial is not None]
+    visuals = [
+        replace(visual, pose=member.pose @ visual.pose) for member in group for visual in member.part.link.visuals
+    ]
+    return Link(first.name, first.line, together(inertials) if inertials else None, tuple(visuals))
+
+
+def _rehung(joint: Joint, parent: str, pose: Pose) -> Joint:
+    return replace(joint, parent=parent, origin=pose @ joint.origin)
+
+
+def _item(part: Part, line: int) -> str:
+    return f"{quote(part.link.name)} (line {line})"

@@ -1,0 +1,73 @@
+"""The loads of a model as forces on the speeds, over any algebra. Gravity is not among them: the recursions carry it.
+
+Torques, springs and friction inside joints need the motions of their joints only; other loads need the places of the bodies,
+which one walk over the model gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dalembert.algebra import Array, Scalar, vector, zeros
+from dalembert.kinematics.applied import applied, non_ideal_forces
+from dalembert.kinematics.motion import JointMotion, Motion, move
+from dalembert.model import Model
+from dalembert.model.loads import JointFriction, JointSpring, JointTorque
+from dalembert.recursive.links import Moving
+from dalembert.recursive.speeds import to_rates, to_speed_forces
+from dalembert.recursive.tree import Tree
+
+_IN_JOINT = (JointTorque, JointSpring, JointFriction)
+
+
+def loaded(model: Model, *, friction: bool) -> Model:
+    """The model with the loads that act: all of them, or all but the friction in its joints."""
+    out = model.copy()
+    out.loads = tuple(load for load in model.loads if friction or not isinstance(load, JointFriction))
+    return out
+
+
+def load_forces(
+    model: Model,
+    moving: Moving,
+    t: Scalar,
+    q: Sequence[Scalar],
+    s: Sequence[Scalar],
+    parameters: Mapping[str, Scalar],
+) -> Array:
+    """What the loads of `model`, and what its constraints do beyond d'Alembert's principle, push along every speed."""
+    tree, algebra = moving.tree, moving.algebra
+    if not model.loads and not model.non_ideal_forces:
+        return zeros(tree.n_speeds)
+    qd = to_rates(tree, algebra, q, s)
+    if all(isinstance(load, _IN_JOINT) for load in model.loads):
+        motion = Motion(model, algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
+    else:
+        motion = move(model, algebra, t, vector(list(q)), qd, dict(parameters))
+    total = zeros(tree.n)
+    for load in applied(motion)[_gravities(motion) :]:
+        total = total + load.J.T @ load.force
+    extra = non_ideal_forces(motion)
+    return to_speed_forces(tree, algebra, q, list(total + extra if len(extra) else total))
+
+
+def _gravities(motion: Motion) -> int:
+    """How many of the applied forces are gravity; they come first."""
+    bare = motion.model.copy()
+    bare.loads = ()
+    return len(applied(replace(motion, model=bare)))
+
+
+def _joints(model: Model, moving: Moving) -> tuple[JointMotion, ...]:
+    """The motions of joints that have a load inside."""
+    used = {(load.body, load.joint, load.motion) for load in model.loads if isinstance(load, _IN_JOINT)}
+    return tuple(_joint(moving.tree, moving, *key) for key in sorted(used))
+
+
+def _joint(tree: Tree, moving: Moving, body: str, joint: int, motion: int) -> JointMotion:
+    value, lower = tree.places[body, joint].values[motion], moving.lower
+    gradient = zeros(tree.n)
+    for i, slope in value.slopes:
+        gradient[i] = lower(slope)
+    return JointMotion(body, joint, motion, lower(value.value), gradient, lower(value.drift))

@@ -1,0 +1,71 @@
+"""What is worked out once for a model and used at every state: its tree, its constant facts and its constraints."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.algebra import FLOATS
+from dalembert.kinematics.constraints import Levels, levels
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.model import Model
+from dalembert.recursive.links import Fixture, fixtures
+from dalembert.recursive.loads import loaded
+from dalembert.recursive.tree import Tree, tree
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A model prepared for numbers: parameters have their default values."""
+
+    tree: Tree
+    parameters: dict[str, float]
+    fixtures: tuple[Fixture, ...]
+    frictionless: Model  # with the loads that act where friction is left out
+    model: Model  # with all loads; contacts are formulas, norms of quaternions are left to the speeds
+    levels: Levels
+
+    @property
+    def constrained(self) -> bool:
+        """True when something besides the joints holds the bodies."""
+        return bool(self.levels.names)
+
+
+_PLANS: weakref.WeakKeyDictionary[Model, tuple[dict[str, Any], Plan]] = weakref.WeakKeyDictionary()
+
+
+def plan(model: Model) -> Plan:
+    """The plan of a model, found anew only when the model has changed; a model that is not sound is refused.
+
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> plan(model) is plan(model)
+    True
+    """
+    # elements are immutable and every change replaces a whole tuple, so a model is the same as long as its attributes are
+    now = dict(vars(model))
+    before, known = _PLANS.get(model, ({}, None))
+    if known is not None and before.keys() == now.keys() and all(before[key] is value for key, value in now.items()):
+        return known
+    found = _plan(model.copy())
+    _PLANS[model] = (now, found)
+    return found
+
+
+def _plan(model: Model) -> Plan:
+    links = tree(model)
+    model.require_sound()
+    written = _without_norms(with_contacts(model), len(model.holonomic_list), model)
+    values = dict(model.parameter_values)
+    return Plan(
+        links, values, fixtures(links, FLOATS, values), loaded(written, friction=False), written, levels(written)
+    )
+
+
+def _without_norms(written: Model, declared: int, model: Model) -> Model:
+    """The model without the norms of quaternions, which stand behind the declared holonomic constraints."""
+    norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
+    out = written.copy()
+    out.holonomic_list = written.holonomic_list[:declared] + written.holonomic_list[declared + norms :]
+    return out

@@ -1,0 +1,100 @@
+"""`dalembert export`."""
+
+from __future__ import annotations
+
+import tomllib
+from xml.etree import ElementTree
+
+import pytest
+
+from dalembert import gallery
+from dalembert.importers import read_toml
+
+ARM = """
+name = "arm"
+gravity = [0, 0, -9.81]
+# this comment is the user's
+[parameters]
+m = 2
+[coordinates]
+q = { start = 0.1 }
+[[body]]
+name = "link"
+mass = "m"
+center = [0.5, 0, 0]
+inertia = [0.1, 0.1, 0.1]
+joint = { type = "revolute", axis = [0, 1, 0], angle = "q" }
+"""
+
+
+def test_a_model_of_the_gallery_becomes_a_file(run, tmp_path):
+    found = run("export", "cart-pendulum", "-o", "new/cart.toml")
+    assert (found.code, found.err) == (0, "")
+    assert found.out == "written: new/cart.toml\n"
+    model, original = read_toml(tmp_path / "new" / "cart.toml"), gallery.load("cart-pendulum")
+    assert (model.bodies, model.nonholonomic_list) == (original.bodies, original.nonholonomic_list)
+    assert run("check", "new/cart.toml").out == run("check", "cart-pendulum").out
+
+
+def test_parameters_can_be_set_and_old_files_are_replaced(run, tmp_path):
+    (tmp_path / "cart.toml").write_text("old")
+    assert run("export", "cart-pendulum", "--output", "cart.toml", "--set", "m1=7").code == 0
+    assert read_toml(tmp_path / "cart.toml").parameter_values["m1"] == 7
+
+
+def test_without_a_file_the_text_is_printed(run):
+    found = run("export", "double-pendulum")
+    assert found.code == 0
+    assert tomllib.loads(found.out)["name"] == "double-pendulum"
+
+
+def test_robots_become_urdf_by_ending_or_by_format(run, tmp_path):
+    (tmp_path / "arm.toml").write_text(ARM)
+    assert run("export", "arm.toml", "-o", "arm.URDF").code == 0
+    assert run("export", "arm.toml", "-o", "arm.xml", "--format", "urdf").code == 0
+    robot = ElementTree.parse(tmp_path / "arm.xml").getroot()
+    assert (robot.tag, robot.get("name")) == ("robot", "arm")
+    assert (tmp_path / "arm.URDF").read_text() == (tmp_path / "arm.xml").read_text()
+    assert run("export", "arm.toml", "--format", "urdf").out == (tmp_path / "arm.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("cart-pendulum", "-o", "cart.txt"), "it ends in '.txt'. Expected a file name that ends in .toml or .urdf."),
+        (("cart-pendulum", "-o", "cart"), "--output cart: it has no ending."),
+        (("cart-pendulum", "-o", "."), "this is a directory. Expected the name of a file."),
+        (("cart-pendulum", "-o", "a.toml", "--format", "sdf"), "invalid choice: 'sdf'"),
+        (("cart-pendulm", "-o", "a.toml"), "there is no model 'cart-pendulm'. Did you mean 'cart-pendulum'?"),
+        (("cart-pendulum", "-o", "a.urdf"), "URDF has no"),
+        (("cart-pendulum", "-o", "a.toml", "--set", "mass=1"), "there is no parameter 'mass'."),
+        (("arm.toml", "-o", "./arm.toml"), "this is the model itself. Choose another name."),
+        (("broken.toml", "-o", "a.toml"), "model 'broken' has 2 problems"),
+        ((), "the following arguments are required: MODEL"),
+    ],
+)
+def test_wrong_input(run, tmp_path, broken_model, words, message):
+    (tmp_path / "arm.toml").write_text(ARM)
+    found = run("export", *words)
+    assert (found.code, found.out) == (2, "")
+    assert message in found.err
+    assert {path.name for path in tmp_path.iterdir()} == {"arm.toml", "broken.toml"}
+    assert (tmp_path / "arm.toml").read_text() == ARM
+
+
+def test_a_place_that_cannot_be_written_is_a_failure(run, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    found = run("export", "cart-pendulum", "-o", "cart.toml")
+    assert (found.code, found.out) == (1, "")
+    assert "cart.toml: the file cannot be written (No space left on device)." in found.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_has_an_example(run):
+    found = run("export", "--help")
+    assert found.code == 0
+    assert "dalembert export cart-pendulum --output my-cart.toml" in found.out
+    assert "export" in run("--help").out

@@ -1,0 +1,203 @@
+"""Loops, contacts, servos and other constraints: accelerations as Lagrange's equations give them, and the forces of drives."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import gallery
+from dalembert.algebra import choose, stack, vector
+from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from dalembert.errors import InconsistentStateError, InputError, SingularError
+from dalembert.kernels import compile_function
+from dalembert.kinematics import samples, system
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.model import Model
+from dalembert.recursive import null_space, plan
+from dalembert.recursive.rows import rows
+
+HELD = [name for name in gallery.names() if dl.load(name).constraint_names or dl.load(name).contacts]
+
+
+def consistent(model, count=4, seed=2):
+    return samples.consistent(with_contacts(model), count, seed=seed)
+
+
+def moves_as_lagrange_says(model, tolerance=1e-11):
+    """Accelerations agree, and the motion that nature takes needs no forces."""
+    states = consistent(model)
+    known = dl.derive(model, engine="portable").accelerations(states.q, states.qd, states.t)
+    ours = forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
+    assert np.abs(ours - known).max() <= tolerance * max(1.0, np.abs(known).max())
+    need = inverse_dynamics(model, states.q, states.qd, known, states.t, friction=True)
+    assert np.abs(need).max() <= tolerance * np.abs(mass_matrix(model, states.q, states.t)).max() * np.abs(known).max()
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_gallery_models_move_as_lagrange_says(name):
+    moves_as_lagrange_says(dl.load(name))
+
+
+def test_a_loop_with_redundant_rows_moves_as_lagrange_says(make):
+    moves_as_lagrange_says(make("four-bar"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_models_move_as_lagrange_says(seed, random_tree):
+    kinds = ({}, {"redundant": True}, {"servo": True}, {"non_ideal": True})
+    model = random_tree(seed, holonomic=1, nonholonomic=seed % 2, loads=("force", "damper"), **kinds[seed % 4])
+    moves_as_lagrange_says(model, 1e-10)
+
+
+def test_a_floating_base_in_a_loop_moves_as_lagrange_says():
+    """Two free bodies, one by a quaternion, one by angles, on a ball joint; a wire holds the first to the world."""
+    model = Model("pair", gravity=(0, 0, -9.81)).parameters(L=1.2)
+    for name in ("x", "y", "z", "w", "i", "j", "k", "u", "v", "s", "a", "b", "c"):
+        model.coordinate(name, {"w": 1.0, "z": -1.2, "u": 0.5, "s": -1.2}.get(name, 0.0))
+    first = model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k"))
+    model.body("first", joint=first, mass=2, center=(0.1, 0, 0.1), inertia=(0.2, 0.3, 0.4))
+    second = model.free(("u", "v", "s"), ("a", "b", "c"), "zyx")
+    model.body("second", joint=second, mass=1, center=(0.1, 0.2, 0), inertia=(0.1, 0.1, 0.15))
+    model.loop("ball", ("first", "second"), model.spherical((0, 0, 0), position=(0.3, 0, 0)), position=(-0.2, 0, 0))
+    model.holonomic("x**2 + y**2 + z**2 - L**2", name="wire")
+    moves_as_lagrange_says(model)
+
+
+def test_beta_of_loops_by_complex_step_is_the_derivative(make):
+    model = make("four-bar").stabilized(3.0, 2.0)
+    states, facts = consistent(make("four-bar")), system(model, "symbolic")
+    inputs = stack(facts.q, facts.qd, vector([facts.t]))
+    exact = compile_function(choose("symbolic"), inputs, facts.constraints.beta, vector([]))
+    q = states.q + 0.01  # off the constraints, so that the feedback shows
+    known = exact(np.concatenate([q, states.qd, states.t[None]]), np.zeros(0))
+    ours = rows(plan(model), q, states.qd, states.qd, states.t).beta
+    assert np.abs(known).max() > 0.1
+    assert np.allclose(ours, known, atol=1e-13)
+
+
+# forces of drives
+
+
+def test_one_drive_of_a_four_bar_is_found_again(make):
+    model = make("four-bar")
+    states = consistent(model)
+    tau = np.zeros((3, 4))
+    tau[0] = [3.0, -2.0, 0.5, 0.0]
+    qdd = forward_dynamics(model, states.q, states.qd, tau)
+    assert np.allclose(inverse_dynamics(model, states.q, states.qd, qdd, actuated=["a"]), tau, atol=1e-12)
+    driven = model.copy().actuator("crank", 0)
+    assert np.allclose(inverse_dynamics(driven, states.q, states.qd, qdd), tau, atol=1e-12)
+
+
+def test_a_held_four_bar_obeys_virtual_work(make):
+    """At rest the crank's torque is the slope of the potential along the one free motion."""
+    model = make("four-bar")
+    q, still = model.initial
+    tau = inverse_dynamics(model, q, still, still, actuated=["a"])
+    heights, step = [], 1e-6
+    for sign in (1, -1):
+        guess = q + sign * step * np.array([1.0, 0, 0])
+        placed = dl.assemble(model, guess, keep=["a"]).q
+        a, b, c = placed
+        coupler = np.sin(a) + np.sin(a + b)
+        heights.append(1 * 0.5 * np.sin(a) + 2 * coupler + 1.5 * 0.75 * np.sin(c))
+    assert tau[0] == pytest.approx(9.81 * (heights[0] - heights[1]) / (2 * step), rel=1e-7)
+    assert (tau[1:] == 0).all()
+
+
+def test_too_many_drives_share_the_work(make):
+    """Of all forces that give the motion, the smallest: no part of it lies among forces that do nothing."""
+    model = make("four-bar")
+    states = consistent(model)
+    tau = np.random.default_rng(3).normal(size=(3, 4))
+    qdd = forward_dynamics(model, states.q, states.qd, tau)
+    shared = inverse_dynamics(model, states.q, states.qd, qdd)
+    assert np.allclose(forward_dynamics(model, states.q, states.qd, shared), qdd, atol=1e-11)
+    A = rows(plan(model), states.q, states.qd, states.qd, states.t).A
+    for k in range(4):
+        assert np.abs(A[:, :, k] @ shared[:, k]).max() < 1e-12
+        assert np.linalg.norm(shared[:, k]) < np.linalg.norm(tau[:, k])
+
+
+def test_drives_that_cannot_do_it_are_told(make):
+    model = make("four-bar")
+    states = consistent(model)
+    qdd = forward_dynamics(model, states.q, states.qd, np.ones((3, 4)))
+    with pytest.raises(
+        InputError, match=r"no forces at all cannot produce .* at state 0 of the batch; a generalized force of"
+    ):
+        inverse_dynamics(model, states.q, states.qd, qdd, actuated=[])
+    cart = Model("cart").coordinates("x", "a")
+    cart.body("cart", joint=cart.prismatic((1, 0, 0), "x"), mass=1)
+    cart.body("bob", parent="cart", joint=cart.revolute((0, 1, 0), "a"), mass=1, center=(0, 0, -1))
+    state = [0.0, 0.3], [0.0, 0.0], [1.0, 2.0]  # the bob needs 2 − cos 0.3
+    with pytest.raises(
+        InputError, match=r"forces along dot\(x\) cannot produce the motion; a generalized force of size 1\.04466"
+    ):
+        inverse_dynamics(cart, *state, actuated="x")
+    assert inverse_dynamics(cart, *state, actuated=["x", "dot(a)"]) == pytest.approx(inverse_dynamics(cart, *state))
+
+
+def test_naming_a_part_drives_the_whole_quaternion(make, draw):
+    model = make("floating")
+    q, s, sd, _ = (x[..., 0] for x in draw(model, 1))
+    names = ["x", "y", "z", "w", "h", "omega_x(ball)", "omega_y(ball)", "omega_z(ball)"]
+    assert np.allclose(inverse_dynamics(model, q, s, sd, actuated=names), inverse_dynamics(model, q, s, sd), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "level"), [((0.01, 0, 0), "position"), ((0, 0.01, 0), "velocity"), ((0, 0, 0.01), "acceleration")]
+)
+def test_motions_off_the_constraints_are_told(make, change, level):
+    model = make("four-bar")
+    states = consistent(model, 1)
+    qdd = forward_dynamics(model, states.q, states.qd)
+    motion = [x[:, 0] + dx for x, dx in zip((states.q, states.qd, qdd), change, strict=True)]
+    with pytest.raises(
+        InconsistentStateError, match=rf"does not fulfil the constraints on {level} level: 'pin, [xy]' is .*Expected 0"
+    ):
+        inverse_dynamics(model, *motion)
+
+
+def test_a_drive_takes_what_the_others_do_not():
+    """A prescribed slider: the reaction of the drive does the work, so nothing is left for the actuators."""
+    model = Model("driven").coordinates("x")
+    model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2).drive("x", "sin(t)")
+    t = 0.4
+    assert forward_dynamics(model, [np.sin(t)], [np.cos(t)], [5.0], t) == pytest.approx([-np.sin(t)])
+    assert inverse_dynamics(model, [np.sin(t)], [np.cos(t)], [-np.sin(t)], t) == pytest.approx([0.0])
+
+
+def test_rows_that_contradict_each_other_are_told():
+    model = Model("bead").coordinates("x")
+    model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    model.holonomic("x - t**2", name="slow").holonomic("x - 2*t**2", name="quick")
+    with pytest.raises(
+        SingularError, match=r"no acceleration fulfils all constraints; the nearest leaves '(slow|quick)' at"
+    ):
+        forward_dynamics(model, [0.0], [0.0])
+
+
+def test_a_free_motion_without_inertia_is_told():
+    model = Model("sliders").coordinates("a", "b", "c")
+    along = [model.prismatic((1, 0, 0), "a"), model.prismatic((1, 0, 0), "b"), model.prismatic((0, 1, 0), "c")]
+    model.body("block", joint=along, mass=2).holonomic("c", name="rail")
+    with pytest.raises(SingularError, match="a motion that the constraints leave free and that has no inertia"):
+        forward_dynamics(model, np.zeros(3), np.zeros(3))
+
+
+def test_a_constraint_can_hold_what_has_no_inertia():
+    """The mass matrix is singular, but not along the motions that are left."""
+    model = Model("sliders").coordinates("a", "b")
+    model.body("block", joint=[model.prismatic((1, 0, 0), "a"), model.prismatic((1, 0, 0), "b")], mass=2)
+    model.holonomic("a - 2*b", name="gear")
+    assert forward_dynamics(model, [0, 0], [0, 0], [3.0, 3.0]) == pytest.approx([1.0, 0.5])
+
+
+def test_pseudo_inverse_and_null_space():
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(3, 5))
+    A = np.concatenate([A, 1000 * (A[:1] - A[1:2]), np.zeros((1, 5))])
+    pseudo, N = null_space.split(A)
+    assert N.shape == (5, 2)
+    assert np.abs(A @ N).max() < 1e-11
+    assert np.allclose(A @ pseudo @ A, A, atol=1e-10)

@@ -1,0 +1,113 @@
+"""The inertia matrix by composite bodies."""
+
+import numpy as np
+import pytest
+import sympy
+
+import dalembert as dl
+from dalembert import gallery
+from dalembert.algebra import FLOATS, choose, numbers, stack
+from dalembert.analysis.dynamics import mass_matrix
+from dalembert.kernels import compile_function
+from dalembert.kinematics import samples
+from dalembert.model import Model
+from dalembert.recursive import diagonal, moving, tree
+from dalembert.recursive import mass_matrix as composite_matrix
+from dalembert.recursive.speeds import to_rates
+
+
+def double_pendulum() -> Model:
+    """Two rods in a plane, relative angles."""
+    model = Model("double").parameters(m1=1.0, m2=2.0, l1=0.5, c1=0.3, c2=0.4, I1=0.1, I2=0.2).coordinates("a", "b")
+    axis = (0, 0, 1)
+    model.body("upper", joint=model.revolute(axis, "a"), mass="m1", center=("c1", 0, 0), inertia=(0, 0, "I1"))
+    elbow = model.revolute(axis, "b", position=("l1", 0, 0))
+    return model.body("lower", parent="upper", joint=elbow, mass="m2", center=("c2", 0, 0), inertia=(0, 0, "I2"))
+
+
+def symbols_of(model, algebra):
+    """Symbols for coordinates, speeds and parameters of a model without quaternions."""
+    q, s = algebra.symbols(model.coordinate_names), algebra.symbols([f"dot({n})" for n in model.coordinate_names])
+    names = list(model.parameter_values)
+    return q, s, dict(zip(names, algebra.symbols(names), strict=True))
+
+
+def test_double_pendulum_in_closed_form():
+    model, algebra = double_pendulum(), choose("symbolic")
+    q, s, parameters = symbols_of(model, algebra)
+    M = composite_matrix(moving(tree(model), algebra, algebra.symbols(["t"])[0], list(q), list(s), parameters))
+    m1, m2, l1, c1, c2, I1, I2, b = sympy.symbols("m1 m2 l1 c1 c2 I1 I2 b")
+    outer = I2 + m2 * c2**2
+    coupling = outer + m2 * l1 * c2 * sympy.cos(b)
+    first = I1 + m1 * c1**2 + outer + m2 * (l1**2 + 2 * l1 * c2 * sympy.cos(b))
+    for ours, known in zip(M.ravel(), (first, coupling, coupling, outer), strict=True):
+        assert sympy.simplify(ours._sympy_() - known) == 0
+
+
+@pytest.mark.parametrize("name", gallery.names())
+def test_gallery_models_have_the_mass_matrix_of_lagrange(name):
+    equations = dl.derive(dl.load(name), engine="portable")
+    states = samples.consistent(equations.model, 4, seed=3)
+    M, _ = equations._free(states.q, states.qd, states.t)
+    ours = np.moveaxis(mass_matrix(dl.load(name), states.q, states.t), -1, 0)
+    assert np.abs(ours - M).max() <= 1e-13 * np.abs(M).max()
+
+
+def test_speeds_of_quaternions_are_a_congruence_away(make, draw):
+    """Hᵀ M H with M of the coordinates: the part along the norm vanishes."""
+    model = make("floating")
+    q, _, _, _ = draw(model, 3)
+    M, _ = dl.derive(model, engine="portable")._free(q, 0 * q, 0.0)
+    known = tree(model)
+    columns = [to_rates(known, FLOATS, list(q), list(e)) for e in np.eye(known.n_speeds)]
+    H = np.stack([numbers(column, 3) for column in columns], axis=1)
+    expected = np.einsum("niK,Knm,mjK->ijK", H, M, H)
+    assert np.allclose(mass_matrix(model, q), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_trees_have_symmetric_positive_matrices(seed, random_tree):
+    model = random_tree(seed, bodies=4, coordinates=5)
+    q = np.random.default_rng(seed).uniform(-1, 1, (len(model.coordinate_names), 4))
+    M = np.moveaxis(mass_matrix(model, q, 0.7), -1, 0)
+    assert np.abs(M - np.swapaxes(M, 1, 2)).max() <= 1e-14 * np.abs(M).max()
+    assert (np.linalg.eigvalsh(M) > -1e-13 * np.abs(M).max()).all()
+
+
+def test_a_rotor_adds_to_its_own_joint_only():
+    model = double_pendulum()
+    bare = mass_matrix(model, [0.3, 0.7])
+    model.rotor("lower", 0.01, ratio=20)
+    assert np.allclose(mass_matrix(model, [0.3, 0.7]) - bare, [[0, 0], [0, 4.0]], atol=1e-14)
+
+
+def test_a_rotor_on_a_difference_of_angles_acts_on_both():
+    model = Model("absolute").coordinates("a", "b")
+    model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
+    model.body("second", parent="first", joint=model.revolute((0, 0, 1), "b - a"), mass=1, center=(1, 0, 0))
+    bare = mass_matrix(model, [0.3, 0.7])
+    model.rotor("second", 0.5)
+    assert np.allclose(mass_matrix(model, [0.3, 0.7]) - bare, [[0.5, -0.5], [-0.5, 0.5]], atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["every joint", "floating"])
+def test_diagonal_is_that_of_the_matrix(name, make, draw):
+    model = make(name)
+    q, s, _, _ = draw(model, 1)
+    known = moving(tree(model), FLOATS, 0.0, q[:, 0].tolist(), s[:, 0].tolist(), model.parameter_values)
+    assert np.allclose(numbers(diagonal(known), 1), np.diag(mass_matrix(model, q[:, 0]))[:, None], rtol=1e-13)
+
+
+@pytest.mark.parametrize("engine", ["symbolic", "fast"])
+def test_the_same_numbers_over_every_algebra(engine, make, draw):
+    if engine == "fast":
+        pytest.importorskip("heyoka", reason="heyoka is not installed here")
+    model, algebra = make("every joint"), choose(engine)
+    q, s, parameters = symbols_of(model, algebra)
+    (t,) = algebra.symbols(["t"])
+    M = composite_matrix(moving(tree(model), algebra, t, list(q), list(s), parameters))
+    values = np.array(list(model.parameter_values.values()))
+    places, _, _, times = draw(model, 3)
+    function = compile_function(algebra, stack(q, np.array([t])), M.ravel(), np.array(list(parameters.values())))
+    ours = function(np.concatenate([places, times[None]]), values).reshape(12, 12, 3)
+    assert np.allclose(ours, mass_matrix(model, places, times), atol=1e-13)

@@ -1,0 +1,79 @@
+"""The links of a model and its speeds."""
+
+import numpy as np
+import pytest
+
+from dalembert.analysis.dynamics import mass_matrix, speed_names
+from dalembert.errors import InputError
+from dalembert.model import Model
+from dalembert.recursive import plan, tree
+
+
+def test_a_sequence_of_joints_gives_massless_links(make):
+    links = {link.name: link for link in tree(make("every joint")).links}
+    assert list(links) == ["a", "b", "c, joint 0", "c", "d", "e, joint 0", "e"]
+    assert links["c, joint 0"].body is None
+    assert links["c"].body.name == "c"
+    parents = [link.parent for link in links.values()]
+    assert parents == [-1, 0, 0, 2, 3, 4, 5]
+
+
+def test_speeds_stand_in_the_order_of_coordinates(make):
+    assert speed_names(make("floating")) == (
+        *("dot(x)", "dot(y)", "dot(z)"),
+        *("omega_x(base)", "omega_y(base)", "omega_z(base)"),
+        "dot(h)",
+        *("omega_x(ball)", "omega_y(ball)", "omega_z(ball)"),
+    )
+
+
+def test_the_angular_velocity_stands_at_the_part_w():
+    model = Model("mixed").coordinates("k", "a", "j", "w", "i", "b")
+    ball = model.spherical(quaternion=("w", "i", "j", "k"))
+    slides = [model.prismatic((1, 0, 0), "a"), model.prismatic((0, 1, 0), "b")]
+    model.body("ball", joint=[*slides, ball], mass=1, inertia=(1, 1, 1))
+    assert speed_names(model) == ("dot(a)", "omega_x(ball)", "omega_y(ball)", "omega_z(ball)", "dot(b)")
+    assert np.allclose(mass_matrix(model, [0, 0, 0, 1, 0, 0]), np.eye(5))
+
+
+def test_two_quaternions_on_one_body_are_told_apart():
+    model = Model("two balls").coordinates(*(f"{part}{n}" for n in (1, 2) for part in "wijk"))
+    balls = [model.spherical(quaternion=[f"{part}{n}" for part in "wijk"]) for n in (1, 2)]
+    model.body("ball", joint=balls, mass=1, inertia=(1, 1, 1))
+    assert speed_names(model)[::3] == ("omega_x(ball, joint 0)", "omega_x(ball, joint 1)")
+
+
+def test_decoupled_means_one_link_for_each_speed(make):
+    assert not tree(make("floating")).decoupled  # the arm follows a part of the base's quaternion
+    assert tree(
+        make("every joint")
+    ).decoupled  # a curve of one coordinate, and two motions of one link by one, are fine
+    model = Model("absolute").coordinates("a", "b")
+    model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
+    model.body("second", parent="first", joint=model.revolute((0, 0, 1), "b - a"), mass=1, center=(1, 0, 0))
+    assert not tree(model).decoupled
+
+
+def test_energies_have_no_links():
+    model = Model("oscillator").coordinates("x").set_energies("dot(x)**2/2", "x**2/2")
+    with pytest.raises(InputError, match=r"described by its energies\. Expected bodies"):
+        tree(model)
+
+
+def test_quaternions_do_not_share_parts():
+    model = Model("shared").coordinates("w", "i", "j", "k", "l")
+    balls = [model.spherical(quaternion=parts) for parts in (("w", "i", "j", "k"), ("w", "i", "j", "l"))]
+    model.body("ball", joint=balls, mass=1, inertia=(1, 1, 1))
+    with pytest.raises(InputError, match="coordinate 'w' is a part of two different quaternions"):
+        tree(model)
+
+
+def test_a_plan_follows_changes_of_the_model():
+    model = Model("slider").parameters(m=2.0).coordinates("x")
+    model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass="m")
+    first = plan(model)
+    assert mass_matrix(model, [0.0]).item() == 2.0
+    assert plan(model) is first
+    model.rotor("block", 3.0)
+    assert mass_matrix(model, [0.0]).item() == 5.0
+    assert mass_matrix(model.with_parameters(m=4.0), [0.0]).item() == 7.0
