@@ -18,6 +18,7 @@ from dalembert.errors import NotApplicableError as NotApplicableError
 from dalembert.errors import Problem as Problem
 from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import SingularError as SingularError
+from dalembert.analysis.dynamics import speed_names as speed_names
 from dalembert.handles import Equations as Equations
 from dalembert.handles import Trajectory as Trajectory
 from dalembert.model import Model as Model
@@ -26,8 +27,13 @@ from dalembert.pipeline import assembled as assembled
 from dalembert.pipeline import branches as branches
 from dalembert.pipeline import citation as citation
 from dalembert.pipeline import compare as compare
+from dalembert.pipeline import computed_torque as computed_torque
 from dalembert.pipeline import derive as derive
+from dalembert.pipeline import feedforward as feedforward
+from dalembert.pipeline import forward_dynamics as forward_dynamics
+from dalembert.pipeline import inverse_dynamics as inverse_dynamics
 from dalembert.pipeline import load as load
+from dalembert.pipeline import mass_matrix as mass_matrix
 from dalembert.pipeline import mobility as mobility
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import simulate as simulate

@@ -17,23 +17,25 @@ def without_heyoka(monkeypatch):
 
 
 def test_every_algebra_is_found_by_its_name():
-    assert [choose(name).name for name in ("fast", "symbolic")] == ["fast", "symbolic"]
+    names = ["fast", "graph", "symbolic"]
+    assert [choose(name).name for name in names] == names
     assert default_name() == "fast"
 
 
 def test_an_unknown_algebra_is_told_with_the_nearest():
     with pytest.raises(InputError) as caught:
         choose("fats")
-    assert str(caught.value) == "there is no algebra 'fats'. Expected 'fast' or 'symbolic'. Did you mean 'fast'?"
+    said = "there is no algebra 'fats'. Expected 'fast', 'graph' or 'symbolic'. Did you mean 'fast'?"
+    assert str(caught.value) == said
 
 
 @pytest.mark.usefixtures("without_heyoka")
-def test_without_heyoka_the_symbolic_algebra_serves():
-    assert default_name() == "symbolic"
-    assert choose("symbolic").name == "symbolic"
+def test_without_heyoka_the_graph_serves():
+    assert default_name() == "graph"
+    assert choose("graph").name == "graph"
     with pytest.raises(EngineError) as caught:
         choose("fast")
     assert str(caught.value) == (
         "the algebra 'fast' needs heyoka, which is not installed here. "
-        "Use the algebra 'symbolic' (engine 'portable'), or install heyoka (wheels exist for Linux)."
+        "Use the algebra 'graph' (engine 'portable'), or install heyoka (wheels exist for Linux)."
     )

@@ -7,7 +7,7 @@ import sympy as sp
 from dalembert.algebra import FLOATS, choose, vector, zeros
 from dalembert.kernels import compile_function
 
-ALGEBRAS = {name: choose(name) for name in ("symbolic", "fast")}
+ALGEBRAS = {name: choose(name) for name in ("symbolic", "graph", "fast")}
 over_graphs = pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=ALGEBRAS)
 POINT = np.array([0.7, 0.4, 1.3])
 

@@ -10,7 +10,7 @@ from dalembert.algebra.linear import inverse, kkt_solve, ldl, ldl_solve, lu_solv
 from dalembert.errors import SingularError
 from dalembert.kernels import compile_function
 
-ALGEBRAS = {algebra.name: algebra for algebra in (FLOATS, choose("symbolic"), choose("fast"))}
+ALGEBRAS = {algebra.name: algebra for algebra in (FLOATS, choose("symbolic"), choose("graph"), choose("fast"))}
 COMMON = settings(max_examples=8, derandomize=True, deadline=None)
 over_every_algebra = pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=ALGEBRAS)
 

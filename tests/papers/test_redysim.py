@@ -148,7 +148,14 @@ def test_a_quaternion_carries_the_same_base():
         np.testing.assert_allclose(a.R_WB.astype(float), b.R_WB.astype(float), atol=1e-13)
 
 
-def test_kuka_torques_agree_with_the_digits_redysim_prints():
+def by_equations(model, q, qd, qdd):
+    """M q̈ − h of d'Alembert's equations."""
+    M, h = dl.derive(model, "dalembert")._free(q, qd, 0.0)
+    return np.einsum("kij,jk->ik", M, qdd) - h.T
+
+
+@pytest.mark.parametrize("torques", [by_equations, dl.inverse_dynamics])
+def test_kuka_torques_agree_with_the_digits_redysim_prints(torques):
     printed = np.genfromtxt(TORQUES, delimiter=",", names=True)
     t = printed["t"]
     turn = 2 * np.pi
@@ -156,8 +163,7 @@ def test_kuka_torques_agree_with_the_digits_redysim_prints():
     qdd = np.pi / 3 * turn * np.sin(turn * t)
     np.testing.assert_allclose([q, qd, qdd], [printed["q1"], printed["qd1"], printed["qdd1"]], rtol=1e-6, atol=1e-12)
     model = read_redysim(FILE, "fixed_base_v2/invdyn/kuka_robot")
-    M, h = dl.derive(model, "dalembert")._free(np.tile(q, (6, 1)), np.tile(qd, (6, 1)), 0.0)
-    tau = np.einsum("kij,kj->ik", M, np.tile(qdd, (6, 1)).T) - h.T
+    tau = torques(model, *(np.tile(x, (6, 1)) for x in (q, qd, qdd)))
     for i in range(6):
         known = printed[f"tau{i + 1}"]
         # half a unit of the seventh digit; where forces cancel, what double precision leaves of them

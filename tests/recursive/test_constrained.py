@@ -201,3 +201,12 @@ def test_pseudo_inverse_and_null_space():
     assert N.shape == (5, 2)
     assert np.abs(A @ N).max() < 1e-11
     assert np.allclose(A @ pseudo @ A, A, atol=1e-10)
+
+
+def test_rows_are_dependent_or_not_whatever_the_masses():
+    """Two loops that differ along a light speed only stay two."""
+    A = np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]])
+    M = np.diag([1e-9, 1e9, 1.0])
+    sd, left = null_space.accelerations(M, np.array([0.0, 0.0, 3.0]), A, np.array([2.0, 0.0]))
+    assert np.allclose(sd, [1.0, 1.0, 3.0], rtol=1e-6)
+    assert np.abs(left).max() < 1e-6

@@ -12,8 +12,7 @@ from dalembert.recursive import plan, tree
 def test_a_sequence_of_joints_gives_massless_links(make):
     links = {link.name: link for link in tree(make("every joint")).links}
     assert list(links) == ["a", "b", "c, joint 0", "c", "d", "e, joint 0", "e"]
-    assert links["c, joint 0"].body is None
-    assert links["c"].body.name == "c"
+    assert [link.body is None for link in links.values()] == [name.endswith("joint 0") for name in links]
     parents = [link.parent for link in links.values()]
     assert parents == [-1, 0, 0, 2, 3, 4, 5]
 

@@ -1,6 +1,7 @@
 """Robots that Pinocchio knows: its mass matrices, inverse and forward dynamics against ours, at random states.
 
-The models are Pinocchio's own, read from URDF, built by its sample functions or grown at random, and rebuilt here joint by joint.
+The models are Pinocchio's own, read from URDF, built by its sample functions or grown at random, and rebuilt here joint by joint;
+and files that both read by themselves.
 Velocities differ in two places: a free or planar joint has the linear velocity in axes of the moved body there, ours are the
 rates of the displacement in axes of the parent. Angular velocities stand in axes of the moved body in both.
 """
@@ -10,8 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
+from dalembert.importers.urdf import read_urdf
 from dalembert.model import Model
+from dalembert.recursive import plan
+from dalembert.recursive.rows import rows
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install pin example-robot-data")
 
@@ -35,6 +39,8 @@ ROBOTS = {
     "baxter": "baxter_description/urdf/baxter.urdf",
     "pr2": "pr2_description/urdf/pr2.urdf",
 }
+# mimic joints are constraints of ours, while Pinocchio lets them move freely
+WITHOUT_MIMIC = [name for name in ROBOTS if name not in ("panda", "talos-full", "baxter", "pr2")]
 AXES = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1)}
 PARTS = ("qw", "qx", "qy", "qz")
 
@@ -140,8 +146,7 @@ def placed(joint, v, rng):
         T[:2, :2] = R = np.array([[c, -s], [s, c]])
         drift[:2] = R @ (v[2] * np.array([-v[1], v[0]]))
         return [x, y, c, s], values, T, drift
-    unbounded = joint.nq == 2 and joint.nv == 1
-    return [np.cos(values[0]), np.sin(values[0])] if unbounded else values, values, T, drift
+    return placed_at(joint, values[0]) if joint.nv == 1 else values, values, T, drift
 
 
 def random_states(theirs, seed):
@@ -167,46 +172,118 @@ def condition(M):
     return np.linalg.cond(M * np.outer(scale, scale))
 
 
-def compare(theirs, seed):
-    """Mass matrix, inverse and forward dynamics at all states; ours in one batch."""
-    model, data = rebuilt(theirs), theirs.createData()
-    states = list(random_states(theirs, seed))
-    q = np.stack([ours for _, ours, _, _, _, _ in states], axis=1)
-    s = np.stack([T @ v for _, _, v, _, T, _ in states], axis=1)
-    sd = np.stack([T @ a + drift for _, _, _, a, T, drift in states], axis=1)
+def compare(theirs, model, seed, places=None, columns=None):
+    """Mass matrix, inverse and forward dynamics at all states; ours in one batch.
+
+    `places` and `columns` tell where Pinocchio's coordinates and velocities stand among ours, if not in the same order.
+    """
+    data, states = theirs.createData(), list(random_states(theirs, seed))
+    n = theirs.nv
+    places = np.arange(len(model.coordinate_names)) if places is None else places
+    columns = np.arange(n) if columns is None else columns
+
+    def batch(vectors, where):
+        out = np.zeros((len(where), STATES))
+        out[where] = np.stack(list(vectors), axis=1)
+        return out
+
+    q = batch((ours for _, ours, _, _, _, _ in states), places)
+    s = batch((T @ v for _, _, v, _, T, _ in states), columns)
+    sd = batch((T @ a + drift for _, _, _, a, T, drift in states), columns)
     # forces of the usual size, on v; those on s follow from Tᵀ f = pushed
     rng = np.random.default_rng(seed + 1)
     usual = np.mean([np.abs(pin.rnea(theirs, data, at, v, a)) for at, _, v, a, _, _ in states], axis=0)
-    pushed = [usual * rng.normal(size=theirs.nv) for _ in states]
-    push = [np.linalg.solve(T.T, f) for (_, _, _, _, T, _), f in zip(states, pushed, strict=True)]
-    M, tau = mass_matrix(model, q), inverse_dynamics(model, q, s, sd)
-    moved = forward_dynamics(model, q, s, np.stack(push, axis=1))
+    pushed = [usual * rng.normal(size=n) for _ in states]
+    push = batch((np.linalg.solve(T.T, f) for (_, _, _, _, T, _), f in zip(states, pushed, strict=True)), columns)
+    M = mass_matrix(model, q)[np.ix_(columns, columns)]
+    tau, moved = inverse_dynamics(model, q, s, sd)[columns], forward_dynamics(model, q, s, push)[columns]
     for k, (at, _, v, a, T, drift) in enumerate(states):
         crba = np.triu(pin.crba(theirs, data, at))
         crba = crba + np.triu(crba, 1).T
         close(T.T @ M[:, :, k] @ T, crba)
         close(T.T @ tau[:, k], pin.rnea(theirs, data, at, v, a))
-        # 1e-9 but for iCub, whose links of 1e-7 kg m² on a body of 30 kg make a condition of 4e7
+        # 1e-9 but for iCub on a floating base, whose mass matrix has a condition of 4e7
         allowed = max(TOLERANCE, np.finfo(float).eps * condition(crba))
         close(np.linalg.solve(T, moved[:, k] - drift), pin.aba(theirs, data, at, v, pushed[k]), allowed)
+
+
+def read_by_pinocchio(name, base):
+    folder = robots_folder()
+    if folder is None:
+        pytest.skip("the robots are not installed: pip install example-robot-data")
+    path = folder / ROBOTS[name]
+    return path, pin.buildModelFromUrdf(str(path), *(() if base == "fixed" else (pin.JointModelFreeFlyer(),)))
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_of_example_robot_data(name, base):
-    folder = robots_folder()
-    if folder is None:
-        pytest.skip("the robots are not installed: pip install example-robot-data")
-    root = () if base == "fixed" else (pin.JointModelFreeFlyer(),)
-    theirs = pin.buildModelFromUrdf(str(folder / ROBOTS[name]), *root)
+    _, theirs = read_by_pinocchio(name, base)
     if name == "romeo":
         make_possible(theirs)
-    compare(theirs, seed=len(name))
+    compare(theirs, rebuilt(theirs), seed=len(name))
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", WITHOUT_MIMIC)
+def test_urdf_files_that_both_read(name, base):
+    path, theirs = read_by_pinocchio(name, base)
+    model = read_urdf(path, floating=base == "floating")
+    places, columns = [], []
+    for joint, label in zip(list(theirs.joints)[1:], list(theirs.names)[1:], strict=True):
+        free = kind_of(joint) == "FreeFlyer"
+        places += [f"base_{part}" for part in ("x", "y", "z", *PARTS)] if free else [label]
+        spin = [speed for speed in speed_names(model) if speed.startswith("omega")]
+        columns += ["dot(base_x)", "dot(base_y)", "dot(base_z)", *spin] if free else [f"dot({label})"]
+    where = [model.coordinate_names.index(place) for place in places]
+    compare(theirs, model, len(name), where, [speed_names(model).index(column) for column in columns])
+
+
+@pytest.mark.parametrize("name", ["panda", "baxter", "pr2"])
+def test_mimic_joints_are_held_as_pinocchio_holds_them(name):
+    """Constraints of ours: the same torques at the leading joints, and the same accelerations."""
+    path, _ = read_by_pinocchio(name, "fixed")
+    theirs, model = pin.buildModelFromUrdf(str(path), mimic=True), read_urdf(path)
+    data, names = theirs.createData(), model.coordinate_names
+    joints = [joint for joint in list(theirs.joints)[1:] if joint.nv]
+    leading = [theirs.names[joint.id] for joint in joints]
+    lead = [names.index(label) for label in leading]
+    follow = [i for i in range(len(names)) if i not in lead]
+    n = len(names)
+    still = np.zeros((n, 1))
+    held = rows(plan(model), still, still, still, np.zeros(1))  # linear: φ = A q + φ(0)
+    A, offset = held.A[:, :, 0], held.phi[:, 0]
+
+    def completed(x, constant):
+        out = np.zeros(n)
+        out[lead] = x
+        out[follow] = -np.linalg.solve(A[:, follow], A[:, lead] @ x + constant)
+        return out
+
+    rng = np.random.default_rng(len(name))
+    for _ in range(STATES):
+        x, v, a = rng.uniform(-1, 1, (3, theirs.nv))
+        q = np.concatenate([placed_at(joint, x[joint.idx_v]) for joint in joints])
+        motion = completed(x, offset), completed(v, 0 * offset), completed(a, 0 * offset)
+        tau = inverse_dynamics(model, *motion, actuated=leading)
+        close(tau[lead], pin.rnea(theirs, data, q, v, a))
+        assert (tau[follow] == 0).all()
+        push = np.zeros(n)
+        push[lead] = np.abs(tau[lead]) * rng.normal(size=theirs.nv)
+        crba = np.triu(pin.crba(theirs, data, q))
+        bent = np.linalg.solve(crba + np.triu(crba, 1).T, push[lead] - pin.nle(theirs, data, q, v))
+        close(forward_dynamics(model, *motion[:2], push)[lead], bent)
+
+
+def placed_at(joint, x):
+    """Pinocchio's coordinates of a joint with one freedom."""
+    return [np.cos(x), np.sin(x)] if joint.nq == 2 else [x]
 
 
 @pytest.mark.parametrize("name", ["Manipulator", "Humanoid"])
 def test_models_that_pinocchio_builds_itself(name):
-    compare(getattr(pin, f"buildSampleModel{name}")(), seed=3)
+    theirs = getattr(pin, f"buildSampleModel{name}")()
+    compare(theirs, rebuilt(theirs), seed=3)
 
 
 def physical_inertia(rng):
@@ -248,10 +325,10 @@ def test_random_trees_of_joints_of_every_kind(seed):
         joint = theirs.addJoint(branch[-1], random_joint(rng), placement, f"joint{index}")
         branch.append(joint)
         theirs.appendBodyToJoint(joint, physical_inertia(rng), pin.SE3.Identity())
-    compare(theirs, seed=seed)
+    compare(theirs, rebuilt(theirs), seed)
 
 
 def test_rotors_are_pinocchios_armature():
     theirs = pin.buildSampleModelManipulator()
     theirs.armature = np.random.default_rng(5).uniform(0.1, 2.0, theirs.nv)
-    compare(theirs, seed=4)
+    compare(theirs, rebuilt(theirs), seed=4)

@@ -9,16 +9,20 @@ from dalembert.errors import EngineError, InputError, nearest
 
 
 def default_name() -> str:
-    """`fast` where heyoka is installed, `symbolic` elsewhere."""
-    return "fast" if importlib.util.find_spec("heyoka") else "symbolic"
+    """`fast` where heyoka is installed, `graph` elsewhere."""
+    return "fast" if importlib.util.find_spec("heyoka") else "graph"
 
 
 def choose(name: str) -> DifferentialAlgebra:
-    """The differential algebra called `name`: `fast` or `symbolic`.
+    """The differential algebra called `name`: `fast`, `graph` or `symbolic`.
 
-    >>> choose("symbolic").name
-    'symbolic'
+    >>> choose("graph").name
+    'graph'
     """
+    if name == "graph":
+        from dalembert.algebra.graph import GRAPH
+
+        return GRAPH
     if name == "symbolic":
         from dalembert.algebra.symbolic import SYMBOLIC
 
@@ -27,11 +31,12 @@ def choose(name: str) -> DifferentialAlgebra:
         if default_name() != "fast":
             raise EngineError(
                 "the algebra 'fast' needs heyoka, which is not installed here. "
-                "Use the algebra 'symbolic' (engine 'portable'), or install heyoka (wheels exist for Linux)."
+                "Use the algebra 'graph' (engine 'portable'), or install heyoka (wheels exist for Linux)."
             )
         from dalembert.algebra.fast import FAST
 
         return FAST
     raise InputError(
-        f"there is no algebra '{name}'. Expected 'fast' or 'symbolic'. {nearest(name, ['fast', 'symbolic'])}"
+        f"there is no algebra '{name}'. Expected 'fast', 'graph' or 'symbolic'. "
+        f"{nearest(name, ['fast', 'graph', 'symbolic'])}"
     )

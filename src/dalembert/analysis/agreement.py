@@ -8,7 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from dalembert.analysis import dynamics
 from dalembert.kinematics.samples import States
+from dalembert.model import Model
 
 
 class Road(Protocol):
@@ -27,7 +29,7 @@ class Road(Protocol):
 class Verdict:
     """What was found of one formalism."""
 
-    status: str  # agrees, differs or refused
+    status: str  # agrees, differs, refused (it cannot treat the model) or left out (the model is large)
     reason: str | None
     acceleration_difference: float | None
     reaction_difference: float | None
@@ -42,14 +44,15 @@ class Agreement:
     tolerance: float
     engines: tuple[str, ...]
     formalisms: Mapping[str, Verdict]
-    notes: tuple[str, ...] = ()  # what an engine could not do
+    notes: tuple[str, ...] = ()  # what an engine could not do, and what was left out as too large
+    recursion: Verdict | None = None  # the O(n) recursion, for models made of bodies
 
     @property
     def max_difference(self) -> float:
         """The largest relative difference of all."""
         found = [
             difference
-            for verdict in self.formalisms.values()
+            for verdict in self._verdicts
             for difference in (verdict.acceleration_difference, verdict.reaction_difference)
             if difference is not None
         ]
@@ -58,7 +61,11 @@ class Agreement:
     @property
     def agrees(self) -> bool:
         """True when every formalism that applies agrees within the tolerance."""
-        return all(verdict.status != "differs" for verdict in self.formalisms.values())
+        return all(verdict.status != "differs" for verdict in self._verdicts)
+
+    @property
+    def _verdicts(self) -> list[Verdict]:
+        return [*self.formalisms.values(), *([self.recursion] if self.recursion else [])]
 
     def __bool__(self) -> bool:
         return self.agrees
@@ -71,6 +78,7 @@ class Agreement:
             "tolerance": self.tolerance,
             "engines": list(self.engines),
             "formalisms": {key: asdict(verdict) for key, verdict in self.formalisms.items()},
+            "recursion": asdict(self.recursion) if self.recursion else None,
             "max_difference": self.max_difference,
             "agrees": self.agrees,
             "notes": list(self.notes),
@@ -100,6 +108,13 @@ def differences(road: Road, states: States, known: Reference) -> tuple[float, fl
     reaction = road.reactions(states.q, states.qd, states.t)
     pace = np.abs(known.qdd).max(axis=0)
     return _relative(qdd - known.qdd, pace), _relative(reaction - known.reaction, known.force)
+
+
+def compare_recursion(model: Model, states: States, known: Reference, tolerance: float) -> Verdict:
+    """The accelerations by recursion from body to body against those of the formalisms."""
+    qdd = dynamics.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
+    found = _relative(qdd - known.qdd, np.abs(known.qdd).max(axis=0))
+    return Verdict("agrees" if found <= tolerance else "differs", None, found, None)
 
 
 def _relative(gap: np.ndarray, size: np.ndarray) -> float:

@@ -68,8 +68,9 @@ def inverse_dynamics(
     `qd` and `qdd` are rates of coordinates or, with as many entries as there are speeds, speeds and their rates. Friction in
     joints is left out unless `friction` is true: τ acts at the joint, as in Pinocchio.
 
-    With constraints the motion has to fulfil them, and τ acts along the coordinates named in `actuated` only; by default those
-    that a joint torque or an actuator drives, or all where there is none. It is the smallest τ where several would do.
+    With constraints, τ acts along the coordinates named in `actuated` only, by default those that a joint torque or an actuator
+    drives; the motion has to fulfil the constraints, which carry the rest, and τ is the smallest that does it. Where nothing is
+    named or driven, every joint is taken as driven and the constraints carry nothing: τ is that of the tree.
 
     >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
@@ -83,8 +84,9 @@ def inverse_dynamics(
     pushed = _loads(state, moving, friction)
     need = _needed(state, moving, state.entries(sd), pushed)
     _require_finite(state, need, "τ")
-    if known.constrained or actuated is not None:
-        chosen, held = constrained.driven_speeds(known, actuated), _rows(state)
+    chosen = constrained.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
+    if chosen is not None:
+        held = _rows(state)
         constrained.require_fulfilled(state, held, sd)
         bias = _needed(state, moving, zeros(known.tree.n_speeds), pushed)
         need = constrained.efforts(state, held, chosen, need, np.abs(need) + np.abs(bias))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dalembert.algebra import Array, stack, vector
+from dalembert.algebra.nodes import ordered
 from dalembert.equations import LinearForm
+from dalembert.kernels.compile import nodes
 from dalembert.kernels.solve import fused
 
 
@@ -13,7 +15,7 @@ def count(form: LinearForm) -> int:
     outputs = stack(form.qd, vd)
     if form.system.algebra.name == "fast":
         return _in_decomposition(form, outputs)
-    return _after_elimination(outputs)
+    return _in_graph(form, outputs)
 
 
 def _in_decomposition(form: LinearForm, outputs: Array) -> int:
@@ -31,10 +33,6 @@ def _in_decomposition(form: LinearForm, outputs: Array) -> int:
     return sum(max(1, line.count(" + "), line.count(" * ")) for line in lines)
 
 
-def _after_elimination(outputs: Array) -> int:
-    """Counted by SymEngine after common parts are taken out."""
-    import symengine as se
-    from symengine.lib.symengine_wrapper import count_ops
-
-    parts, rest = se.cse([se.sympify(e) for e in outputs])
-    return int(count_ops(*(value for _, value in parts), *rest))
+def _in_graph(form: LinearForm, outputs: Array) -> int:
+    """Counted in the graph: every node that is neither a number nor a symbol is one operation."""
+    return sum(1 for y in ordered(nodes(form.system.algebra, outputs)) if y.arguments)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli import output
-from dalembert.cli.values import assignment, at_least, by_name, positive
+from dalembert.cli.values import assignment, at_least, by_name, option, positive
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,12 @@ def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model a command is about."""
-    parser.add_argument("model", metavar="MODEL", help="a name from the gallery, or the path of a .toml file")
+    text = "a name from the gallery, or the path of a file: .toml, .urdf, .csv (DH or MDH table), .json or .m (ReDySim)"
+    parser.add_argument("model", metavar="MODEL", help=text)
+    text = "an option of the file's reader, such as floating or merge_fixed (URDF) or loops=3 (n-four-bar); repeatable"
+    parser.add_argument(
+        "--with", metavar="NAME[=VALUE]", type=option, action="append", default=[], dest="options", help=text
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -91,14 +96,22 @@ def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
             output.note(f"--{option} was not used: the integrator {integrator} has no such setting.")
 
 
-def load(arguments: argparse.Namespace) -> Model:
-    """The model asked for, sound, with the values that were set."""
+def read(arguments: argparse.Namespace) -> Model:
+    """The model asked for, as its file tells it."""
     from dalembert import pipeline
 
     try:
-        model = pipeline.load(arguments.model)
+        return pipeline.load(arguments.model, **by_name(getattr(arguments, "options", ()), "--with"))
     except OSError as error:  # a name no file system takes
         raise InputError(f"'{arguments.model}' cannot be opened ({error.strerror}). Check the name.") from error
+
+
+def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
+    """The model asked for, sound, with the values that were set."""
+    model = read(arguments)
+    if model.notes and not quiet:
+        count = "1 note" if len(model.notes) == 1 else f"{len(model.notes)} notes"
+        output.note(f"reading '{arguments.model}' left {count}: `dalembert check` shows them.")
     changes = by_name(getattr(arguments, "set", ()), "--set")
     if changes:
         model = model.with_parameters(changes)

@@ -26,7 +26,7 @@ def run(arguments: Namespace) -> int:
     """Print what was understood; a model with problems raises all of them."""
     from dalembert.cli.understood import understood
 
-    found = understood(load(arguments))
+    found = understood(load(arguments, quiet=True))
     if arguments.json:
         documents.show(found)
         return 0
@@ -100,9 +100,17 @@ def _readable(row: dict[str, Any]) -> dict[str, str]:
         out["ignorable_text"] = "yes" if row["ignorable"] else f"no: {row['reason']}"
     if "joints" in row:
         out["joints_text"] = ", ".join(map(_joint, row["joints"]))
-        same = out["mass"] == out["mass_value"]
+        same = out["mass"] == out["mass_value"] or _is_number(row["mass"])
         out["mass_text"] = out["mass"] if same else f"{out['mass']} = {out['mass_value']}"
     return out
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _joint(joint: dict[str, Any]) -> str:

@@ -98,6 +98,7 @@ def _result(motion: Trajectory) -> dict[str, Any]:
         "engine": motion.equations.engine,
         "integrator": motion.integrator,
         "status": motion.status,
+        "notes": [*motion.notes, *_beyond_limits(motion)],
         "samples": len(motion.t),
         "steps": motion.solution.steps,
         "evaluations": motion.solution.evaluations,
@@ -113,6 +114,20 @@ def _result(motion: Trajectory) -> dict[str, Any]:
     }
 
 
+def _beyond_limits(motion: Trajectory) -> list[str]:
+    """Which limits of the coordinates the motion went beyond; they are told, not enforced."""
+    names, found = motion.equations.model.coordinate_names, []
+    for name, limits in motion.equations.model.limits.items():
+        q, qd = (x[names.index(name)] for x in (motion.q, motion.qd))
+        for what, values, lower, upper in (
+            ("position", q, limits.lower, limits.upper),
+            ("velocity", abs(qd), None, limits.velocity),
+        ):
+            if (lower is not None and values.min() < lower) or (upper is not None and values.max() > upper):
+                found.append(f"{name} leaves its {what} limits")
+    return [f"{'; '.join(found[:6])}{f'; and {len(found) - 6} more' if len(found) > 6 else ''}"] if found else []
+
+
 def _show(motion: Trajectory, written: list[Path]) -> None:
     found = _result(motion)
     pairs = [
@@ -125,7 +140,7 @@ def _show(motion: Trajectory, written: list[Path]) -> None:
         ("momentum error", output.small(found["momentum_error"])),
     ]
     head = f"{found['model']} by {found['formalism']}: {found['status']}"
-    output.show(head, "", output.facts(pairs), _final(motion))
+    output.show(head, "", output.facts(pairs), _final(motion), *(f"Note: {note}." for note in found["notes"]))
     output.written(*written)
 
 

@@ -59,11 +59,26 @@ def assignment(text: str) -> Pair:
     return name, value
 
 
-def by_name(pairs: Iterable[Pair], option: str) -> dict[str, Any]:
+def option(text: str) -> tuple[str, Any]:
+    """The name and value of a reader's option: a switch that is on when no value is given, a whole number, or text.
+
+    >>> option("floating"), option("loops=3"), option("floating=false")
+    (('floating', True), ('loops', 3), ('floating', False))
+    """
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not name.isidentifier() or (sign and not value):
+        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME or NAME=VALUE, such as floating or loops=3")
+    switches = {"": True, "true": True, "false": False}
+    if value.lower() in switches:
+        return name, switches[value.lower()]
+    return name, int(value) if value.lstrip("-").isdecimal() and len(value) < 19 else value
+
+
+def by_name(pairs: Iterable[tuple[str, Any]], word: str) -> dict[str, Any]:
     """The values by name; a name that is given twice is an error."""
     out: dict[str, Any] = {}
     for name, value in pairs:
         if name in out:
-            raise InputError(f"{option} {name}: given twice, as {out[name]} and as {value}. Give it once.")
+            raise InputError(f"{word} {name}: given twice, as {out[name]} and as {value}. Give it once.")
         out[name] = value
     return out

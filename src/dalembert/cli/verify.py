@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dalembert.analysis.agreement import Agreement
 
-_STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim"}
+_STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
 
 
 def add(subparsers: Subparsers) -> None:
@@ -28,6 +28,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--tolerance", metavar="X", type=positive, default=1e-10, help=text)
     text = "heyoka or portable; repeatable (default: all that are installed)"
     parser.add_argument("--engine", metavar="NAME", action="append", help=text)
+    text = "also the formalisms that take minutes to compile for a large model"
+    parser.add_argument("--all", action="store_true", help=text)
     add_json(parser)
 
 
@@ -42,6 +44,7 @@ def run(arguments: Namespace) -> int:
             states=arguments.states,
             tolerance=arguments.tolerance,
             engines=arguments.engine,
+            everything=arguments.all,
             progress=advance,
         )
     if arguments.json:
@@ -55,9 +58,12 @@ def _table(agreement: Agreement) -> Table:
     from rich.text import Text
 
     columns = ["formalism", "status", "accelerations", "reactions"]
-    refused = any(verdict.reason for verdict in agreement.formalisms.values())
+    verdicts = dict(agreement.formalisms)
+    if agreement.recursion is not None:
+        verdicts["recursion, O(n)"] = agreement.recursion
+    refused = any(verdict.reason for verdict in verdicts.values())
     table = output.table(*columns, *(["reason"] if refused else []), numbers=columns[2:])
-    for key, verdict in agreement.formalisms.items():
+    for key, verdict in verdicts.items():
         found = verdict.acceleration_difference, verdict.reaction_difference
         status = Text(verdict.status, _STYLE[verdict.status])
         table.add_row(key, status, *map(output.small, found), *([verdict.reason or ""] if refused else []))
@@ -65,8 +71,10 @@ def _table(agreement: Agreement) -> Table:
 
 
 def _sentence(agreement: Agreement) -> str:
-    applied = [verdict for verdict in agreement.formalisms.values() if verdict.status != "refused"]
+    applied = [verdict for verdict in agreement.formalisms.values() if verdict.status in ("agrees", "differs")]
     differing = [key for key, verdict in agreement.formalisms.items() if verdict.status == "differs"]
+    if agreement.recursion is not None and agreement.recursion.status == "differs":
+        differing.append("recursion")
     if not differing:
         begin = f"{len(applied)} formalisms agree on '{agreement.model}'"
     else:

@@ -47,6 +47,10 @@ FORMALISMS: tuple[ModuleType, ...] = (
     dirac,
     newton_euler,
 )
+LARGE = 24  # coordinates beyond which some formalisms take minutes to compile
+TRACTABLE = frozenset(
+    {"lagrange", "kane", "gibbs_appell", "boltzmann_hamel", "routh", "udwadia_kalaba", "gauss", "nullspace"}
+)
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
@@ -83,3 +87,11 @@ def refusal(about: About, model: Model, known: Structure) -> str | None:
 def applicable(model: Model, known: Structure) -> tuple[str, ...]:
     """The keys of the formalisms that can treat a model."""
     return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
+
+
+def too_large(about: About, model: Model) -> str | None:
+    """Why the equations of a formalism would take too long to compile for a model, or None when they would not."""
+    n, bodies = len(model.coordinate_list), len(model.bodies)
+    if about.key in TRACTABLE or (n <= LARGE and bodies <= 2 * LARGE):
+        return None
+    return f"{n} coordinates and {bodies} bodies make its equations too long to compile in a reasonable time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,7 @@ from dalembert.kernels import Kernel
 from dalembert.kinematics import structure
 from dalembert.kinematics.legendre import legendre
 from dalembert.model import Model
+from dalembert.model.elements import Speed
 from dalembert.show import latex
 
 
@@ -131,8 +133,7 @@ class Equations:
 
     @cached_property
     def _symbolic(self) -> LinearForm:
-        same = self.engine == "portable"
-        return self.form if same else self._module.derive(self.workspace.symbolic)
+        return self._module.derive(self.workspace.symbolic)
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -189,6 +190,14 @@ class Equations:
         out._changes = {**self._changes, **(values or {}), **more}
         out._values = self.workspace.values(out._changes)
         return out
+
+    def with_speeds(self, speeds: Sequence[Any]) -> Equations:
+        """The equations of the same model by the same formalism in other speeds, given as formulas."""
+        model = self.workspace.declared.copy()
+        taken = {*model.coordinate_names, *model.parameter_values}
+        fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
+        model.speed_list = tuple(Speed(name, formula) for name, formula in zip(fresh, speeds, strict=False))
+        return Equations(Workspace(model, self.engine, self.workspace._mode), self.formalism, self._changes)
 
     def _require_same_structure(self, changes: Mapping[str, float]) -> None:
         before, now = self.workspace.structure, structure(self.model.with_parameters(changes))

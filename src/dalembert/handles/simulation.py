@@ -13,12 +13,15 @@ import numpy.typing as npt
 from dalembert.analysis import consistency
 from dalembert.errors import InputError, nearest
 from dalembert.handles.trajectory import Trajectory
-from dalembert.integrators import InitialValueProblem, Settings, find, integrate, projection
+from dalembert.handles.partition import Partition
+from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate, projection
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Model
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
+
+_SINGULAR = 1e-3  # constraints that are less independent than this, compared with the start, are told
 
 
 def simulate(
@@ -45,12 +48,30 @@ def simulate(
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
     method = find(name)
-    problem, constants = _problem(equations, start_q, start_qd, float(grid[0]), project)
-    stepper = method(problem, settings, float(grid[-1]))  # compiles what it needs
-    begun = time.process_time()
-    solution = integrate(problem, stepper, grid, settings)
-    used = time.process_time() - begun
-    return Trajectory(equations, solution, constants, name, used)
+    watch, run = Watch(equations), Partition(equations)
+    q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0
+    while True:
+        problem, constants = _problem(run, q, qd, work, float(rest[0]), project, watch)
+        stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
+        begun = time.process_time()
+        solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
+        used += time.process_time() - begun
+        run.keep(solution, constants)
+        if solution.status is not Status.TURNED:
+            return Trajectory(equations, run.parts, name, used, watch.notes + run.notes)
+        t, y = solution.end or (float(rest[0]), problem.y0)
+        q, qd, work = run.state(t, y, constants)
+        rest = np.concatenate([[t], grid[grid > t]])
+        run.rechoose(t, q)
+
+
+def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
+    """The settings with a progress that counts from the beginning of the whole run."""
+    told = settings.progress
+    if told is None or rest is grid:
+        return settings
+    done = (rest[0] - grid[0]) / (grid[-1] - grid[0])
+    return replace(settings, progress=lambda fraction: told(done + fraction * (1 - done)))
 
 
 def _default_integrator(equations: Equations) -> str:
@@ -59,12 +80,13 @@ def _default_integrator(equations: Equations) -> str:
 
 
 def _problem(
-    equations: Equations, q: np.ndarray, qd: np.ndarray, t: float, project: bool
+    run: Partition, q: np.ndarray, qd: np.ndarray, done: float, t: float, project: bool, watch: Watch
 ) -> tuple[InitialValueProblem, np.ndarray]:
+    equations = run.equations
     kernel, model = equations.kernel, equations.model
     v, constants_of_motion = kernel.start(q, qd, t, equations._values)
     constants = np.concatenate([equations._values, constants_of_motion])
-    work = [0.0] if kernel.has_work else []
+    work = [done] if kernel.has_work else []
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
     taylor = None
     if kernel.fused:
@@ -75,15 +97,44 @@ def _problem(
         np.concatenate([q, v, work]),
         lambda time, y: kernel.state_rates(y, time, constants),
         taylor,
-        _projection(equations, constants) if project else None,
+        _projection(equations, constants, watch) if project else None,
         model.smooth,
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if not equations.form.extra else None,
+        run.worn if project and run.choosable else None,
     )
     return problem, constants
 
 
-def _projection(equations: Equations, constants: np.ndarray) -> Any:
+class Watch:
+    """Looks, step by step, how independent the constraints are, and remembers where they were least so."""
+
+    def __init__(self, equations: Equations) -> None:
+        self._manifold, self._values = equations.workspace.manifold, equations._values
+        self._usual: float | None = None
+        self._least, self._when = 1.0, 0.0
+
+    def look(self, t: float, q: np.ndarray) -> None:
+        """Measure the smallest singular value of the constraint matrix, by its value at the first look."""
+        _, _, A, _ = self._manifold.evaluate(q, np.zeros_like(q), t, self._values)
+        smallest = float(np.linalg.svd(A[self._manifold.rows], compute_uv=False)[-1])
+        if self._usual is None:
+            self._usual = smallest
+        elif self._usual > 0 and smallest / self._usual < self._least:
+            self._least, self._when = smallest / self._usual, t
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth telling."""
+        if self._least > _SINGULAR:
+            return ()
+        return (
+            f"the motion passes close to a singular configuration at t = {self._when:.6g}: the constraints are "
+            f"{self._least:.1e} times as independent as at the start. Look at the result beyond with care",
+        )
+
+
+def _projection(equations: Equations, constants: np.ndarray, watch: Watch) -> Any:
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
     manifold, kernel, n = equations.workspace.manifold, equations.kernel, len(equations.model.coordinate_names)
     size, known = equations.n_states, equations._values
@@ -96,6 +147,8 @@ def _projection(equations: Equations, constants: np.ndarray) -> Any:
     def project(t: float, y: np.ndarray) -> np.ndarray:
         out = y.copy()
         out[:n] = projection.onto_positions(manifold, y[:n], t, known)
+        if manifold.rows:
+            watch.look(t, out[:n])
         if not free:
             qd = projection.onto_velocities(manifold, out[:n], kernel.velocities(out[:size], t, constants), t, known)
             out[n:size], _ = kernel.start(out[:n], qd, t, known)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +14,7 @@ from dalembert.analysis import norms
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
+from dalembert.handles.partition import Part
 from dalembert.integrators import Solution
 from dalembert.show.run import Run
 
@@ -31,6 +34,34 @@ def joint_reactions(
     return equations.workspace.joint_reactions.along(*state, equations._values, frame)
 
 
+def _joined(parts: Sequence[Part]) -> Solution:
+    """The counts of all stretches; the states stay with them."""
+    last = parts[-1].solution
+    calls = [part.solution.evaluations for part in parts]
+    total = None if None in calls else sum(c for c in calls if c is not None)
+    steps = sum(part.solution.steps for part in parts)
+    dense = tuple(piece for part in parts for piece in part.solution.dense)
+    return replace(last, steps=steps, evaluations=total, dense=dense)
+
+
+def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, t and the constants along a stretch."""
+    n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
+    y = part.solution.y
+    return y[:n], y[n:size], t, np.repeat(part.constants[:, None], len(t), axis=1)
+
+
+def _rates(part: Part) -> tuple[np.ndarray, np.ndarray]:
+    """q̇ and q̈ along a stretch."""
+    rates, accelerations, _ = part.equations.kernel.accelerations(*_columns(part))
+    return rates, accelerations
+
+
+def _reactions(part: Part) -> np.ndarray:
+    """Aᵀλ along a stretch."""
+    return part.equations.kernel.reactions(*_columns(part))
+
+
 class Trajectory:
     """A sampled motion: coordinates on the first axis, samples on the last.
 
@@ -41,18 +72,37 @@ class Trajectory:
     """
 
     def __init__(
-        self, equations: Equations, solution: Solution, constants: np.ndarray, integrator: str, cpu_seconds: float
+        self,
+        equations: Equations,
+        parts: Sequence[Part],
+        integrator: str,
+        cpu_seconds: float,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.equations = equations
-        self.solution = solution
         self.integrator = integrator
         self.cpu_seconds = cpu_seconds
-        self._constants = constants
+        self.notes = notes  # what was noticed on the way, in sentences
+        # later stretches begin with the state the earlier ended in
+        self._parts = [(part, 0 if i == 0 else 1) for i, part in enumerate(parts)]
         n = len(equations.model.coordinate_names)
-        self.t: np.ndarray = solution.t
-        self.q: np.ndarray = solution.y[:n]
-        self.v: np.ndarray = solution.y[n : equations.n_states]
-        self.work: np.ndarray = solution.y[-1] if equations.kernel.has_work else np.zeros(len(self.t))
+        self.solution: Solution = parts[-1].solution if len(parts) == 1 else _joined(parts)
+        self.t: np.ndarray = self._together(lambda part: part.solution.t)
+        self.q: np.ndarray = self._together(lambda part: part.solution.y[:n])
+        worked = equations.kernel.has_work
+        self.work: np.ndarray = self._together(lambda part: part.solution.y[-1]) if worked else np.zeros(len(self.t))
+
+    def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
+        return np.concatenate([values(part)[..., first:] for part, first in self._parts], axis=-1)
+
+    @cached_property
+    def v(self) -> np.ndarray:
+        """The velocity variables of the formalism along the run; with the speeds of the start, where they were chosen again."""
+        if len(self._parts) == 1 or self.equations.about.velocities == "q̇":
+            return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
+        start, values = self.equations.kernel.start, self.equations._values
+        samples = zip(self.q.T, self.qd.T, self.t, strict=True)
+        return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
 
     @property
     def status(self) -> str:
@@ -70,16 +120,27 @@ class Trajectory:
             raise InputError("this run kept only its samples. Simulate with dense=True to ask for other times.")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(f"t = {t:g} is outside the run. Expected {self.t[0]:g} to {self.t[-1]:g}.")
-        starts = [start for start, _, _ in self.solution.dense]
+        for part, _ in reversed(self._parts):
+            starts = [start for start, _, _ in part.solution.dense]
+            if starts and t >= starts[0]:
+                break
         index = max(0, int(np.searchsorted(starts, t, side="right")) - 1)
-        return self.solution.dense[index][2](t)[: self.equations.n_states]
+        y = part.solution.dense[index][2](t)[: part.equations.n_states]
+        if part.equations is self.equations:
+            return y
+        n = len(self.q)
+        qd = part.equations.kernel.velocities(y, t, part.constants)
+        return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations._values)[0]])
 
     @cached_property
     def _found(self) -> tuple[np.ndarray, np.ndarray]:
         """q̇ and q̈ along the run."""
-        constants = np.repeat(self._constants[:, None], len(self.t), axis=1)
-        rates, accelerations, _ = self.equations.kernel.accelerations(self.q, self.v, self.t, constants)
-        return rates, accelerations
+        pairs = [_rates(part) for part, _ in self._parts]
+        found = [
+            np.concatenate([pair[k][:, first:] for pair, (_, first) in zip(pairs, self._parts, strict=True)], axis=1)
+            for k in (0, 1)
+        ]
+        return found[0], found[1]
 
     @property
     def qd(self) -> np.ndarray:
@@ -154,8 +215,7 @@ class Trajectory:
     @cached_property
     def reactions(self) -> np.ndarray:
         """The generalized reaction forces Aᵀλ along the run, (n, samples)."""
-        constants = np.repeat(self._constants[:, None], len(self.t), axis=1)
-        return self.equations.kernel.reactions(self.q, self.v, self.t, constants)
+        return self._together(_reactions)
 
     @cached_property
     def multipliers(self) -> np.ndarray:

@@ -26,7 +26,7 @@ from dalembert.kinematics.contacts import pushes, with_contacts
 from dalembert.kinematics.free_motion import free_motion
 from dalembert.model import Model
 
-ENGINES = {"heyoka": "fast", "portable": "symbolic"}
+ENGINES = {"heyoka": "fast", "portable": "graph"}
 MODES = ("fused", "assembled")
 
 
@@ -83,7 +83,7 @@ class Workspace:
     @cached_property
     def symbolic(self) -> System:
         """The same facts over SymEngine, for reading."""
-        return self.system if self.engine == "portable" else system(self.model, "symbolic", self.structure)
+        return system(self.model, "symbolic", self.structure)
 
     @cached_property
     def manifold(self) -> Manifold:

@@ -124,12 +124,15 @@ def from_links(data: dict[str, Any], source: str) -> Model:
     def rows(builder: TableBuilder) -> None:
         builder.note(_twice(links, names, data))
         sound = []
+        begin: dict[str, dict[str, Any]] = {"start": {}, "rate": {}}
         for i, (link, name) in enumerate(zip(links, names, strict=True)):
             where = title(link, i)
             if builder.note(schema.table(link, LINK, where, builder.model)) and builder.note(senseless(link, where)):
                 before = str(links[i - 1].get("name", WORLD)) if i and isinstance(links[i - 1], dict) else WORLD
                 sound.append((where, _row(link, name, before, unit)))
-                builder.note(attempt(where, lambda link=link, name=name: _start(builder.model, link, name, unit)))
+                for key, value in _start(link, unit).items():
+                    begin[key][name] = value
+        builder.note(attempt("links", lambda: builder.model.start(begin["start"], begin["rate"])))
         add_rows(builder, sound, convention, [str(link.get("name")) for link in links if isinstance(link, dict)])
 
     model = builder.build(source, rows)
@@ -270,11 +273,7 @@ def _row(link: dict[str, Any], coordinate: str, before: str, unit: str) -> Row:
     )
 
 
-def _start(model: Model, link: dict[str, Any], coordinate: str, unit: str) -> None:
-    """Set the initial state that a link gives."""
+def _start(link: dict[str, Any], unit: str) -> dict[str, Any]:
+    """The initial state that a link gives."""
     turns = link.get("type", "revolute") == "revolute"
-    values = {key: radians(link[key], unit) if turns else link[key] for key in ("start", "rate") if key in link}
-    q = {coordinate: values["start"]} if "start" in values else {}
-    qd = {coordinate: values["rate"]} if "rate" in values else {}
-    if values:
-        model.start(q, qd)
+    return {key: radians(link[key], unit) if turns else link[key] for key in ("start", "rate") if key in link}

@@ -28,7 +28,7 @@ MAX_DEPTH = 40
 MAX_WORK = 1_000_000  # operations on numbers
 
 _TOKEN = re.compile(
-    r"(?P<space>[ \t\r]+)|(?P<line>\n)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)"
+    r"(?P<space>[ \t\r]+)|(?P<line>\n)|(?P<number>(?:\d+(?:\.(?![*/^])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)"
     r"|(?P<sign>\.\*|\./|\.\^|[-+*/^()\[\],;='])",
     re.ASCII,
 )
@@ -366,7 +366,7 @@ class _Reader:
             return self._finite(work(*given))
         except (ArithmeticError, ValueError):
             shown = ", ".join(f"{x:g}" for x in given)
-            raise self._error(f"{name!r} of {shown} is not a number.", "Change this formula.") from None
+            raise self._error(f"{name!r} of {shown} is not a finite number.", "Change this formula.") from None
 
     def _finite(self, x: float) -> float:
         if not math.isfinite(x):

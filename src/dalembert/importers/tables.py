@@ -126,6 +126,7 @@ class TableBuilder:
             gravity if isinstance(gravity, list) and len(gravity) == 3 else (0, 0, 0),
             about if isinstance(about, str) else "",
         )
+        self.model.published = True
         self.found: list[Problem] = []
         self._data, self._own, self._coordinates = data, own, coordinates
 

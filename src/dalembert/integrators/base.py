@@ -19,6 +19,7 @@ class Status(Enum):
     """How a simulation ended; the value is the sentence people read."""
 
     FINISHED = "The simulation reached its end."
+    TURNED = "The simulation waits for other speeds."
     STOPPED = "The simulation was stopped by its progress callback before its end."
 
 
@@ -53,6 +54,7 @@ class InitialValueProblem:
     smooth: bool = True  # False when formulas switch branches
     positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
     dae: Callable[[], Dae] | None = None  # the same problem as residuals with multipliers
+    turn: Callable[[float, np.ndarray], bool] | None = None  # True: these variables have served, go on with others
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Solution:
     steps: int
     evaluations: int | None
     dense: tuple[tuple[float, float, Callable[[float], np.ndarray]], ...] = field(default=(), repr=False)
+    end: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where the last step led
 
 
 class Stepper(ABC):
@@ -150,7 +153,10 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
         if settings.progress is not None and settings.progress((t - times[0]) / (end - times[0])):
             status = Status.STOPPED
             break
-    return Solution(times[:done], y[:, :done], status, steps, stepper.evaluations, tuple(kept))
+        if done < len(times) and problem.turn is not None and problem.turn(t, last):
+            status = Status.TURNED
+            break
+    return Solution(times[:done], y[:, :done], status, steps, stepper.evaluations, tuple(kept), (t, last))
 
 
 def _require_sound(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+import symengine as se
 
-from dalembert.algebra import Array, DifferentialAlgebra
-from dalembert.errors import EngineError
+from dalembert.algebra import Array, DifferentialAlgebra, stack
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.nodes import Node, node, symbol
+from dalembert.expressions.lower import Lowering
+from dalembert.kernels.program import Program
 
-# SymEngine finds shared parts by itself, but not in reasonable time beyond this
-LARGEST = 100_000_000
-MOST_PARTS = 2000
+FEW = 16  # columns: beyond them NumPy is quicker than floats one by one
 
 
 class Function(ABC):
@@ -62,57 +64,28 @@ class HeyokaFunction(Function):
         return super().__call__(inputs, parameters)
 
 
-def graph_size(outputs: Array) -> tuple[int, int]:
-    """The operations of SymEngine expressions with every part counted as often as it occurs, and the number of parts.
-
-    Parts are told apart by their hashes: comparing twins that do not share memory would take as long as what is measured.
-
-    >>> import symengine as se
-    >>> x = se.Symbol("x")
-    >>> graph_size(np.array([se.sin(x) + x], dtype=object))
-    (4, 3)
-    """
-    import symengine as se
-
-    sizes: dict[int, int] = {}
-    total = 0
-    for output in outputs:
-        root = se.sympify(output)
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            missing = [part for part in node.args if hash(part) not in sizes]
-            if missing:
-                stack.extend(missing)
-            else:
-                sizes[hash(node)] = 1 + sum(sizes[hash(part)] for part in node.args)
-                stack.pop()
-        total += sizes[hash(root)]
-    return total, len(sizes)
-
-
 class PortableFunction(Function):
-    """Machine code from SymEngine's LLVM back end: the fallback for machines without heyoka."""
+    """A straight-line program in Python: on floats for few states, on NumPy arrays for many. For machines without heyoka."""
 
-    def __init__(self, inputs: Array, outputs: Array, parameters: Array) -> None:
-        import symengine as se
-
+    def __init__(self, arguments: Sequence[Node], outputs: Sequence[Node]) -> None:
         self.n_outputs = len(outputs)
-        size, parts = graph_size(outputs)
-        if size > LARGEST and parts > MOST_PARTS:
-            raise EngineError(
-                f"the engine 'portable' cannot compile these expressions: they have {parts} parts and, written out without "
-                f"sharing them, {size:.1e} operations. Expected at most {MOST_PARTS} or {LARGEST:.0e}. "
-                "Use engine='heyoka', other speeds, or a formalism such as lagrange."
-            )
-        arguments = [*inputs, *parameters]
-        backend = "llvm" if se.have_llvm else "lambda"
-        self._compiled = se.Lambdify(arguments, [se.sympify(e) for e in outputs], backend=backend, cse=True)
+        self._program = Program(outputs, arguments)
 
     def evaluate(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """Run the machine code on all columns."""
-        rows = np.ascontiguousarray(np.concatenate([inputs, parameters], axis=0).T)
-        return np.asarray(self._compiled(rows), dtype=float).reshape(len(rows), self.n_outputs).T
+        """Run the program on the columns, one by one or together."""
+        columns = np.concatenate([inputs, parameters], axis=0)
+        if columns.shape[1] > FEW:
+            return self._program.many(columns)
+        out = np.empty((self.n_outputs, columns.shape[1]))
+        for k, column in enumerate(columns.T.tolist()):
+            out[:, k] = self._program.one(column)
+        return out
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """The outputs; one state goes straight to the program on floats."""
+        if inputs.ndim == 1 and parameters.ndim == 1:
+            return np.array(self._program.one([*inputs.tolist(), *parameters.tolist()]), dtype=float)
+        return super().__call__(inputs, parameters)
 
 
 class EmptyFunction(Function):
@@ -129,5 +102,20 @@ def compile_function(algebra: DifferentialAlgebra, inputs: Array, outputs: Array
     """A compiled function of `outputs`, in the engine that belongs to the algebra."""
     if not len(outputs):
         return EmptyFunction()
-    kind = HeyokaFunction if algebra.name == "fast" else PortableFunction
-    return kind(inputs, outputs, parameters)
+    if algebra.name == "fast":
+        return HeyokaFunction(inputs, outputs, parameters)
+    return PortableFunction(nodes(algebra, stack(inputs, parameters)), nodes(algebra, outputs))
+
+
+def nodes(algebra: DifferentialAlgebra, expressions: Array) -> list[Node]:
+    """Expressions of the algebras `graph` and `symbolic` as nodes of the graph.
+
+    >>> from dalembert.algebra import choose
+    >>> nodes(choose("symbolic"), choose("symbolic").symbols(["x"]) + 1)
+    [(1.0 + x)]
+    """
+    if algebra.name == "symbolic":
+        names = {x.name for e in expressions for x in se.sympify(e).free_symbols}
+        lower = Lowering(GRAPH, {name: symbol(name) for name in names})
+        return [node(lower(e)) for e in expressions]
+    return [node(e) for e in expressions]

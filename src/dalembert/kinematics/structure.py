@@ -320,6 +320,33 @@ def _unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300)
 
 
+def speed_rows(model: Model, speeds: tuple[Any, ...], q: np.ndarray, t: float) -> np.ndarray:
+    """Y of u = Y q̇ + Z at one state, each row of unit length."""
+    state = States(q[:, None], np.zeros_like(q)[:, None], np.array([t]))
+    return _unit(_jacobian(model, _gradients(model, speeds), state))[0]
+
+
+def independence(Y: np.ndarray, a: np.ndarray) -> float:
+    """How well speeds and constraints determine the velocities: the smallest singular value of [Y; a] with unit rows."""
+    S = np.concatenate([_unit(Y[None])[0], _unit(a[None])[0]])
+    return float(np.linalg.svd(S, compute_uv=False)[-1]) if len(S) else 1.0
+
+
+def best_speeds(model: Model, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Any, ...]:
+    """The natural speeds that complete the independent constraints a q̇ + b = 0 best at one state."""
+    state = States(q[:, None], np.zeros_like(q)[:, None], np.array([t]))
+    natural, _ = _natural_speeds(model, state)
+    Y = speed_rows(model, tuple(natural), q, t)
+    held, _ = np.linalg.qr(a.T) if len(a) else (np.zeros((len(q), 0)), None)
+    left = Y - (Y @ held) @ held.T
+    chosen: list[int] = []
+    for _ in range(len(q) - len(a)):
+        chosen.append(int(np.argmax(np.linalg.norm(left, axis=1))))
+        along = left[chosen[-1]] / np.linalg.norm(left[chosen[-1]])
+        left = left - np.outer(left @ along, along)
+    return tuple(natural[i] for i in sorted(chosen))
+
+
 def with_regular_speeds(model: Model, known: Structure, states: States) -> States:
     """The states at which speeds and constraints determine the velocities; another branch of a mechanism may need others."""
     Y = _jacobian(model, _gradients(model, known.speeds), states)

@@ -45,6 +45,7 @@ class Description:
         self.rotors: tuple[Rotor, ...] = ()
         self.limits: dict[str, Limits] = {}
         self.shapes: tuple[Shape, ...] = ()
+        self.published = False  # the numbers are a vendor's: odd inertias are told, not refused
         self.notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
         self.speed_list: tuple[Speed, ...] = ()
         self.energies: Energies | None = None

@@ -147,15 +147,45 @@ class LoadMakers(JointMakers):
         self.rotors += (Rotor(key, body, joint, motion, J, N),)
         return self
 
-    def drive(self, coordinate: str, motion: Any, name: str | None = None) -> Self:
-        """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive."""
+    def drive(self, coordinate: str, motion: Any, name: str | None = None, feedback: Any = None) -> Self:
+        """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive.
+
+        With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
+        """
         if coordinate not in self.coordinate_names:
             raise InputError(f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}")
         key = name or f"drive of {coordinate}"
         formula = parse(motion, coordinates=(), parameters=self.parameter_values, where=f"'{key}'", rates=False)
         phi = self._reader.read(coordinate, f"'{key}'") - formula
-        self.holonomic_list += (Holonomic(key, phi, f"prescribed motion of {coordinate}"),)
+        gains = self._feedback(feedback, 2, f"'{key}', feedback")
+        self.holonomic_list += (Holonomic(key, phi, f"prescribed motion of {coordinate}", gains),)
         return self
+
+    def torque_table(
+        self,
+        body: str,
+        times: Sequence[float],
+        values: Sequence[float],
+        *,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
+        key = self._load_name(name, "torque_table")
+        where = f"torque_table '{key}'"
+        clock = self._clock(times, where)
+        if len(values) != len(clock):
+            raise InputError(f"{where}: {len(values)} values for {len(clock)} times. Give one for each.")
+        line = _polyline(clock, [self._number(x, f"{where}, values[{i}]") for i, x in enumerate(values)])
+        self.loads += (JointTorque(key, body, joint, line, motion),)
+        return self
+
+    def _clock(self, times: Sequence[float], where: str) -> list[float]:
+        clock = [self._number(t, f"{where}, times[{i}]") for i, t in enumerate(times)]
+        if not 1 <= len(clock) <= _MOST_ROWS or any(b <= a for a, b in zip(clock, clock[1:], strict=False)):
+            raise InputError(f"{where}, times: expected 1 to {_MOST_ROWS} increasing times, got {len(clock)}.")
+        return clock
 
     def wrench_table(
         self,
@@ -176,9 +206,7 @@ class LoadMakers(JointMakers):
         where = f"wrench_table '{key}'"
         if force is None and torque is None:
             raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
-        clock = [self._number(t, f"{where}, times[{i}]") for i, t in enumerate(times)]
-        if not 1 <= len(clock) <= _MOST_ROWS or any(b <= a for a, b in zip(clock, clock[1:], strict=False)):
-            raise InputError(f"{where}, times: expected 1 to {_MOST_ROWS} increasing times, got {len(clock)}.")
+        clock = self._clock(times, where)
         if force is not None:
             at = None if point is None else self._vector(point, f"{where}, point", constant=True)
             self.loads += (Force(key, body, self._table(clock, force, f"{where}, force"), at, frame),)

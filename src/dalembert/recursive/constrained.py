@@ -82,14 +82,14 @@ def accelerations(state: State, M: np.ndarray, h: np.ndarray, held: Rows) -> np.
     return out
 
 
-def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int]:
-    """The speeds that are driven: by names of coordinates or speeds, or where None, by the torques in the model's joints."""
+def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
+    """The speeds that are driven: by names of coordinates or speeds, or else by the torques in the model's joints, if any."""
     tree = plan.tree
     if names is None:
         driven = [load for load in tree.model.loads if isinstance(load, JointTorque)]
         values = [tree.places[load.body, load.joint].values[load.motion] for load in driven]
         chosen = {j for value in values for i, _ in value.slopes for j in _speeds_of(plan, i)}
-        return sorted(chosen) or list(range(tree.n_speeds))
+        return sorted(chosen) or None
     places = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
     places |= {name: [i] for i, name in enumerate(tree.speed_names)}
     chosen = set()

@@ -6,7 +6,7 @@ Reverse Gaussian elimination goes through the links from the tips to the world; 
     Ψ̂_i = M̂_i N_i,  m̂_i = N_iᵀ Ψ̂_i            (30)  blocks of D, k×k for a joint of k speeds, rotors included
     M̄_i = M̂_i − Ψ̂_i m̂_i⁻¹ Ψ̂_iᵀ               (31)
     τ̂_i = φ_i − N_iᵀ η_i                       (28)  with η from the links that hang on i: (29)
-    s̈_i = m̂_i⁻¹ τ̂_i − Ψ_iᵀ μ_i                 (32), (33)
+    ṡ_i = m̂_i⁻¹ τ̂_i − Ψ_iᵀ μ_i                 (32), (33)
 
 It needs speeds that move one link each. Where a speed moves several, the inertia matrix is formed and factored as L D Lᵀ.
 """

@@ -13,19 +13,27 @@ _DEPENDENT = 1e-6  # rows count as dependent below this; states may be off the c
 _SINGULAR = 1e-12
 
 
-def split(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def split(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A⁺ and an orthonormal basis N of the null space of A (k×n), dependent rows left out.
+
+    With `scale` they belong to A with its columns scaled, but which rows are dependent is seen before.
 
     >>> pseudo, N = split(np.array([[1.0, 0.0], [2.0, 0.0]]))
     >>> pseudo.shape, np.abs(N).tolist()
     ((2, 2), [[0.0], [1.0]])
     """
+    sigma = np.linalg.svd(_leveled(A)[0], compute_uv=False)
+    rank = int((sigma > _DEPENDENT * sigma.max(initial=1e-300)).sum())
+    rows, sizes = _leveled(A if scale is None else A * scale)
+    U, sigma, Vt = np.linalg.svd(rows)
+    return Vt[:rank].T @ ((U[:, :rank] / sigma[:rank]).T / sizes), Vt[rank:].T
+
+
+def _leveled(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A with rows of length one, and their lengths; rows of zeros stay."""
     sizes = np.linalg.norm(A, axis=1)
     sizes = np.where(sizes > 0, sizes, 1.0)
-    U, sigma, Vt = np.linalg.svd(A / sizes[:, None])
-    rank = int((sigma > _DEPENDENT * sigma.max(initial=1e-300)).sum())
-    pseudo = Vt[:rank].T @ ((U[:, :rank] / sigma[:rank]).T / sizes)
-    return pseudo, Vt[rank:].T
+    return A / sizes[:, None], sizes
 
 
 def efforts(A: np.ndarray, S: np.ndarray, need: np.ndarray) -> tuple[np.ndarray, float]:
@@ -38,11 +46,11 @@ def efforts(A: np.ndarray, S: np.ndarray, need: np.ndarray) -> tuple[np.ndarray,
 
 def accelerations(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """ṡ of M ṡ = h + Aᵀλ, A ṡ = β, and what is left of A ṡ − β when the rows contradict each other."""
-    # speeds are measured so that the diagonal of M is one: rank must not depend on units
+    # speeds are measured so that the diagonal of M is one: heavy and light bodies may stand side by side
     diagonal = np.diag(M)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    pseudo, N = split(A, scale)
     M, h, A = M * np.outer(scale, scale), h * scale, A * scale
-    pseudo, N = split(A)
     sd = pseudo @ beta
     free = N.T @ M @ N
     if free.size:

@@ -54,8 +54,8 @@ def plan(model: Model) -> Plan:
 
 
 def _plan(model: Model) -> Plan:
-    links = tree(model)
     model.require_sound()
+    links = tree(model)
     written = _without_norms(with_contacts(model), len(model.holonomic_list), model)
     values = dict(model.parameter_values)
     return Plan(

@@ -148,6 +148,9 @@ def _evidence(run: Run) -> list[Panel]:
     ]
     if len(run.violation):
         rows = tuple(zip(run.violation_names, np.abs(run.violation), strict=True))
+        if len(rows) > len(COLOURS):
+            levels = {level: [v for name, v in rows if name.endswith(level)] for level in ("position", "velocity")}
+            rows = tuple((f"largest of {len(v)}, {level}", np.max(v, axis=0)) for level, v in levels.items() if v)
         panels.append(Panel("constraint\nviolation", rows, log=True))
     return panels
 
@@ -177,10 +180,11 @@ def _by_unit(rows: Sequence[tuple[str, str, str, np.ndarray]], what: str) -> lis
     """One panel for each unit, from (unit, name, description, values); a few lines are described, many only named."""
     panels = []
     for unit in dict.fromkeys(unit for unit, *_ in rows):
-        chosen = [row for row in rows if row[0] == unit]
-        few = len(chosen) <= 3
-        lines = tuple((_label(name, description if few else ""), values) for _, name, description, values in chosen)
-        panels.append(Panel(_axis(what, unit), lines))
+        alike = [row for row in rows if row[0] == unit]
+        for chosen in (alike[i : i + len(COLOURS)] for i in range(0, len(alike), len(COLOURS))):
+            few = len(chosen) <= 3
+            lines = tuple((_label(name, about if few else ""), values) for _, name, about, values in chosen)
+            panels.append(Panel(_axis(what, unit), lines))
     return panels
 
 
@@ -258,7 +262,7 @@ def _finish(axes: Sequence[Axes], t: np.ndarray) -> None:
 
 def _columns(labels: Sequence[str]) -> int:
     """How many labels stand side by side in a legend."""
-    widest = max(len(re.sub(r"\$.*?\$", "xx", label)) for label in labels)
+    widest = max(len(re.sub(r"\\[a-zA-Z]+|[{}$_^\\]", "", label)) for label in labels)
     return max(1, min(len(labels), 66 // (widest + 7)))
 
 

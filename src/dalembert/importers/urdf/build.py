@@ -39,6 +39,7 @@ class _Coordinate:
 def build(robot: Robot, tree: Tree, floating: bool, friction: bool, reading: Reading) -> Model:
     """The model of a robot whose tree is sound."""
     model = Model(robot.name, robot.gravity)
+    model.published = True
     return _Builder(model, robot, tree, floating, friction, reading).build()
 
 

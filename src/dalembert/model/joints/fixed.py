@@ -47,7 +47,7 @@ class Fixed(Joint):
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes parallel: six rows."""
-        return [*together(p), *unturned(R)]
+        return [*together(p), *unturned(algebra, R)]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Nothing to measure."""

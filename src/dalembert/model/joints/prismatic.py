@@ -50,7 +50,7 @@ class Prismatic(Joint):
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origin on the axis, axes parallel: five rows."""
-        return [*on_line(self.axis, p), *unturned(R)]
+        return [*on_line(self.axis, p), *unturned(algebra, R)]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The displacement along the axis."""

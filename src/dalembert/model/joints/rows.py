@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, vector, zeros
+from dalembert.algebra import Algebra, Array, Scalar, scaled, vector, zeros
 from dalembert.spatial import cross
 
 
@@ -43,10 +43,25 @@ def together(p: Array) -> list[Row]:
     return [along(name, n, p) for name, n in zip("xyz", np.eye(3, dtype=int).tolist(), strict=True)]
 
 
-def unturned(R: Array) -> list[Row]:
-    """M is not turned against F."""
-    e = np.eye(3, dtype=int).tolist()
-    return [across(f"turn {name}", e[i], e[j], R) for name, i, j in (("z", 0, 1), ("x", 1, 2), ("y", 2, 0))]
+def unturned(algebra: Algebra, R: Array) -> list[Row]:
+    """M is not turned against F: twice the vector part of the quaternion of R, 2 sin(θ/2) along the axis, vanishes.
+
+    It is zero for no other rotation than R = 1, so that a rough guess cannot end in another one.
+    """
+    w = 0.5 * algebra.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])  # cos(θ/2)
+    twice = vector([_ratio(algebra, R[k, j] - R[j, k], 2 * w) for j, k in ((1, 2), (2, 0), (0, 1))])
+    rows = []
+    for name in "zxy":
+        e = vector([int(name == axis) for axis in "xyz"])
+        # the rate of the vector part is (w ω + ω × part) / 2
+        moment = scaled(w, e) + scaled(0.5, cross(twice, e))
+        rows.append(Row(f"turn {name}", twice @ e, zeros(3), moment))
+    return rows
+
+
+def _ratio(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
+    """a / b, where a zero stays structural."""
+    return 0 if algebra.is_zero(a) else a / b
 
 
 def aligned(axis: Sequence[float], R: Array) -> list[Row]:

@@ -1,0 +1,100 @@
+"""Following a designed motion: the torques it takes, the model driven by them, and the model with a controller.
+
+    designed motion ──► inverse dynamics ──► torques in time ──► forward simulation (open loop)
+                    └─► drives with feedback ──► forward simulation (computed torque)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import FLOATS
+from dalembert.analysis.dynamics import inverse_dynamics
+from dalembert.errors import InputError, nearest
+from dalembert.expressions import TIME, coordinate, parse
+from dalembert.expressions.lower import Lowering
+from dalembert.model import Model
+
+
+def designed(
+    model: Model, motion: Mapping[str, Any], times: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, q̇ and q̈ of a designed motion at many times; coordinates that are not named rest where the model starts."""
+    names = model.coordinate_names
+    formulas = {name: _formula(model, name, motion[name]) for name in motion}
+    lower = Lowering(FLOATS, {"t": times, **model.parameter_values})
+    start, _ = model.initial
+    out = np.zeros((3, len(names), len(times)))
+    out[0] = start[:, None]
+    for name, formula in formulas.items():
+        for level in range(3):
+            out[level, names.index(name)] = lower(formula)
+            formula = se.diff(formula, TIME)
+    return out[0], out[1], out[2]
+
+
+def _formula(model: Model, name: str, given: Any) -> Any:
+    if name not in model.coordinate_names:
+        raise InputError(f"motion: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}")
+    return parse(given, coordinates=(), parameters=model.parameter_values, where=f"motion of '{name}'", rates=False)
+
+
+def at_start(model: Model, motion: Mapping[str, Any]) -> Model:
+    """The model starting on the designed motion at t = 0."""
+    q, qd, _ = designed(model, motion, np.zeros(1))
+    return model.copy().start(q[:, 0].tolist(), qd[:, 0].tolist())
+
+
+def feedforward(
+    model: Model,
+    motion: Mapping[str, Any],
+    duration: float,
+    samples: int = 501,
+    *,
+    actuated: Sequence[str] | None = None,
+) -> Model:
+    """The model driven, joint by joint, by the torques that the designed motion takes, as tables of time; it starts on it."""
+    times = np.linspace(0.0, duration, samples)
+    q, qd, qdd = designed(model, motion, times)
+    tau = inverse_dynamics(model, q, qd, qdd, times, friction=True, actuated=actuated)
+    out = at_start(model, motion)
+    for name, row in zip(model.coordinate_names, tau, strict=True):
+        if np.abs(row).max() > 0:
+            body, joint, place = _joint_of(model, name)
+            out.torque_table(body, times.tolist(), row.tolist(), joint=joint, motion=place, name=f"torque on {name}")
+    return out
+
+
+def computed_torque(model: Model, motion: Mapping[str, Any], gains: tuple[float, float]) -> Model:
+    """The model with a computed-torque controller on every coordinate of the designed motion, starting on it."""
+    out = at_start(model, motion)
+    for name in motion:
+        out.drive(name, motion[name], name=f"control of {name}", feedback=gains)
+    return out
+
+
+def _joint_of(model: Model, name: str) -> tuple[str, int, int]:
+    """The one joint that moves by a coordinate alone."""
+    found = [
+        (body.name, index, place)
+        for body in model.bodies
+        for index, joint in enumerate(body.joints)
+        for place, formula in enumerate(joint.values)
+        if coordinate(name) in formula.free_symbols
+    ]
+    plain = [at for at in found if _value(model, at) == coordinate(name)]
+    if len(found) != 1 or not plain:
+        raise InputError(
+            f"feedforward: the coordinate '{name}' moves {len(found)} joints, or not by itself. "
+            "Expected one joint whose motion is this coordinate, so that a torque in it acts along the coordinate."
+        )
+    return plain[0]
+
+
+def _value(model: Model, at: tuple[str, int, int]) -> Any:
+    body = next(b for b in model.bodies if b.name == at[0])
+    return body.joints[at[1]].values[at[2]]

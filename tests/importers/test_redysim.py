@@ -1,0 +1,385 @@
+"""ReDySim's arrays in TOML, JSON and MATLAB, the small part of MATLAB that is read, and what is said of wrong inputs."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import FLOATS, vector
+from dalembert.errors import InputError, ModelFileError
+from dalembert.importers import loads, read
+from dalembert.importers.matlab import MAX_DEPTH, read_assignments
+from dalembert.importers.redysim import loads_redysim, read_redysim
+from dalembert.importers.redysim_arrays import KEYS, from_arrays
+from dalembert.kinematics import mass_matrix, move
+
+PAGE = (Path(__file__).parents[2] / "docs" / "robot-tables.md").read_text(encoding="utf-8")
+PAPERS = Path(__file__).parents[1] / "papers" / "redysim_models.json"
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+
+
+def block(kind, place=0):
+    return [text for name, text in BLOCKS if name == kind][place]
+
+
+def arrays(count=1, **changes):
+    """A chain of rods; None takes a key away."""
+    n = count
+    data = {"name": "rods", "n": n, "bt": list(range(n)), "g": [0, -9.81, 0]}
+    data |= {key: [0] * n for key in ("alp", "a", "b", "th", "dy", "dz", "Icxx", "Icyy", "Icxy", "Icyz", "Iczx")}
+    data |= {"r": [1] * n, "m": [2] * n, "dx": [0.25] * n, "Iczz": [0.04] * n} | changes
+    return {key: value for key, value in data.items() if value is not None}
+
+
+# what the arrays become
+
+
+def test_the_three_kinds_of_files_are_the_same_robot(tmp_path):
+    matlab = tmp_path / "inputs.m"
+    matlab.write_text(block("matlab"))
+    first = read_redysim(matlab)
+    assert first.coordinate_names == ("q1", "q2")
+    assert first.initial[0] == pytest.approx([np.pi / 6, 0])
+    moments = [0.5 * 0.3**2 / 12, 0.4 * 0.25**2 / 12]
+    data = arrays(2, a=[0, 0.3], th=["pi/6", 0], m=[0.5, 0.4], dx=[0.15, 0.125], Icyy=moments, Iczz=moments)
+    toml = tmp_path / "rods.toml"
+    toml.write_text("convention = 'redysim'\n" + "".join(f"{key} = {value!r}\n" for key, value in data.items()))
+    (tmp_path / "rods.json").write_text(json.dumps(data | {"th": [np.pi / 6, 0]}))
+    others = [read_redysim(toml), read_redysim(tmp_path / "rods.json"), read(toml), read(matlab)]
+    q, qd = [0.4, -1.0], [1.0, 2.0]
+    known = dl.derive(first, "lagrange").accelerations(q, qd)
+    for other in others:
+        assert other.initial[0] == pytest.approx(first.initial[0])
+        np.testing.assert_allclose(dl.derive(other, "lagrange").accelerations(q, qd), known, rtol=1e-13)
+    assert [model.name for model in (first, *others)] == ["inputs", "rods", "rods", "rods", "inputs"]
+
+
+def test_the_pages_examples_are_sound():
+    assert loads(block("toml", 2)).check() == []
+    rod = loads_redysim(block("json"), kind="json")
+    assert (rod.name, rod.check()) == ("rod", [])
+    assert dl.derive(rod, "lagrange").accelerations([0.5], [0])[0] == pytest.approx(
+        -2 * 9.81 * 0.25 * np.cos(0.5) / (0.04 + 2 * 0.0625)
+    )
+
+
+def test_every_key_is_described():
+    for key in (*KEYS, "names", "quaternion"):
+        assert f"`{key}`" in PAGE, key
+
+
+def test_products_of_inertia_are_entries_of_the_matrix():
+    data = arrays(Icxx=[0.3], Icyy=[0.4], Iczz=[0.5], Icxy=[0.01], Icyz=[0.02], Iczx=[0.03])
+    inertia = np.array(from_arrays(data, "x").bodies[0].inertia, dtype=float)
+    np.testing.assert_array_equal(inertia, [[0.3, 0.01, 0.03], [0.01, 0.4, 0.02], [0.03, 0.02, 0.5]])
+
+
+def test_a_joint_starts_at_its_th_or_b():
+    model = from_arrays(arrays(2, r=[1, 0], th=[0.3, 0.2], b=[0.1, 0.5]), "x")
+    assert model.initial[0] == pytest.approx([0.3, 0.5])
+    turn, slide = (body.joints for body in model.bodies)
+    assert str(turn[0].angle) == "q1"
+    assert (str(slide[0].displacement), [float(x) for x in slide[1].rotation]) == ("q2", [0, 0, 0.2])
+
+
+def test_names_coordinates_and_other_sections():
+    text = "convention = 'redysim'\n" + "".join(f"{key} = {value!r}\n" for key, value in arrays(2).items())
+    text += "names = ['upper', 'lower']\n[parameters]\nc = 0.5\n[coordinates]\nq2 = { start = 0.7, description = 'elbow' }\n"
+    text += "[[joint_torque]]\nbody = 'lower'\nvalue = '-c*dot(q2)'\n[simulation]\nduration = 2\nsamples = 21\n"
+    model = loads(text)
+    assert [(body.name, body.parent) for body in model.bodies] == [("upper", "world"), ("lower", "upper")]
+    assert model.coordinate_list[1].description == "elbow"
+    assert model.coordinate_list[0].description == "angle of joint 'upper' about its z axis"
+    assert (model.initial[0].tolist(), model.duration, model.samples) == ([0, 0.7], 2, 21)
+
+
+def test_entries_may_be_formulas_of_parameters():
+    text = "convention = 'redysim'\n" + "".join(f"{key} = {value!r}\n" for key, value in arrays().items() if key != "m")
+    model = loads(text + "m = ['2*rho']\n[parameters]\nrho = 3\n")
+    assert str(model.bodies[0].mass) == "2*rho"
+
+
+# floating bases
+
+
+@pytest.mark.parametrize(
+    ("nq", "quaternion", "names", "joint"),
+    [
+        (0, False, ("x", "y", "phi"), "planar"),
+        (0, True, ("x", "y", "phi"), "planar"),
+        (1, False, ("x", "y", "z", "phi", "theta", "psi"), "free"),
+        (1, True, ("x", "y", "z", "e0", "e1", "e2", "e3"), "free"),
+    ],
+)
+def test_the_first_link_floats(nq, quaternion, names, joint):
+    data = arrays(3, nq=nq, r=None, th=None, Icxx=[0.5, 0, 0], Icyy=[0.5, 0, 0], Iczz=[0.5, 0.1, 0.1])
+    model = from_arrays(data, "x", quaternion=quaternion)
+    assert model.coordinate_names == (*names, "q2", "q3")
+    assert model.bodies[0].joints[0].kind == joint
+    assert model.check() == []
+    q, qd = model.initial
+    M = mass_matrix(move(model, FLOATS, 0.0, vector(q.tolist()), vector(qd.tolist()), {})).astype(float)
+    assert np.linalg.eigvalsh(M)[0] > 1e-3
+
+
+def test_a_floating_arm_keeps_its_mass_centre_and_momentum():
+    # torques in the joints are inside: what floats without momentum stays where it is
+    data = json.loads(PAPERS.read_text())["floating_base/fordyn/3-link"]
+    model = from_arrays({"name": "arm", **data}, "x")
+    model.joint_torque("link2", "3*sin(t)").joint_torque("link3", "-2*cos(3*t)")
+    run = dl.derive(model, "lagrange").simulate(4.0, samples=9)
+    assert abs(run.q).max() > 0.1
+    m = np.array(data["m"])
+    for k in range(9):
+        moving = move(model, FLOATS, 0.0, vector(run.q[:, k].tolist()), vector(run.qd[:, k].tolist()), {})
+        p = sum(mass * (body.B @ moving.qd) for mass, body in zip(m, moving.bodies, strict=True))
+        center = sum(mass * body.p_WG for mass, body in zip(m, moving.bodies, strict=True)) / m.sum()
+        np.testing.assert_allclose(p.astype(float), 0, atol=1e-11)
+        np.testing.assert_allclose(center.astype(float), [60 / 530, 0, 0], atol=1e-11)
+
+
+def test_a_quaternion_may_be_asked_for_in_the_file():
+    assert "e0" in from_arrays(arrays(2, nq=1, quaternion=True), "x").coordinate_names
+
+
+# what is told
+
+
+def test_what_is_left_out_is_told():
+    notes = from_arrays(arrays(2, al=[1, 1], aj=[1, 1], type=1, dof=1), "x").notes
+    assert notes[0].startswith("left out, since the equations of motion do not need it: al (")
+    assert "close its loops with [[loop]]" in notes[1]
+    assert len(notes) == 2
+    (note,) = from_arrays(arrays(2, dof=3), "x").notes
+    assert note == "dof says 3 degrees of freedom, but the tree has 2."
+    assert from_arrays(arrays(2, dof=2, type=0), "x").notes == ()
+    assert "the ground" in from_arrays(arrays(2, nq=1, g_prop=[1, 2]), "x").notes[1]
+    assert from_arrays(arrays(3, nq=1, dof=8), "x").notes == ()
+
+
+def test_time_is_told_by_tp_and_steps():
+    model = from_arrays(arrays(Tp=2, steps=0.05), "x")
+    assert (model.duration, model.samples) == (2, 41)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"n": None}, "the key 'n' is missing."),
+        ({"n": 0}, "x, n: got 0."),
+        ({"n": 2001}, "Expected the number of links, from 1 to 2000."),
+        ({"n": 1.5}, "x, n: got 1.5."),
+        ({"n": 10**30}, "x, n: got"),
+        ({"m": None}, "the array 'm' is missing. Add m with 1 entries."),
+        ({"th": None}, "the array 'th' is missing."),
+        ({"r": None}, "the array 'r' is missing."),
+        ({"g": None}, "the array 'g' is missing. Add g with 3 entries."),
+        ({"name": None}, "the key 'name' is missing."),
+        ({"a": [1, 2]}, "a: got an array of 2. Expected an array of 1, one entry for each link."),
+        ({"a": {}}, "a: got a table."),
+        ({"a": ["x"]}, "a, link 1: formula 'x', column 1: the name 'x' is not known here."),
+        ({"dx": [True]}, "dx, link 1: got true."),
+        ({"dx": [float("nan")]}, "dx, link 1: the value nan"),
+        ({"g": [0, 1]}, "g: got an array of 2. Expected an array of 3"),
+        ({"g": [0, 0, "down"]}, "gravity[2]"),
+        ({"bt": [1]}, "bt, link 1: the parent is 1. Expected 0."),
+        ({"bt": ["0"]}, "bt, link 1: the parent is '0'."),
+        ({"r": [2]}, "r, link 1: got 2. Expected 1 (revolute) or 0 (prismatic)."),
+        ({"nq": 3}, "nq: got 3. Expected 0 or 1."),
+        ({"type": "open"}, "type: got 'open'. Expected 0 or 1."),
+        ({"dof": 1.5}, "dof: got the number 1.5."),
+        ({"Tp": -1}, "Tp: got the number -1. Expected a positive time."),
+        ({"steps": 0.1}, "steps: the time Tp is missing."),
+        ({"Tp": 1, "steps": 1e-9}, "asks for 1000000001 samples."),
+        ({"Tp": 1, "simulation": {"duration": 2}}, "the section [simulation] is there too."),
+        ({"gravity": [0, 0, 0]}, "gravity: ReDySim's arrays have it as g."),
+        ({"quaternion": 1}, "quaternion: got the number 1."),
+        ({"names": ["a", "b"]}, "names: got an array of 2."),
+        ({"names": [""]}, "names, link 1"),
+        ({"names": ["two words"]}, "body 'two words': not a name for a body."),
+        ({"alpha": [0]}, "there is no key or section 'alpha'. Did you mean 'alp'?"),
+        ({"nq": 1, "a": [0.5]}, "a, link 1: the floating base has the value 0.5."),
+    ],
+)
+def test_wrong_arrays_are_told(changes, said):
+    with pytest.raises(ModelFileError) as caught:
+        from_arrays(arrays(**changes), "x")
+    assert said in str(caught.value)
+
+
+def test_a_link_hangs_on_one_before_it():
+    with pytest.raises(ModelFileError, match=r"bt, link 2: the parent is 2\. Expected a number from 0 to 1\."):
+        from_arrays(arrays(3, bt=[0, 2, 1]), "x")
+    with pytest.raises(ModelFileError, match=r"bt, link 3: the parent is 0\. Expected a number from 1 to 2\."):
+        from_arrays(arrays(3, bt=[0, 1, 0], nq=1), "x")
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "inputs.json, line 1: not valid JSON"),
+        ("{", "inputs.json, line 1: not valid JSON"),
+        ("[1]", "there is no object at the top."),
+        ('{"n": 1, "n": 2}', "the name 'n' is there twice"),
+        ('{"n": NaN}', "NaN is not a finite number."),
+        ('{"n": -Infinity}', "-Infinity is not a finite number."),
+        ('{"n": 1e999}', "inputs.json, n: got inf."),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"n": ' + "1" * 5000 + "}", "too many digits"),
+        ('{"a": {"n": 1}, "b": {"n": 2}}', "the file holds 2 robots. Choose one by model=..., such as 'a'."),
+    ],
+)
+def test_wrong_json_is_told(text, said):
+    with pytest.raises(ModelFileError) as caught:
+        loads_redysim(text, "inputs.json", kind="json")
+    assert said in str(caught.value)
+
+
+def test_a_robot_is_chosen_by_name(tmp_path):
+    with pytest.raises(ModelFileError, match="there is no robot 'legged_robot/fordyn/bipd'"):
+        read_redysim(PAPERS, "legged_robot/fordyn/bipd")
+    assert read_redysim(PAPERS, "legged_robot/fordyn/biped").name == "biped"
+    with pytest.raises(ModelFileError, match="the file holds one robot"):
+        loads_redysim(json.dumps(arrays()), kind="json", model="x")
+    with pytest.raises(ModelFileError, match="only JSON files hold several robots"):
+        loads_redysim("n=1", kind="matlab", model="x")
+    with pytest.raises(ModelFileError, match=r"the ending '\.mat' is not known"):
+        read_redysim(tmp_path / "inputs.mat")
+    with pytest.raises(InputError, match="there is no kind 'xml'"):
+        loads_redysim("", kind="xml")
+    with pytest.raises(ModelFileError, match="Expected 'redysim'"):
+        loads_redysim('convention = "dh"')
+
+
+# MATLAB
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x = 3", (3,)),
+        ("x = 1e-3; % x = 4", (1e-3,)),
+        ("x = .5 + 2.", (2.5,)),
+        ("x = [1 2 3]", (1, 2, 3)),
+        ("x = [1, 2; 3]", (1, 2, 3)),
+        ("x = [1\n2\n 3 ]", (1, 2, 3)),
+        ("x = [1 2 ...\n 3];", (1, 2, 3)),
+        ("x = [1 -2]", (1, -2)),
+        ("x = [1 - 2]", (-1,)),
+        ("x = [1 -2 - 3]", (1, -5)),
+        ("x = [1-2 +3]", (-1, 3)),
+        ("x = [(1 -2)]", (-1,)),
+        ("y = [4 5]; x = [y(1) y (1)]", (4, 4, 5, 1)),
+        ("y = [4 5]; x = y'/2", (2, 2.5)),
+        ("y = [4 5]; x = [y 6; y']", (4, 5, 6, 4, 5)),
+        ("y = [4 5]; x = y.*y - 2*y + y.^2", (24, 40)),
+        ("y = [4 5]; x = 20./y", (5, 4)),
+        ("x = 2^3^2", (64,)),
+        ("x = -2^2", (-4,)),
+        ("x = 2^-1", (0.5,)),
+        ("x = (1/12)*6*2^2", (2,)),
+        ("x(3) = 1", (0, 0, 1)),
+        ("x = [1 2 3]; x(2) = 7; x(4) = x(1)", (1, 7, 3, 1)),
+        ("n = 3; x = zeros(n,1); x(n) = 2", (0, 0, 2)),
+        ("x = ones(1, 2)", (1, 1)),
+        ("x = sum([1 2 3]) + length([4 5]) + numel(3)", (9,)),
+        ("x = sqrt(sum([9 16]))", (5,)),
+        ("x = [deg2rad(180) rad2deg(pi)]", (np.pi, 180)),
+        ("x = [sind(30), cosd(60), abs(-2), sin(0) cos(0)]", (0.5, 0.5, 2, 0, 1)),
+        ("function [x] = f()\n x = 1;\nend", (1,)),
+        ("%{\nx = 9\n%}\nx = 2", (2,)),
+        ("x = 1, y = 2; x = x + y", (3,)),
+        ("x = [];", ()),
+        ("x = 3;\r\n", (3,)),
+    ],
+)
+def test_matlab_is_worked_out(text, value):
+    assert read_assignments(text)["x"] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1\ny = 2 3", "line 2: the statement goes on with '3'."),
+        ("x = y", "the name 'y' has no value here."),
+        ("al = 1;\nx = all", "line 2: the name 'all' has no value here. Did you mean 'al'?"),
+        ("x = sin", "the name 'sin' has no value here. Write its arguments in brackets."),
+        ("x = system(1)", "the function or vector 'system' is not known."),
+        ("load inputs", "'load' is followed by 'inputs', not by '='."),
+        ("x = 'text'", 'expected a value, got "\'".'),
+        ('x = "text"', "the character '\"' cannot be read here."),
+        ("for i = 1:3", "the character ':' cannot be read here."),
+        ("if x", "'if' is followed by 'x', not by '='."),
+        ("x == 1", "expected a value, got '='."),
+        ("x = {1}", "the character '{' cannot be read here."),
+        ("s.m = 1", "the character '.' cannot be read here."),
+        ("x = @sin", "the character '@' cannot be read here."),
+        ("[a, b] = size(3)", "a statement begins with '['."),
+        ("x = [1 2", "expected ',' or ']', got the end of the file."),
+        ("x = [1 2)", "expected ',' or ']', got ')'."),
+        ("x = (1", "expected ')', got the end of the file."),
+        ("x = (1\n+2)", "expected ')', got the end of the line."),
+        ("x = 1 +", "expected a value, got the end of the file."),
+        ("x = 1/0", "'/' of 1, 0 is not a finite number."),
+        ("x = 10^400", "is not a finite number."),
+        ("x = 1e300*1e300", "line 1: '*' of 1e+300, 1e+300 is not a finite number."),
+        ("x = 1e999", "a value grows beyond all numbers."),
+        ("x = (-8)^(1/3)", "is not a finite number."),
+        ("x = log(0)", "'log' of 0 is not a finite number."),
+        ("x = [1 2]*[3 4]", "'*' stands between vectors. Write .* to work entry by entry."),
+        ("x = 1/[3 4]", "'/' stands between vectors. Write ./ to work entry by entry."),
+        ("x = [1 2] + [1 2 3]", "'+' stands between vectors of 2 and 3 entries."),
+        ("x = [1 2]; y = x(3)", "'x' has 2 entries, but x(3) is asked for."),
+        ("x = [1 2]; y = x(1,2)", "'x' has 2 indices."),
+        ("x(0) = 1", "the index of 'x' is 0. Expected a number from 1 to 2000."),
+        ("x(1.5) = 1", "the index of 'x' is 1.5."),
+        ("x(1e9) = 1", "the index of 'x' is 1e+09."),
+        ("x(2) = [1 2]", "one entry of 'x' gets 2 values."),
+        ("x = zeros(3)", "zeros is given 1 sizes, [3]. Expected a vector: zeros(n,1) or zeros(1,n)."),
+        ("x = zeros(3,3)", "zeros is given 2 sizes, [3, 3]."),
+        ("x = zeros(99999,1)", "the index of 'zeros' is 99999."),
+        ("x = sin(1, 2)", "sin is given 2 arguments. Expected one."),
+        ("pi = 3", "'pi' has a meaning of its own and cannot be assigned."),
+        ("end end", "'end' is followed by 'end'."),
+        ("x = " + "(" * (MAX_DEPTH + 1) + "1", "brackets are nested deeper than"),
+        ("x = " + "[" * 100_000, "brackets are nested deeper than"),
+        ("x = " + "-" * 100_000 + "1; y = " + "2^" * 500 + "2", "is not a finite number."),
+        ("y = ones(1,2000); x = " + "+".join(["y"] * 2000), "the file takes too long to work out."),
+        ("y = ones(1,2000); x = [y y]", "the vector has more than 2000 entries."),
+        ("x = 1" + " " * 1_000_001, "the text is larger than 1000000 characters."),
+    ],
+)
+def test_everything_else_of_matlab_is_refused(text, said):
+    with pytest.raises(ModelFileError) as caught:
+        read_assignments(text, "inputs.m")
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("inputs.m")
+
+
+def test_the_printed_message_is_what_a_wrong_file_gives():
+    with pytest.raises(ModelFileError) as caught:
+        read_assignments("n = 1;\nal = 0.3;\ndx = all/2;", "inputs.m")
+    assert str(caught.value) == block("text", 1).strip()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_damaged_files_raise_nothing_but_input_errors(seed):
+    random = np.random.default_rng(seed)
+    kind = ("matlab", "json", "toml")[seed % 3]
+    text = list(block("toml", 2) if kind == "toml" else block(kind))
+    for _ in range(int(random.integers(1, 6))):
+        at = int(random.integers(len(text)))
+        text[at : at + int(random.integers(3))] = random.choice(
+            list("0a\"[](){}=%,;.-\n'e9 "), int(random.integers(3))
+        ).tolist()
+    try:
+        model = loads_redysim("".join(text), kind=kind)
+    except InputError:
+        return
+    assert model.bodies

@@ -1,0 +1,176 @@
+"""Programs from the graph: one state and many, singular states, long programs, and what their source may contain."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+from dalembert.algebra import choose, stack, vector, zeros
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.nodes import ordered
+from dalembert.errors import EngineError
+from dalembert.kernels import compile_function, program
+from dalembert.kernels.compile import FEW
+from dalembert.kernels.program import ON_ARRAYS, ON_FLOATS, Program, source
+
+call = GRAPH.function
+NAMES = ("x", "y")
+
+
+def both(entries, x, y):
+    """The outputs at one state on floats, and in the middle of a batch on arrays."""
+    function = compile_function(GRAPH, GRAPH.symbols(NAMES), vector(entries), zeros(0))
+    one = function(np.array([x, y]), np.zeros(0))
+    batch = np.full((2, FEW + 5), 0.5)
+    batch[:, 7] = x, y
+    many = function(batch, np.zeros((0, FEW + 5)))
+    assert many.shape == (len(entries), FEW + 5)
+    return one, many[:, 7]
+
+
+@pytest.mark.parametrize(
+    ("formula", "point", "expected"),
+    [
+        (lambda x, y: x / y, (1.0, 0.0), np.inf),
+        (lambda x, y: x / y, (-1.0, 0.0), -np.inf),
+        (lambda x, y: x / y, (0.0, 0.0), np.nan),
+        (lambda x, y: call("sqrt", x), (-1.0, 0.0), np.nan),
+        (lambda x, y: call("log", x), (0.0, 0.0), -np.inf),
+        (lambda x, y: call("log", x), (-2.0, 0.0), np.nan),
+        (lambda x, y: call("asin", x), (2.0, 0.0), np.nan),
+        (lambda x, y: call("acos", x), (2.0, 0.0), np.nan),
+        (lambda x, y: call("exp", x), (1000.0, 0.0), np.inf),
+        (lambda x, y: call("pow", x, y), (-1.0, 0.5), np.nan),
+        (lambda x, y: call("pow", x, y), (0.0, -1.5), np.inf),
+        (lambda x, y: call("sin", x / y), (1.0, 0.0), np.nan),
+        (lambda x, y: call("atan", x / y), (1.0, 0.0), np.pi / 2),
+        (lambda x, y: x * 1e308 * 10, (1.0, 0.0), np.inf),
+        (lambda x, y: GRAPH.select(GRAPH.less(x, 0, or_equal=False), y, call("sqrt", x)), (-1.0, 3.0), 3.0),
+    ],
+)
+def test_singular_states_give_inf_and_nan(formula, point, expected):
+    # beside an output that is regular, which stays what it is
+    for found in both([formula(*GRAPH.symbols(NAMES)), 2 * GRAPH.symbols(NAMES)[0]], *point):
+        assert np.array_equal(found, [expected, 2 * point[0]], equal_nan=True)
+
+
+def test_conditions_are_the_same_on_floats_and_on_arrays():
+    x, y = GRAPH.symbols(NAMES)
+    less, loose = GRAPH.less(x, y, or_equal=False), GRAPH.less(x, y, or_equal=True)
+    small = GRAPH.less(x * x, 1, or_equal=False)
+    entries = [
+        GRAPH.select(condition, x, y * y)
+        for condition in (less, loose, GRAPH.logical("and", less, small), GRAPH.logical("or", less, small, loose))
+    ]
+    for a, b in ((0.5, 2.0), (2.0, 0.5), (2.0, 2.0), (-3.0, -2.0), (0.5, -2.0)):
+        strict, equal, tiny = a < b, a <= b, a * a < 1
+        expected = [a if c else b * b for c in (strict, equal, strict and tiny, strict or tiny or equal)]
+        for found in both(entries, a, b):
+            assert found.tolist() == expected
+
+
+def test_inputs_numbers_and_twins_may_be_outputs():
+    x, y = GRAPH.symbols(NAMES)
+    for found in both([y, 3, x, x * y, y * x, x], 2.0, 5.0):
+        assert found.tolist() == [5.0, 3.0, 2.0, 10.0, 10.0, 2.0]
+    for found in both([1.5, call("log", 0)], 2.0, 5.0):
+        assert found.tolist() == [1.5, -np.inf]
+
+
+def recurrence(x, y, steps, sin):
+    """A long computation in which old values are used again much later."""
+    known = [x, y]
+    for k in range(steps):
+        known.append(0.5 * known[-1] + sin(known[(k * 7) // 8] * known[-2]) / (2 + known[k // 2] * known[k // 2]))
+    return known
+
+
+def test_long_programs_come_in_parts():
+    symbols = GRAPH.symbols(NAMES)
+    outputs = vector(recurrence(*symbols, 3000, GRAPH.sin)[100::50])
+    text = source(ordered(outputs), outputs, symbols, ON_FLOATS.words)
+    assert len(text.parts) > 2
+    assert text.registers < program.LINES
+    assert 0 < text.slots < 3000
+    states = np.random.default_rng(1).uniform(-2, 2, (2, 40))
+    expected = np.array(recurrence(*states, 3000, np.sin)[100::50])
+    whole = Program(outputs, symbols)
+    np.testing.assert_allclose(whole.many(states), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.transpose([whole.one(s) for s in states.T.tolist()]), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_many_states_are_treated_block_by_block(monkeypatch):
+    symbols = GRAPH.symbols(NAMES)
+    outputs = recurrence(*symbols, 40, GRAPH.sin)[-3:]
+    states = np.random.default_rng(2).uniform(-2, 2, (2, 501))
+    monkeypatch.setattr(program, "MOST", 64)
+    in_blocks = Program(outputs, symbols)
+    assert in_blocks._on_arrays[-1] == 64
+    expected = recurrence(*states, 40, np.sin)[-3:]
+    np.testing.assert_allclose(in_blocks.many(states), expected, rtol=1e-12)
+    assert in_blocks.many(np.zeros((2, 0))).shape == (3, 0)
+
+
+def test_registers_are_used_again():
+    (x,) = GRAPH.symbols(["x"])
+    y = x
+    for _ in range(500):
+        y = GRAPH.sin(y) * 2 + y
+    assert source(ordered([y]), [y], [x], ON_ARRAYS.words).registers <= 3
+
+
+def test_values_cross_parts_in_slots_that_are_used_again(monkeypatch):
+    monkeypatch.setattr(program, "LINES", 10)
+    (x,) = GRAPH.symbols(["x"])
+    y = x
+    for _ in range(500):
+        y = GRAPH.sin(y) * 0.5 + y
+    text = source(ordered([y]), [y], [x], ON_FLOATS.words)
+    assert len(text.parts) > 100
+    assert text.slots <= 4
+    value = 0.7
+    for _ in range(500):
+        value = np.sin(value) * 0.5 + value
+    assert Program([y], [x]).one([0.7]) == pytest.approx([value], rel=1e-13)
+
+
+def test_no_text_of_a_model_gets_into_the_source():
+    name = "print('got here')\nx"
+    (x,) = GRAPH.symbols([name])
+    (text,) = source(ordered([x / 2]), [x / 2], [x], ON_FLOATS.words).parts
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines == ["def part(x, out, state):", "r0 = x[0]", "r0 = r0 / 2.0", "out[0] = r0", "return"]
+    assert Program([x / 2], [x]).one([4.0]) == [2.0]
+
+
+def test_programs_reach_no_builtins():
+    for dialect in (ON_FLOATS, ON_ARRAYS):
+        (part,) = program.compiled(["def part(x, out, state):\n return state\n"], dialect.names)
+        reachable = set(part.__globals__) - {"part", "__builtins__"}
+        assert part.__globals__["__builtins__"] == {}
+        assert not {"open", "eval", "exec", "getattr", "__import__"} & reachable
+        assert all(not hasattr(builtins, name) or name == "pow" for name in reachable)
+
+
+def test_a_symbol_without_a_value_is_named():
+    x, y = GRAPH.symbols(NAMES)
+    with pytest.raises(EngineError) as caught:
+        compile_function(GRAPH, vector([x]), vector([x + y]), zeros(0))
+    assert str(caught.value) == "the outputs depend on y. Expected functions of x only."
+
+
+def test_parameters_may_differ_from_state_to_state():
+    x, k = GRAPH.symbols(["x", "k"])
+    function = compile_function(GRAPH, vector([x]), vector([k * x]), vector([k]))
+    for batch in (3, 2 * FEW):
+        states, stiffness = np.arange(batch) * 1.0, np.linspace(1, 2, batch)
+        assert np.allclose(function(states[None], stiffness[None]), [stiffness * states])
+        assert np.allclose(function(states[None], np.array([3.0])), [3 * states])
+
+
+def test_expressions_of_symengine_run_as_programs_too():
+    algebra = choose("symbolic")
+    x, k = algebra.symbols(["x", "k"])
+    f = stack(algebra.substitute(vector([algebra.cos(x) ** 2 / k]), {"k": k + 1}), vector([3]))
+    found = compile_function(algebra, vector([x]), f, vector([k]))(np.array([0.4]), np.array([1.5]))
+    assert np.allclose(found, [np.cos(0.4) ** 2 / 2.5, 3])
