@@ -7,6 +7,7 @@
 (1, 4)
 """
 
+from dalembert import gallery as gallery
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import EngineError as EngineError
 from dalembert.errors import FormulaError as FormulaError

@@ -38,10 +38,14 @@ class Path:
 
     def motion(self, tau, rate, times):
         """τ at the times, from τ and τ̇ at the first."""
-        M, Md, Vd = (series(x) for x in (self.M, slope(self.M), slope(self.V)))
+        c = np.fft.rfft([self.M, slope(self.M), slope(self.V)]) / len(self.M)
+        c[:, 1:] *= 2
+        order = np.arange(np.flatnonzero((np.abs(c) > 1e-15 * np.abs(c).max(axis=1, keepdims=True)).any(axis=0))[-1] + 1)
+        c = c[:, order]
 
         def rates(_, y):
-            return [y[1], -(Md(y[0]) * y[1] ** 2 / 2 + Vd(y[0])) / M(y[0])]
+            M, Md, Vd = (c @ np.exp(1j * order * y[0])).real
+            return [y[1], -(Md * y[1] ** 2 / 2 + Vd) / M]
 
         span = (times[0], times[-1])
         return solve_ivp(rates, span, [tau, rate], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=times).y[0]
@@ -52,14 +56,6 @@ def slope(values):
     N = len(values)
     order = np.fft.fftfreq(N, 1 / N).reshape(-1, *[1] * (np.ndim(values) - 1))
     return np.fft.ifft(1j * order * np.fft.fft(values, axis=0), axis=0).real
-
-
-def series(values):
-    """The function of τ with these samples."""
-    c = np.fft.rfft(values) / len(values)
-    c[1:] *= 2
-    keep = np.arange(int(np.flatnonzero(np.abs(c) > 1e-17 * np.abs(c).max())[-1]) + 1)
-    return lambda tau: float((c[keep] * np.exp(1j * keep * tau)).sum().real)
 
 
 def about_z(angle):

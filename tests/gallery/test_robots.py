@@ -24,7 +24,7 @@ REDYSIM = {
     "gripper": "fixed_base_v2/fordyn/robotic_gripper",
     "pendulum-on-balance": "fixed_base_v2/fordyn/merioitt_lebnitz_pendulum",
     "kuka-kr5": "fixed_base_v2/fordyn/kuka_robot",
-    "spatial-biped": "fixed_base_v2/fordyn/spatial_biped",
+    "biped": "fixed_base_v2/fordyn/spatial_biped",
     "floating-arm-3-link": "floating_base/fordyn/3-link",
     "floating-arm-7-link": "floating_base/fordyn/7-link",
     "floating-arm": "floating_base/fordyn/dual_arm",

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.algebra import numbers
+from dalembert.algebra import FLOATS, numbers
 from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics import samples
 from dalembert.kinematics.constraints import Levels, levels
+from dalembert.kinematics.loops import ends
 from dalembert.kinematics.samples import States
 from dalembert.kinematics.structure import mass_matrices
 from dalembert.model import Model
@@ -23,6 +24,7 @@ _ROUNDS = 60
 _TOLERANCE = 1e-12
 _GUESSES = 60
 _SEED = 2718
+_APART = 1e-6  # positions of bodies that differ by less are the same
 
 
 @dataclass(frozen=True)
@@ -67,28 +69,29 @@ def assemble(
 def all_branches(
     model: Model, q: np.ndarray, qd: np.ndarray, t: float = 0.0, *, keep: Sequence[str] = (), guesses: int = _GUESSES
 ) -> list[Assembly]:
-    """The different ways to close the loops that are found from many guesses, the nearest first."""
+    """The different ways to close the loops that are found from many guesses, the nearest first.
+
+    Coordinates that no constraint ties stay where they are; those that are tied must not be left a freedom.
+    """
     assembler = _Assembler(model, {}, keep)
     rng = np.random.default_rng(_SEED)
+    draws = [np.pi * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(guesses)]
+    tied = assembler.tied([q, *(q + draw for draw in draws)], t)
     found: list[Assembly] = []
-    for guess in range(guesses):
-        spread = np.pi if guess else 0.0
-        start = q + spread * rng.uniform(-1, 1, len(q)) * assembler.free
+    poses: list[np.ndarray] = []
+    for draw in [np.zeros_like(q), *draws[1:]]:
         try:
-            closed = assembler.at(start, qd, t, origin=q)
+            closed = assembler.at(q + draw * tied, qd, t, origin=q)
         except InconsistentStateError:
             continue
-        if all(_apart(closed.q, other.q) for other in found):
+        pose = assembler.pose(closed.q, t)
+        if all(np.abs(pose - other).max() > _APART for other in poses):
             found.append(closed)
+            poses.append(pose)
     if not found:
         assembler.at(q, qd, t)  # says why
+    assembler.require_separate(found, tied, t)
     return sorted(found, key=lambda a: float(np.linalg.norm(a.q - q)))
-
-
-def _apart(a: np.ndarray, b: np.ndarray) -> bool:
-    """True when two positions differ by more than full turns."""
-    gap = np.abs(a - b)
-    return bool(np.max(np.minimum(gap, np.abs(gap - 2 * np.pi * np.round(gap / (2 * np.pi))))) > 1e-6)
 
 
 class _Assembler:
@@ -109,14 +112,70 @@ class _Assembler:
         self.held = [i for i in self.rows if i < self.facts.held]
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
-        new_q = self._positions(q, t)
-        new_qd = self._velocities(new_q, qd, t)
         names, start = self.model.coordinate_names, q if origin is None else origin
+        new_q = self._without_turns(self._positions(q, t), start, t)
+        self._require_proper(new_q, t)
+        new_qd = self._velocities(new_q, qd, t)
         moved = dict(zip(names, (new_q - start).tolist(), strict=True))
         rates = dict(zip(names, (new_qd - qd).tolist(), strict=True))
         phi, psi, _ = self._look(new_q, new_qd, t)
         left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
         return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
+
+    def tied(self, guesses: Sequence[np.ndarray], t: float) -> np.ndarray:
+        """Which of the free coordinates some position constraint depends on."""
+        slopes = [np.abs(np.nan_to_num(self._look(q, np.zeros_like(q), t)[2][self.held])) for q in guesses]
+        return self.free & (np.array(slopes).max(axis=(0, 1), initial=0.0) > 0)
+
+    def pose(self, q: np.ndarray, t: float) -> np.ndarray:
+        """Where all bodies are, as one row of numbers; the coordinates themselves where there are no bodies."""
+        bodies = samples.at(self.model, self._state(q, np.zeros_like(q), t)).bodies
+        parts = [numbers(x.ravel(), 1)[:, 0] for body in bodies for x in (body.frame.R, body.frame.p)]
+        return np.concatenate(parts) if parts else q
+
+    def require_separate(self, found: Sequence[Assembly], tied: np.ndarray, t: float) -> None:
+        """Raise when the loops can still move, so that their positions are no separate branches."""
+        rows, count = self.held, int(tied.sum())
+        A = [self._look(each.q, np.zeros_like(each.q), t)[2][rows][:, tied] for each in found]
+        left = count - max((int(np.linalg.matrix_rank(a, tol=1e-9)) for a in A if a.size), default=0)
+        if left > 0:
+            names = [name for name, yes in zip(self.model.coordinate_names, tied, strict=True) if yes]
+            raise InputError(
+                f"branches: the coordinates {', '.join(names)} can still move together in {left} "
+                f"{'way' if left == 1 else 'ways'}, so their positions are no separate branches. Name as many more of them "
+                "in `keep`."
+            )
+
+    def _without_turns(self, q: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
+        """The same position with the coordinates brought near to the start by full turns, where these change nothing."""
+        for i in np.flatnonzero(np.round((q - start) / (2 * np.pi)) if self.model.bodies else []):
+            trial = q.copy()
+            trial[i] -= 2 * np.pi * np.round((q[i] - start[i]) / (2 * np.pi))
+            here, there = (self._look(x, np.zeros_like(q), t)[0][self.held] for x in (q, trial))
+            if (
+                np.abs(self.pose(q, t) - self.pose(trial, t)).max() < 1e-9
+                and np.abs(here - there).max(initial=0.0) < 1e-9
+            ):
+                q = trial
+        return q
+
+    def _require_proper(self, q: np.ndarray, t: float) -> None:
+        """Rows of a joint also vanish where its halves are turned over; such a position is none of the joint's."""
+        if not self.model.loops:
+            return
+        motion = samples.at(self.model, self._state(q, np.zeros_like(q), t))
+        for loop in self.model.loops:
+            F, M = ends(loop, motion)
+            R_F, R_M, d = (numbers(x, 1)[..., 0] for x in (F.R, M.R, M.p - F.p))
+            R, p = R_F.T @ R_M, R_F.T @ d
+            values = loop.joint.measure(R, p)
+            off = [loop.joint.turn(FLOATS, values) - R, loop.joint.shift(FLOATS, values) - p]
+            if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _APART:
+                raise InconsistentStateError(
+                    f"assemble: loop '{loop.name}' would be closed with the halves of its {loop.joint.kind} joint turned over "
+                    "against each other, as the joint cannot be. Give another guess, or turn the half on "
+                    f"'{loop.bodies[1]}' round by `rotation`."
+                )
 
     def _look(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, the velocity residual and A at one state."""
@@ -146,6 +205,7 @@ class _Assembler:
             phi, _, A = self._look(q, still, t)
             if np.max(np.abs(phi[rows])) <= _TOLERANCE:
                 return q
+            self._require_finite(q, phi, A, t)
             step = self._step(q, A[rows], phi[rows], t)
             # halve the step until the violation shrinks, so that a rough guess does not run away
             size = np.linalg.norm(phi[rows])
@@ -166,11 +226,23 @@ class _Assembler:
             _, residual, A = self._look(q, qd, t)
             if np.max(np.abs(residual[rows])) <= _TOLERANCE:
                 return qd
+            self._require_finite(q, residual, A, t)
             qd = qd - self._step(q, A[rows], residual[rows], t)
         if rows:
             _, residual, _ = self._look(q, qd, t)
             self._require(residual, rows, "velocity")
         return qd
+
+    def _require_finite(self, q: np.ndarray, residual: np.ndarray, A: np.ndarray, t: float) -> None:
+        """Raise where the constraints or the mass matrix have no value, such as for a quaternion of length 0."""
+        with np.errstate(all="ignore"):
+            M = mass_matrices(self.model, self._state(q, np.zeros_like(q), t))
+        if not all(np.isfinite(x).all() for x in (residual, A, M)):
+            shown = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.model.coordinate_names, q, strict=True))
+            raise InconsistentStateError(
+                f"assemble: the constraints or the bodies have no finite place at {shown}. Give another guess; "
+                "a quaternion starts with w = 1."
+            )
 
     def _require(self, residual: np.ndarray, rows: list[int], level: str) -> None:
         worst = max(rows, key=lambda i: abs(residual[i]))

@@ -70,10 +70,15 @@ def feedforward(
 
 
 def computed_torque(model: Model, motion: Mapping[str, Any], gains: tuple[float, float]) -> Model:
-    """The model with a computed-torque controller on every coordinate of the designed motion, starting on it."""
+    """The model with a computed-torque controller, starting on the designed motion.
+
+    Coordinates that are not named are held where the model starts, unless constraints move them.
+    """
     out = at_start(model, motion)
-    for name in motion:
-        out.drive(name, motion[name], name=f"control of {name}", feedback=gains)
+    start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True))
+    held = {} if model.constraint_names or model.contacts else start
+    for name, law in {**held, **motion}.items():
+        out.drive(name, law, name=f"control of {name}", feedback=gains)
     return out
 
 

@@ -6,22 +6,39 @@ the chosen joint becomes the cut. Bodies keep their frames, so reactions and mot
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import symengine as se
+from scipy.spatial.transform import Rotation
 
 from dalembert.algebra import FLOATS
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import coordinate
+from dalembert.expressions import coordinate, is_identifier
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics import samples
 from dalembert.kinematics.loops import ends
 from dalembert.kinematics.samples import States
 from dalembert.model import Model
+from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Body, Coordinate, Loop
-from dalembert.model.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Screw, Spherical, Universal
+from dalembert.model.joints import (
+    Cylindrical,
+    Fixed,
+    Joint,
+    Planar,
+    Prismatic,
+    Quaternion,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
 from dalembert.model.loads import InJoint, JointSpring, JointTorque
 from dalembert.model.loop_bodies import ancestors, loop_bodies
 from dalembert.model.reversed_joints import HERE, backwards, placed_back
@@ -32,7 +49,8 @@ def recut(model: Model, loop: str, at: str | None = None) -> Model:
     """The model with `loop` cut at the joint that carries body `at`; None lets the program choose.
 
     The program cuts the joint with the most freedoms, since that leaves the fewest coordinates and constraints, and of
-    equals the one in the middle of the chain.
+    equals the one in the middle of the way round the loop, which leaves the shortest chains. A free joint holds nothing:
+    where it is cut no loop is left.
     """
     found = next((each for each in model.loops if each.name == loop), None)
     if found is None:
@@ -40,9 +58,7 @@ def recut(model: Model, loop: str, at: str | None = None) -> Model:
         raise InputError(f"recut: there is no loop '{loop}'. {nearest(loop, known)}")
     chain = loop_bodies(model, found)
     if at is None:
-        at = _best_cut(model, found, chain)
-        if at is None:
-            return model.copy()
+        return _best_cut(model, found, chain)
     if at not in chain:
         raise InputError(f"recut: body '{at}' is not part of loop '{loop}'. Its bodies are {', '.join(chain)}.")
     return _Recut(model, found, at).result()
@@ -52,19 +68,25 @@ def _moving(body: Body) -> list[Joint]:
     return [joint for joint in body.joints if joint.values]
 
 
-def _best_cut(model: Model, loop: Loop, chain: list[str]) -> str | None:
-    """The body at whose joint to cut, or None when the loop is cut well already."""
-    bodies = {body.name: body for body in model.bodies}
-    loaded = {load.body for load in (*model.loads, *model.rotors) if isinstance(load, InJoint) or load in model.rotors}
-    freedoms = {name: len(_moving(bodies[name])[0].values) for name in chain if len(_moving(bodies[name])) == 1}
-    able = [name for name in freedoms if name not in loaded and not _moving(bodies[name])[0].quaternion]
-    now = 6 - len(loop.row_names)
-    middle = (len(chain) - 1) / 2
-    depth = len([b for b in chain if b in ancestors(model, loop.bodies[0])])
-    best = max(able, key=lambda name: (freedoms[name], -abs(chain.index(name) - middle)), default=None)
-    if best is None or (freedoms[best], -abs(chain.index(best) - middle)) <= (now, -abs(depth - 0.5 - middle)):
-        return None
-    return best
+def _freedoms(joint: Joint) -> int:
+    return 6 - len(joint.row_names)
+
+
+def _best_cut(model: Model, loop: Loop, chain: list[str]) -> Model:
+    """The model cut at the best joint that can be cut; a copy when the loop is cut well already."""
+    bodies, inward = {body.name: body for body in model.bodies}, set(ancestors(model, loop.bodies[0]))
+    out, back = ([name for name in chain if (name in inward) == first] for first in (True, False))
+    way = [*reversed(out), None, *reversed(back)]  # from the root to the present cut and back to the root
+
+    def merit(name: str | None) -> tuple[int, float]:
+        joint = loop.joint if name is None else _moving(bodies[name])[0]
+        return _freedoms(joint), -abs(way.index(name) - (len(way) - 1) / 2)
+
+    able = [name for name in chain if len(_moving(bodies[name])) == 1 and merit(name) > merit(None)]
+    for name in sorted(able, key=merit, reverse=True):
+        with suppress(InputError):  # a load, a formula or a joint without a way back stands against it
+            return _Recut(model, loop, name).result()
+    return model.copy()
 
 
 class _Recut:
@@ -82,9 +104,9 @@ class _Recut:
 
     def result(self) -> Model:
         old = self.bodies[self.at]
-        cut = self._cut(old)
-        lost = [str(value) for value in cut.joint.values]
         out = self.model.copy()
+        cut = self._cut(old, out)
+        lost = [str(value) for value in cut.joint.values]
         out.loops = tuple(each for each in self.model.loops if each is not self.loop)
         moves: dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]] = {}
         out.bodies = self._hung(out, moves)
@@ -92,9 +114,12 @@ class _Recut:
         out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
-        out.loops += (replace(cut, joint=_still(cut.joint)),)
-        out.limits = {name: limits for name, limits in out.limits.items() if name not in names}
+        if cut.joint.row_names:
+            out.loops += (replace(cut, joint=_still(cut.joint)),)
         self._require_unused(out, names, lost)
+        for name in sorted(names & set(out.limits)):
+            out.note(f"{self.where}: the limits of {name} are left out, since it is no coordinate any more.")
+        out.limits = {name: limits for name, limits in out.limits.items() if name not in names}
         return out
 
     def _hung(self, out: Model, moves: dict) -> tuple[Body, ...]:
@@ -116,10 +141,9 @@ class _Recut:
         """The joint that closed the loop as joints of the tree, and its coordinates with their initial values."""
         joint = self.loop.joint
         values, rates = self._at_start()
-        taken = {*self.model.coordinate_names, *self.model.parameter_values}
-        stem = "".join(c if c.isalnum() else "_" for c in self.loop.name)
+        stem = re.sub(r"[^A-Za-z0-9_]", "_", self.loop.name)
         names = [f"{stem}_{what.replace(' ', '_')}" if len(values) > 1 else stem for what in joint.motions]
-        names = [name if name.isidentifier() and name not in taken else f"cut_{name}" for name in names]
+        names = [self._free_name(name) for name in names]
         start = [Coordinate(*x) for x in zip(names, joint.motions, [""] * len(names), values, rates, strict=True)]
         moving = _with_values(joint, [coordinate(name) for name in names])
         forward: list[Joint] = [moving, *placed_back(self.loop.position, self.loop.rotation)]
@@ -129,6 +153,13 @@ class _Recut:
         place = Fixed(self.loop.position, self.loop.rotation)
         return (place, *back), tuple(start)
 
+    def _free_name(self, name: str) -> str:
+        """A name for a coordinate that nothing else uses."""
+        model = self.model
+        taken = {*model.coordinate_names, *model.parameter_values, *(speed.name for speed in model.speed_list)}
+        tries = itertools.chain([name, f"cut_{name}"], (f"cut{i}_{name[:40]}" for i in itertools.count(2)))
+        return next(each for each in tries if is_identifier(each) and each not in taken)
+
     def _at_start(self) -> tuple[list[float], list[float]]:
         q, qd = self.model.initial
         motion = samples.at(self.model, States(q[:, None], qd[:, None], np.zeros(1)))
@@ -136,41 +167,58 @@ class _Recut:
         R_F, R_M, d = (_numbers(x) for x in (F.R, M.R, M.p - F.p))
         R, p = R_F.T @ R_M, R_F.T @ d
         values = list(self.loop.joint.measure(R, p))
-        speed = {name: _numbers(x) for name, x in (("J", M.J - F.J), ("F", F.D), ("M", M.D))}
-        w_F = speed["F"] @ qd
-        v = R_F.T @ (speed["J"] @ qd) - np.cross(w_F, p)
-        w = speed["M"] @ qd - R.T @ w_F
+        w_F, w_M = (_numbers(frame.D) @ qd + _numbers(frame.E) for frame in (F, M))
+        v = R_F.T @ (_numbers(M.J - F.J) @ qd + _numbers(M.c - F.c)) - np.cross(w_F, p)
+        w = w_M - R.T @ w_F
         joint = self.loop.joint
         S = np.concatenate([_numbers(joint.angular(FLOATS, values)), _numbers(joint.linear(FLOATS, values))])
         rates = np.linalg.lstsq(S, np.concatenate([w, v]), rcond=None)[0]
         return values, [float(x) for x in rates]
 
-    def _cut(self, body: Body) -> Loop:
+    def _cut(self, body: Body, out: Model) -> Loop:
         """The joint of a body as the joint that closes the loop, between its parent and the body."""
         moving = _moving(body)
         if len(moving) != 1:
             raise InputError(
                 f"{self.where}: body '{body.name}' hangs on {len(moving)} moving joints. Expected one; cut at another body."
             )
+        self._require_free(moving[0])
         index = body.joints.index(moving[0])
         before, after = body.joints[:index], body.joints[index + 1 :]
-        position, rotation = self._composed([*before, Fixed(moving[0].position, moving[0].rotation)])
-        behind = self._composed(after, inverse=True)
-        return Loop(body.name, (body.parent, body.name), replace(moving[0], position=position, rotation=rotation), *behind)
+        position, rotation = self._composed([*before, Fixed(moving[0].position, moving[0].rotation)], out)
+        behind = self._composed(after, out, inverse=True)
+        joint = replace(moving[0], position=position, rotation=rotation)
+        return Loop(self._loop_name(), (body.parent, body.name), joint, *behind, feedback=self.loop.feedback)
 
-    def _composed(self, joints: Sequence[Joint], *, inverse: bool = False) -> tuple[Any, Any]:
-        """Fixed placements one after the other as one; formulas stay where a single placement allows it."""
+    def _require_free(self, joint: Joint) -> None:
+        """A cut leaves the motions of its joint free, so they have to be free before."""
+        q = [coordinate(name) for name in sorted(self._lost_coordinates(self.bodies[self.at]))]
+        table = at_start(self.model)
+        slopes = np.array([[value(se.diff(formula, x), table) for x in q] for formula in joint.values])
+        if not q or np.linalg.matrix_rank(slopes) < len(joint.values):
+            moves = ", ".join(map(str, joint.values))
+            raise InputError(
+                f"{self.where}: the joint of body '{self.at}' moves by {moves}, which is not free. A cut would set it free: "
+                "expected a coordinate of its own for every motion. Cut the loop at another body."
+            )
+
+    def _loop_name(self) -> str:
+        """A name for the new cut; bodies and loops share one list of joints."""
+        taken = {*self.bodies, *(each.name for each in self.model.loops)}
+        names = itertools.chain([f"{self.at} joint"], (f"{self.at} joint {i}" for i in itertools.count(2)))
+        return next(name for name in names if name not in taken)
+
+    def _composed(self, joints: Sequence[Joint], out: Model, *, inverse: bool = False) -> tuple[Any, Any]:
+        """Fixed placements one after the other as one; formulas stay where one placement or a mere shift allows it."""
         joints = [j for j in joints if any(x != 0 for x in (*j.position, *j.rotation))]
         if not joints:
             return HERE, HERE
         if len(joints) == 1 and not inverse:
             return joints[0].position, joints[0].rotation
-        if len(joints) == 1 and all(x == 0 for x in joints[0].rotation):
-            x, y, z = (-entry for entry in joints[0].position)
+        if all(x == 0 for joint in joints for x in joint.rotation):
+            sign = -1 if inverse else 1
+            x, y, z = (sign * sum((j.position[i] for j in joints), start=se.Integer(0)) for i in range(3))
             return (x, y, z), HERE
-        from scipy.spatial.transform import Rotation
-        from symengine import RealDouble
-
         lower = Lowering(FLOATS, dict(self.model.parameter_values))
         R, p = np.eye(3), np.zeros(3)
         for joint in joints:
@@ -178,9 +226,11 @@ class _Recut:
             R = R @ _numbers(roll_pitch_yaw(FLOATS, [float(lower(x)) for x in joint.rotation]))
         if inverse:
             R, p = R.T, -R.T @ p
+        if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:
+            out.note(f"{self.where}: its placement holds for the present values of {', '.join(sorted(used))} only.")
         yaw, pitch, roll = Rotation.from_matrix(R).as_euler("ZYX")
-        px, py, pz = (RealDouble(float(x)) for x in p)
-        return (px, py, pz), (RealDouble(roll), RealDouble(pitch), RealDouble(yaw))
+        px, py, pz = (se.RealDouble(float(x)) for x in p)
+        return (px, py, pz), (se.RealDouble(roll), se.RealDouble(pitch), se.RealDouble(yaw))
 
     def _lost_coordinates(self, body: Body) -> set[str]:
         known = set(self.model.coordinate_names)
@@ -209,7 +259,7 @@ class _Recut:
         return replace(load, body=body, joint=joint, motion=motion)
 
     def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:
-        used = {s.name for formula in out.formulas for s in formula.free_symbols}
+        used = {s.name for formula in out.formulas for s in formula.free_symbols} | set(out.non_ideal_forces)
         still = sorted(name for name in names if name in used or f"dot({name})" in used)
         if still:
             raise InputError(
@@ -235,10 +285,11 @@ def _with_values(joint: Joint, values: Sequence[Any]) -> Joint:
 
 
 def _still(joint: Joint) -> Joint:
-    """The joint without motion, as a loop holds it."""
-    from symengine import Integer
-
-    return _with_values(joint, [Integer(0)] * len(joint.values))
+    """The joint without motion, as a loop holds it; a ball by quaternion as one by angles, which are free as well."""
+    zero = se.Integer(0)
+    if isinstance(joint, Quaternion):
+        return Spherical(joint.position, joint.rotation, "xyz", (zero, zero, zero))
+    return _with_values(joint, [zero] * len(joint.values))
 
 
 def _numbers(x: Any) -> np.ndarray:

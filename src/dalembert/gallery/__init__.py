@@ -13,7 +13,7 @@ from typing import Any
 
 from dalembert.errors import InputError, nearest
 from dalembert.gallery.generated import GENERATED
-from dalembert.importers import loads
+from dalembert.importers import loads, loads_urdf
 from dalembert.model import Model
 
 
@@ -23,7 +23,7 @@ def names() -> tuple[str, ...]:
     >>> "cart-pendulum" in names()
     True
     """
-    written = {entry.name for entry in files(__name__).iterdir() if entry.joinpath("model.toml").is_file()}
+    written = {entry.name for entry in files(__name__).iterdir() if _file(entry) is not None}
     return tuple(sorted(written | set(GENERATED)))
 
 
@@ -56,8 +56,18 @@ def load(name: str, **options: Any) -> Model:
             raise InputError(f"gallery: example '{name}' has no option '{option}'. {expected}")
     if make:
         return make(**options)
-    text = folder.joinpath("model.toml").read_text(encoding="utf-8")
-    return loads(text, f"gallery/{name}/model.toml")
+    file = _file(folder) or "model.toml"
+    text = folder.joinpath(file).read_text(encoding="utf-8")
+    if file.endswith(".urdf"):
+        model = loads_urdf(text, f"gallery/{name}/{file}")
+        model.description = story(name).splitlines()[0].lstrip("# ")  # URDF has no place for one
+        return model
+    return loads(text, f"gallery/{name}/{file}")
+
+
+def _file(folder: Traversable) -> str | None:
+    """The model file of an example: in our own format or as URDF."""
+    return next((name for name in ("model.toml", "model.urdf") if folder.joinpath(name).is_file()), None)
 
 
 def story(name: str) -> str:

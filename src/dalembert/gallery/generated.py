@@ -8,6 +8,7 @@ from dalembert.errors import InputError
 from dalembert.model import Model
 
 _MOST = 100
+_LONGEST = 2000
 
 
 def n_four_bar(loops: int = 2) -> Model:
@@ -47,4 +48,27 @@ def n_four_bar(loops: int = 2) -> Model:
     return model.simulation(10.0, 501, integrator="rk4", step=1e-3)
 
 
-GENERATED: dict[str, Callable[..., Model]] = {"n-four-bar": n_four_bar}
+def rope(links: int = 20) -> Model:
+    """A rope of `links` thin rods of 3 cm and 50 g, pinned at one end and let go from the horizontal: ReDySim's chain.
+
+    >>> len(rope(100).coordinate_names)
+    100
+    """
+    if isinstance(links, bool) or not isinstance(links, int) or not 1 <= links <= _LONGEST:
+        raise InputError(f"rope: links is {links!r}. Expected a whole number from 1 to {_LONGEST}.")
+    model = Model("rope", gravity=(0, "-g", 0), description=f"A rope of {links} rods falls from the horizontal.")
+    model.parameter("m", 0.05, "mass of a rod", "kg")
+    model.parameter("l", 0.03, "length of a rod", "m")
+    model.parameter("w", 0.01, "width of a rod", "m")
+    model.parameter("g", 9.81, "acceleration of gravity", "m/s²")
+    rod = {"mass": "m", "center": ("l/2", 0, 0), "inertia": ("m*w**2/12", "m*l**2/12", "m*l**2/12")}
+    parent, about = "world", "world x"
+    for i in range(1, links + 1):
+        model.coordinate(f"q{i}", 0.0, 0.0, f"angle of rod {i} from {about}", "rad")
+        # the first joint, too, sits one length from the origin, as in ReDySim's table
+        model.body(f"rod{i}", parent=parent, joint=model.revolute((0, 0, 1), f"q{i}", position=("l", 0, 0)), **rod)
+        parent, about = f"rod{i}", f"rod {i}"
+    return model.simulation(1.0, 201)
+
+
+GENERATED: dict[str, Callable[..., Model]] = {"n-four-bar": n_four_bar, "rope": rope}

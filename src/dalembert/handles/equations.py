@@ -191,13 +191,14 @@ class Equations:
         out._values = self.workspace.values(out._changes)
         return out
 
-    def with_speeds(self, speeds: Sequence[Any]) -> Equations:
-        """The equations of the same model by the same formalism in other speeds, given as formulas."""
+    def with_choice(self, speeds: Sequence[Any], rows: tuple[int, ...]) -> Equations:
+        """The equations of the same model by the same formalism in other speeds and with other independent constraints."""
         model = self.workspace.declared.copy()
         taken = {*model.coordinate_names, *model.parameter_values}
         fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
         model.speed_list = tuple(Speed(name, formula) for name, formula in zip(fresh, speeds, strict=False))
-        return Equations(Workspace(model, self.engine, self.workspace._mode), self.formalism, self._changes)
+        space = Workspace(model, self.engine, self.workspace._mode, rows or None)
+        return Equations(space, self.formalism, self._changes)
 
     def _require_same_structure(self, changes: Mapping[str, float]) -> None:
         before, now = self.workspace.structure, structure(self.model.with_parameters(changes))

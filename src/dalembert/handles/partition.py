@@ -1,7 +1,8 @@
-"""Speeds that are chosen again on the way: a run in parts, each with the speeds that serve there.
+"""Choices that are made again on the way: a run in parts, each with the speeds and constraints that serve there.
 
-A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back.
-Formalisms in speeds then go on with others. Every choice is derived and compiled once, however often it comes back.
+A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; and of
+redundant constraints those that were independent can become dependent. The run then goes on with others. Every choice
+is derived and compiled once, however often it comes back.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.integrators import Solution
-from dalembert.kinematics.structure import best_speeds, independence, speed_rows
+from dalembert.kinematics.structure import best_rows, best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
-_WORN = 0.2  # speeds have served when they determine the velocities five times worse than where they were chosen
+_WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
 _MOST = 2000
+Choice = tuple[tuple[str, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a run with one choice of speeds."""
+    """A stretch of a run with one choice."""
 
     equations: Equations
     solution: Solution
@@ -37,34 +39,43 @@ class Partition:
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
         self.parts: list[Part] = []
-        self._known: dict[tuple[str, ...], Equations] = {self._key(equations.workspace.structure.speeds): equations}
-        self._fresh: float | None = None
-        self._rows = equations.workspace.manifold.rows
+        known = equations.workspace.structure
+        self._known: dict[Choice, Equations] = {_key(known.speeds, known.rows): equations}
+        self._fresh: tuple[float, float] | None = None
+        self._in_speeds = equations.about.velocities in ("u", "u_NI", "s") or equations.formalism == "maggi"
 
     @property
     def choosable(self) -> bool:
-        """True when the formalism works in speeds and constraints on positions can wear them out."""
-        speeds = self.equations.about.velocities in ("u", "u_NI", "s") or self.equations.formalism == "maggi"
-        return speeds and bool(self.equations.workspace.manifold.holonomic) and self.equations.model.energies is None
+        """True when positions are held and the formalism works in speeds or drops redundant constraints."""
+        space = self.equations.workspace
+        held = bool(space.manifold.holonomic) and self.equations.model.energies is None
+        return held and (self._in_speeds or self._drops)
+
+    @property
+    def _drops(self) -> bool:
+        about = self.equations.about
+        return bool(self.equations.workspace.structure.dropped) and about.redundant == "drops"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How often the speeds were chosen again."""
+        """How often the choice was made again."""
         times = len(self.parts) - 1
         if times < 1:
             return ()
-        return (f"the speeds were chosen again {times} times on the way, among {len(self._known)} choices",)
+        what = "speeds" if self._in_speeds else "independent constraints"
+        often = "once" if times == 1 else f"{times} times"
+        return (f"the {what} were chosen again {often} on the way, among {len(self._known)} choices",)
 
     def keep(self, solution: Solution, constants: np.ndarray) -> None:
         """Remember a stretch."""
         self.parts.append(Part(self.equations, solution, constants))
 
     def worn(self, t: float, y: np.ndarray) -> bool:
-        """True when the present speeds have become poor."""
-        now = self._measure(t, y[: len(self.equations.model.coordinate_names)])
+        """True when the present choice has become poor."""
+        now = self._measures(t, y[: len(self.equations.model.coordinate_names)])
         if self._fresh is None:
             self._fresh = now
-        return now < _WORN * self._fresh
+        return any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True))
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """q, q̇ and the work done at the end of a stretch."""
@@ -73,26 +84,44 @@ class Partition:
         return y[:n].copy(), qd, float(y[-1]) if self.equations.kernel.has_work else 0.0
 
     def rechoose(self, t: float, q: np.ndarray) -> None:
-        """Go on with the speeds that are best at this position."""
+        """Go on with the speeds and constraints that are best at this position."""
         if len(self.parts) >= _MOST:
             raise SimulationError(
-                f"at t = {t:.9g} the speeds have been chosen again {_MOST} times. The mechanism stays close to a singular "
-                "configuration; use a formalism in velocities such as lagrange."
+                f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
+                "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
-        speeds = best_speeds(self.equations.model, self._constraints(t, q), q, t)
-        key = self._key(speeds)
-        if key not in self._known:
-            self._known[key] = self.equations.with_speeds(speeds)
-        self.equations = self._known[key]
-        self._fresh = self._measure(t, q)
-
-    def _measure(self, t: float, q: np.ndarray) -> float:
         known = self.equations.workspace.structure
-        return independence(speed_rows(self.equations.model, known.speeds, q, t), self._constraints(t, q))
+        A = self._constraints(t, q)
+        rows = best_rows(_unit(A), len(known.rows)) if self._drops else known.rows
+        speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
+        key = _key(speeds, rows)
+        if key not in self._known:
+            self._known[key] = self.equations.with_choice(speeds, rows)
+        self.equations = self._known[key]
+        self._fresh = self._measures(t, q)
+
+    def _measures(self, t: float, q: np.ndarray) -> tuple[float, float]:
+        """How well the speeds complete the constraints, and how independent the chosen constraints are among all."""
+        known, A = self.equations.workspace.structure, self._constraints(t, q)
+        chosen = A[list(known.rows)]
+        speeds = 1.0
+        if self._in_speeds:
+            speeds = independence(speed_rows(self.equations.model, known.speeds, q, t), chosen)
+        if not self._drops:
+            return speeds, 1.0
+        best = np.linalg.svd(_unit(A), compute_uv=False)[len(known.rows) - 1]
+        return speeds, float(np.linalg.svd(_unit(chosen), compute_uv=False)[-1] / max(best, 1e-300))
 
     def _constraints(self, t: float, q: np.ndarray) -> np.ndarray:
         _, _, A, _ = self.equations.workspace.manifold.evaluate(q, np.zeros_like(q), t, self.equations._values)
-        return A[self._rows]
+        return A
 
-    def _key(self, speeds: tuple[Any, ...]) -> tuple[str, ...]:
-        return tuple(sorted(map(str, speeds)))
+
+def _key(speeds: tuple[Any, ...], rows: tuple[int, ...]) -> Choice:
+    return tuple(sorted(map(str, speeds))), rows
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    """Rows of unit length; those that are zero stay so."""
+    size = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300), rows / np.maximum(size, 1e-300), 0.0)

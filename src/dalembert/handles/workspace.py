@@ -51,12 +51,14 @@ def choose_engine(name: str | None) -> str:
 class Workspace:
     """One model on one engine."""
 
-    def __init__(self, model: Model, engine: str | None = None, mode: str | None = None) -> None:
+    def __init__(
+        self, model: Model, engine: str | None = None, mode: str | None = None, rows: tuple[int, ...] | None = None
+    ) -> None:
         if mode not in (None, *MODES):
             raise InputError(
                 f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'."
             )
-        self._mode = mode
+        self._mode, self._rows = mode, rows
         model.require_sound()
         self.declared = model.copy()
         self.model = with_contacts(self.declared)
@@ -73,7 +75,7 @@ class Workspace:
     @cached_property
     def structure(self) -> Structure:
         """Rank, ignorable coordinates, choice of speeds."""
-        return structure(self.model)
+        return structure(self.model, self._rows)
 
     @cached_property
     def system(self) -> System:

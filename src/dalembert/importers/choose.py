@@ -16,8 +16,6 @@ from dalembert.importers.toml import loads_toml
 from dalembert.importers.urdf import read_urdf
 from dalembert.model import Model
 
-_TABLES = {"dh": loads_dh, "mdh": loads_dh}
-
 
 def read(path: str | Path, **options: Any) -> Model:
     """The model in a file of any kind that can be read; options go to the reader of that kind.
@@ -41,7 +39,7 @@ def loads(text: str, source: str = "<text>", **options: Any) -> Model:
     convention = tables(text, source).get("convention")
     if convention == "redysim":
         return _with_options(loads_redysim, "ReDySim's arrays", options)(text, source)
-    reader = _TABLES.get(convention, loads_dh) if convention is not None else loads_toml
+    reader = loads_toml if convention is None else loads_dh
     return _with_options(reader, "this file", options)(text, source)
 
 

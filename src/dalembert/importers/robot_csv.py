@@ -19,7 +19,7 @@ from dalembert.importers.dh import from_links
 from dalembert.importers.schema import MAX_ELEMENTS, MAX_NAME, quote
 from dalembert.importers.source import MAX_BYTES, failure, read_text
 from dalembert.importers.tables import CONVENTIONS, UNITS
-from dalembert.importers.toml import _failure
+from dalembert.importers.toml import problems_failure
 from dalembert.model import WORLD, Model
 
 NUMBERS = ("theta", "d", "a", "alpha", "mass", "cx", "cy", "cz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -64,7 +64,7 @@ def loads_csv(text: str, source: str = "<text>", name: str = "robot") -> Model:
     table = _Table(source, [])
     data = table.read(text, name)
     if table.found:
-        raise _failure(source, table.found)
+        raise problems_failure(source, table.found)
     return from_links(data, source)
 
 
@@ -91,7 +91,7 @@ class _Table:
                 if columns is None:
                     columns = self._header(line, cells)
                     if self.found:
-                        raise _failure(self.source, self.found)
+                        raise problems_failure(self.source, self.found)
                 elif len(links) == MAX_ELEMENTS:
                     raise failure(
                         f"{self.source}, line {line}", "there are too many links.", f"Expected {MAX_ELEMENTS}."

@@ -20,7 +20,7 @@ from typing import Any
 from dalembert.errors import ModelFileError, Problem, nearest
 from dalembert.importers import schema
 from dalembert.importers.schema import attempt, quote
-from dalembert.importers.toml import _failure, add_sections
+from dalembert.importers.toml import problems_failure, add_sections
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint
 
@@ -155,7 +155,7 @@ class TableBuilder:
         rows(self)
         self._read({key: self._data[key] for key in schema.SECTIONS if key in self._data and key not in HEAD}, source)
         if self.found:
-            raise _failure(source, self.found)
+            raise problems_failure(source, self.found)
         return self.model
 
     def _read(self, sections: Mapping[str, Any], source: str) -> None:

@@ -90,7 +90,7 @@ def _begin(data: dict[str, Any]) -> Model:
     )
 
 
-def _failure(source: str, found: list[Problem]) -> ModelFileError:
+def problems_failure(source: str, found: list[Problem]) -> ModelFileError:
     """One error that lists all problems."""
     shown = found[:MAX_PROBLEMS]
     count = "1 problem" if len(found) == 1 else f"{len(shown)} problems"
@@ -122,7 +122,7 @@ class _Builder:
     def require_sound(self, source: str) -> None:
         """Raise all problems, if there are any."""
         if self.found:
-            raise _failure(source, self.found)
+            raise problems_failure(source, self.found)
 
     def head(self, data: dict[str, Any]) -> None:
         """A file needs a name."""

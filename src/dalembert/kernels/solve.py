@@ -41,6 +41,8 @@ def assembled(
         rows = slice(None)
         if not form.solver.rank_revealing and beta.shape[1] == len(form.system.structure.levels.names):
             rows = list(form.system.structure.rows)
+        elif form.solver.rank_revealing and beta.shape[1] > (rank := len(form.system.structure.rows)):
+            A, beta = _of_rank(A, beta, rank)
         vd, found = form.solver.numbers(M, f, A[:, rows], beta[:, rows], C)
         lam = np.zeros_like(beta)
         lam[:, rows] = found
@@ -53,3 +55,17 @@ def assembled(
     matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = M, -np.swapaxes(J, 1, 2), A
     solved = np.linalg.solve(matrix, np.concatenate([f, beta], axis=1)[..., None])[..., 0]
     return solved[:, :n], solved[:, n:]
+
+
+def _of_rank(A: np.ndarray, beta: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest constraints of the rank they have on the manifold, batch on the first axis.
+
+    A state that is off by the error of a step makes redundant constraints look independent, with a tiny singular value.
+    """
+    finite = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(beta).all(axis=1)
+    A, beta = A.copy(), beta.copy()
+    U, sigma, Vt = np.linalg.svd(A[finite], full_matrices=False)
+    U, sigma, Vt = U[:, :, :rank], sigma[:, :rank], Vt[:, :rank]
+    A[finite] = (U * sigma[:, None, :]) @ Vt
+    beta[finite] = np.einsum("kir,kjr,kj->ki", U, U, beta[finite])
+    return A, beta

@@ -58,13 +58,16 @@ class Structure:
         return len(self.ignorable)
 
 
-def structure(model: Model) -> Structure:
-    """The structural facts of a model, looked at in its initial state and at random consistent ones."""
+def structure(model: Model, rows: tuple[int, ...] | None = None) -> Structure:
+    """The structural facts of a model, looked at in its initial state and at random consistent ones.
+
+    `rows` are independent constraints that were chosen before; None chooses them.
+    """
     states = samples.consistent(model, _COUNT, include_initial=True)
     facts = levels(model)
     A = constraint_matrix(model, facts, states)
     constraint_order = pivot_order(A)
-    rows = _independent_rows(A, constraint_order)
+    rows = rows or _independent_rows(A, constraint_order)
     a = A[:, rows, :]
     ignorable, reasons = _ignorable(model, states, A, facts)
     names, speeds, chosen = _speeds(model, a, states)
@@ -338,13 +341,18 @@ def best_speeds(model: Model, a: np.ndarray, q: np.ndarray, t: float) -> tuple[A
     natural, _ = _natural_speeds(model, state)
     Y = speed_rows(model, tuple(natural), q, t)
     held, _ = np.linalg.qr(a.T) if len(a) else (np.zeros((len(q), 0)), None)
-    left = Y - (Y @ held) @ held.T
-    chosen: list[int] = []
-    for _ in range(len(q) - len(a)):
-        chosen.append(int(np.argmax(np.linalg.norm(left, axis=1))))
-        along = left[chosen[-1]] / np.linalg.norm(left[chosen[-1]])
+    return tuple(natural[i] for i in best_rows(Y - (Y @ held) @ held.T, len(q) - len(a)))
+
+
+def best_rows(rows: np.ndarray, count: int) -> tuple[int, ...]:
+    """`count` rows that are as independent as can be had, one after the other."""
+    left, chosen = np.array(rows, dtype=float), []
+    for _ in range(count):
+        chosen.append(int(np.argmax(np.round(np.linalg.norm(left, axis=1), 9))))  # of equals the first
+        along = left[chosen[-1]] / max(float(np.linalg.norm(left[chosen[-1]])), 1e-300)
         left = left - np.outer(left @ along, along)
-    return tuple(natural[i] for i in sorted(chosen))
+        left[chosen[-1]] = 0.0
+    return tuple(sorted(chosen))
 
 
 def with_regular_speeds(model: Model, known: Structure, states: States) -> States:

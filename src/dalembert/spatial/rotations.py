@@ -32,7 +32,7 @@ def about_axis(algebra: Algebra, axis: Sequence[float], angle: Scalar) -> Array:
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     k = np.array([float(a) for a in axis])
-    s, c = algebra.sin(angle), algebra.cos(angle)
+    s, c = _sine_and_cosine(algebra, angle)
     K = skew(vector([_exact(x) for x in k]))
     along = np.outer(k, k)
     R = identity(3)
@@ -46,6 +46,15 @@ def about_axis(algebra: Algebra, axis: Sequence[float], angle: Scalar) -> Array:
             if K[i, j]:
                 R[i, j] = R[i, j] + K[i, j] * s
     return R
+
+
+def _sine_and_cosine(algebra: Algebra, angle: Scalar) -> tuple[Scalar, Scalar]:
+    """Sine and cosine; those of a quarter turn given as a number are whole, so that zeros stay structural."""
+    if isinstance(angle, int | float):
+        quarters = round(angle / (np.pi / 2))
+        if abs(angle - quarters * np.pi / 2) <= 1e-15 * max(1, abs(quarters)):
+            return ((0, 1), (1, 0), (0, -1), (-1, 0))[quarters % 4]
+    return algebra.sin(angle), algebra.cos(angle)
 
 
 def roll_pitch_yaw(algebra: Algebra, angles: Sequence[Scalar]) -> Array:
