@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check unit bench clean
+.PHONY: demo test check unit robots bench clean
 
 demo: .venv/installed
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
@@ -17,6 +17,11 @@ check: .venv/installed
 
 unit: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# the vendors' robots of example-robot-data against Pinocchio; installs both
+robots: .venv/installed
+	$(BIN)/python -m pip install --quiet --group robots
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/robots
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/derive.py

@@ -6,9 +6,12 @@ import numpy as np
 
 from dalembert.kinematics import samples
 from dalembert.kinematics.loops import ends
+from dalembert.kinematics.motion import Motion
 from dalembert.kinematics.samples import States
 from dalembert.model import Model
+from dalembert.model.elements import Body
 from dalembert.model.loop_bodies import ancestors, loop_bodies
+from dalembert.spatial import roll_pitch_yaw
 
 _STRAIGHT = 1e-9
 
@@ -30,8 +33,10 @@ def bends(model: Model, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
             moving = [joint for joint in body.joints if joint.values]
             if moving:
                 axis = getattr(moving[-1], "axis", None) if moving[-1].kind == "revolute" else None
-                R = _plain(motion.frames[name].R)
-                joints.append((name, _plain(motion.body(name).p_WJ), None if axis is None else R @ np.array(axis, float)))
+                R = _plain(motion.frames[name].R) @ _behind(body, motion).T
+                joints.append(
+                    (name, _plain(motion.body(name).p_WJ), None if axis is None else R @ np.array(axis, float))
+                )
         F, _ = ends(loop, motion)
         axis = getattr(loop.joint, "axis", None) if loop.joint.kind == "revolute" else None
         cut = (loop.name, _plain(F.p), None if axis is None else _plain(F.R) @ np.array(axis, float))
@@ -42,8 +47,19 @@ def bends(model: Model, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
         for k, (name, point, normal) in enumerate(way):
             if normal is not None and name not in out:
                 here, there = point - way[k - 1][1], way[(k + 1) % len(way)][1] - point
-                out[name] = _side(float(normal @ np.cross(here, there)), np.linalg.norm(here) * np.linalg.norm(there))
+                out[name] = _side(
+                    float(normal @ np.cross(here, there)), float(np.linalg.norm(here) * np.linalg.norm(there))
+                )
     return out
+
+
+def _behind(body: Body, motion: Motion) -> np.ndarray:
+    """The rotation from the axes of a body to those of its last moving joint: fixed placements may follow behind it."""
+    R = np.eye(3)
+    for joint in body.joints:
+        turned = R @ _plain(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
+        R = np.eye(3) if joint.values else turned
+    return R
 
 
 def _side(turn: float, size: float) -> str:

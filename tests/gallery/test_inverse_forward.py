@@ -1,0 +1,38 @@
+"""Inverse dynamics followed by forward dynamics returns the motion, on every example made of bodies, open and closed."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.kinematics import samples
+from dalembert.kinematics.contacts import with_contacts
+
+EXAMPLES = [name for name in dl.gallery.names() if dl.gallery.load(name).bodies]
+
+
+def consistent(model, count=5):
+    states = samples.consistent(with_contacts(model), count, seed=7)
+    return states.q, states.qd, states.t
+
+
+def free(model):
+    """True when no constraint at all holds the model."""
+    return not (model.constraint_names or model.contacts or any(j.quaternion for b in model.bodies for j in b.joints))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_forward_after_inverse_returns_the_motion(name):
+    model = dl.load(name)
+    q, qd, t = consistent(model)
+    rng = np.random.default_rng(3)
+    if free(model):
+        qdd = rng.uniform(-2, 2, q.shape)
+        tau = dl.inverse_dynamics(model, q, qd, qdd, t)
+    else:
+        # a motion that the constraints admit, and the smallest forces along all coordinates that give it
+        push = rng.uniform(-1, 1, (len(dl.speed_names(model)), q.shape[1]))
+        qdd = dl.forward_dynamics(model, q, qd, push, t)
+        tau = dl.inverse_dynamics(model, q, qd, qdd, t, actuated=list(model.coordinate_names))
+        assert (np.linalg.norm(tau, axis=0) <= np.linalg.norm(push, axis=0) * (1 + 1e-9)).all()
+    back = dl.forward_dynamics(model, q, qd, tau, t)
+    assert np.abs(back - qdd).max() <= 1e-9 * max(1.0, np.abs(qdd).max())
