@@ -18,11 +18,14 @@ IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_re
 @pytest.mark.parametrize("name", gallery.names())
 def test_every_formalism_agrees_on_the_gallery(name):
     model = dl.load(name)
-    agreement = dl.verify(model, states=50)
-    assert agreement.engines == ("heyoka", "portable")
+    # machine code for robots takes a minute for each; their formalisms are compared on the engine that compiles quickly
+    small = len(model.coordinate_names) <= 6
+    agreement = dl.verify(model, states=50 if small else 10, engines=None if small else ["portable"])
+    assert agreement.engines == (("heyoka", "portable") if small else ("portable",))
     left_out = {key for key, verdict in agreement.formalisms.items() if verdict.status == "refused"}
     assert left_out == expected_to_refuse(model)
     assert {verdict.status for verdict in agreement.formalisms.values()} <= {"agrees", "refused"}
+    assert agreement.recursion is None or agreement.recursion.status == "agrees"
     assert agreement
     assert agreement.max_difference <= 1e-10
 
@@ -114,7 +117,7 @@ def test_findings_are_plain_data_and_progress_is_told():
     found = dl.verify(dl.load("simple-pendulum"), states=3, engines=["portable"], progress=heard.append).to_dict()
     assert heard[-1] == 1.0
     assert heard == sorted(heard)
-    facts = ["model", "states", "tolerance", "engines", "formalisms", "max_difference", "agrees"]
+    facts = ["model", "states", "tolerance", "engines", "formalisms", "recursion", "max_difference", "agrees"]
     assert [key for key in found if key != "notes"] == facts
     assert found["agrees"] is True
     assert list(found["formalisms"]) == list(formalisms.KEYS)

@@ -98,7 +98,7 @@ def test_diagonal_is_that_of_the_matrix(name, make, draw):
     assert np.allclose(numbers(diagonal(known), 1), np.diag(mass_matrix(model, q[:, 0]))[:, None], rtol=1e-13)
 
 
-@pytest.mark.parametrize("engine", ["symbolic", "fast"])
+@pytest.mark.parametrize("engine", ["symbolic", "graph", "fast"])
 def test_the_same_numbers_over_every_algebra(engine, make, draw):
     if engine == "fast":
         pytest.importorskip("heyoka", reason="heyoka is not installed here")

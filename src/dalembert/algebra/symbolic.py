@@ -1,4 +1,4 @@
-"""SymEngine expressions: what the user reads, and the road of the portable engine."""
+"""SymEngine expressions: what the user reads."""
 
 from __future__ import annotations
 

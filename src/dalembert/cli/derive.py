@@ -67,7 +67,7 @@ def _text(found: Derived) -> str:
     width = min(_PAGE, shutil.get_terminal_size((_PAGE, 24)).columns)
     parts = []
     for equations, operations in found:
-        sheet = latex.text(equations.form, width)
+        sheet = latex.text(equations.symbolic, width)
         said = " ".join(sheet.split()).lower()
         notes = [f"Note: {note}." for note in equations.notes if note.lower() not in said]
         parts.append("\n".join([sheet, f"{operations} operations, the linear solve included", *notes]))
@@ -93,7 +93,7 @@ def _json(found: Derived) -> str:
 def _entry(equations: Equations, operations: int) -> dict[str, Any]:
     from dalembert.show import latex
 
-    return {**latex.as_dict(equations.form), "operations": operations, "notes": list(equations.notes)}
+    return {**latex.as_dict(equations.symbolic), "operations": operations, "notes": list(equations.notes)}
 
 
 _WRITE = {"text": _text, "latex": _latex, "json": _json}

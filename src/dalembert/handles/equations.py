@@ -132,38 +132,39 @@ class Equations:
     # reading
 
     @cached_property
-    def _symbolic(self) -> LinearForm:
+    def symbolic(self) -> LinearForm:
+        """The equations over SymEngine, for reading."""
         return self._module.derive(self.workspace.symbolic)
 
     @cached_property
     def mass_matrix(self) -> Any:
         """M of M v̇ = f + Aᵀλ, as a SymPy matrix."""
-        return self._sympy(self._symbolic.M)
+        return self._sympy(self.symbolic.M)
 
     @cached_property
     def forcing(self) -> Any:
         """f of M v̇ = f + Aᵀλ, as a SymPy column."""
-        return self._sympy(self._symbolic.f[:, None])
+        return self._sympy(self.symbolic.f[:, None])
 
     @cached_property
     def constraint_matrix(self) -> Any:
         """A of A v̇ = β, as a SymPy matrix; without rows where the formalism has no multipliers."""
-        return self._sympy(self._symbolic.A)
+        return self._sympy(self.symbolic.A)
 
     @cached_property
     def constraint_forcing(self) -> Any:
         """β of A v̇ = β, as a SymPy column."""
-        return self._sympy(self._symbolic.beta[:, None])
+        return self._sympy(self.symbolic.beta[:, None])
 
     def _sympy(self, array: Array) -> Any:
         return latex.to_sympy_matrix(self.model, array, self.workspace.structure.speed_names)
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""
-        return latex.equations(self._symbolic)
+        return latex.equations(self.symbolic)
 
     def _repr_latex_(self) -> str:
-        return latex.display(self._symbolic)
+        return latex.display(self.symbolic)
 
     def __repr__(self) -> str:
         return (

@@ -95,18 +95,24 @@ def _regular(
     """The states without those next to a singular position, where constraints are all but dependent."""
     if not facts.names or not len(states):
         return states
-    smallest = _smallest(model, facts, states, parameters)
-    typical = np.median(np.concatenate([smallest, *(_smallest(model, facts, s, parameters) for s in kept)]))
-    good = smallest >= _SINGULAR * typical
+    smallest, rank = _smallest(model, facts, states, parameters)
+    before = [_smallest(model, facts, known, parameters) for known in kept]
+    typical = np.median(np.concatenate([smallest, *(size for size, _ in before)]))
+    # on a singular branch, such as a linkage folded on itself, constraints are dependent that are not elsewhere
+    full = max(rank.max(), *(known.max(initial=0) for _, known in before), 0)
+    good = (smallest >= _SINGULAR * typical) & (rank == full)
     return States(states.q[:, good], states.qd[:, good], states.t[good])
 
 
-def _smallest(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None) -> np.ndarray:
-    """The smallest singular value of A at each state that is not zero by redundancy."""
+def _smallest(
+    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest singular value of A at each state that is not zero by redundancy, and the rank of A."""
     _, A = _residual(model, facts, states, parameters, position=False)
     sigma = np.linalg.svd(np.moveaxis(np.where(np.isfinite(A), A, 0.0), -1, 0), compute_uv=False)
-    smallest = np.where(sigma > _DEPENDENT * sigma.max(axis=1, keepdims=True), sigma, np.inf).min(axis=1)
-    return np.where(np.isfinite(smallest), smallest, 0.0)
+    counted = sigma > _DEPENDENT * sigma.max(axis=1, keepdims=True)
+    smallest = np.where(counted, sigma, np.inf).min(axis=1)
+    return np.where(np.isfinite(smallest), smallest, 0.0), counted.sum(axis=1)
 
 
 def project(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None) -> States:
@@ -121,6 +127,9 @@ def project(model: Model, facts: Levels, states: States, parameters: Mapping[str
             if np.nanmax(np.abs(phi[held]), initial=0.0) < _TOLERANCE:
                 break
             q = q - _damped(A[held], phi[held])
+        for _ in range(2 if held else 0):  # down to rounding, where redundant constraints agree with each other
+            phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
+            q = q - _least_norm(A[held], phi[held], 1e-7)
         for _ in range(30 if rows else 0):
             psi, A = _residual(model, facts, States(q, qd, t), parameters, position=False)
             if np.nanmax(np.abs(psi[rows]), initial=0.0) < _TOLERANCE:
@@ -170,10 +179,10 @@ def at_formulas(model: Model, states: States, parameters: Mapping[str, float] | 
     return Motion(model, FLOATS, states.t, q, qd, lower, (), ())
 
 
-def _least_norm(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _least_norm(A: np.ndarray, b: np.ndarray, cutoff: float = 1e-10) -> np.ndarray:
     """The smallest x with A x = b, state by state; A (k, n, K), b (k, K) -> (n, K)."""
     A = np.where(np.isfinite(A), A, 0.0)
-    inverse = np.linalg.pinv(np.moveaxis(A, -1, 0), rcond=1e-10)
+    inverse = np.linalg.pinv(np.moveaxis(A, -1, 0), rcond=cutoff)
     return np.einsum("Knk,kK->nK", inverse, b)
 
 
