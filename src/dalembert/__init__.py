@@ -8,6 +8,7 @@
 """
 
 from dalembert import gallery as gallery
+from dalembert.analysis.dynamics import speed_names as speed_names
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import EngineError as EngineError
 from dalembert.errors import FormulaError as FormulaError
@@ -19,7 +20,6 @@ from dalembert.errors import NotApplicableError as NotApplicableError
 from dalembert.errors import Problem as Problem
 from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import SingularError as SingularError
-from dalembert.analysis.dynamics import speed_names as speed_names
 from dalembert.handles import Equations as Equations
 from dalembert.handles import Trajectory as Trajectory
 from dalembert.model import Model as Model

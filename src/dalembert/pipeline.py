@@ -107,7 +107,9 @@ def assemble(
     return assembly.assemble(written, *start_state(written, q, qd), t, weights=weights, keep=keep)
 
 
-def branches(model: Model, q: Any = None, qd: Any = None, *, t: float = 0.0, keep: Sequence[str] = ()) -> list[Assembly]:
+def branches(
+    model: Model, q: Any = None, qd: Any = None, *, t: float = 0.0, keep: Sequence[str] = ()
+) -> list[Assembly]:
     """The different ways to close the loops of a model with the coordinates in `keep` held, the nearest first.
 
     They are looked for from many guesses with a fixed seed, so a rare branch can be missed.

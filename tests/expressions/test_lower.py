@@ -36,7 +36,13 @@ def compiled(name):
     return number
 
 
-LOWERED = {"floats": floats, "batch": batches, "symbolic": compiled("symbolic"), "graph": compiled("graph"), "fast": compiled("fast")}
+LOWERED = {
+    "floats": floats,
+    "batch": batches,
+    "symbolic": compiled("symbolic"),
+    "graph": compiled("graph"),
+    "fast": compiled("fast"),
+}
 over_every_algebra = pytest.mark.parametrize("number", LOWERED.values(), ids=LOWERED)
 
 

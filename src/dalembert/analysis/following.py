@@ -1,7 +1,7 @@
 """Following a designed motion: the torques it takes, the model driven by them, and the model with a controller.
 
-    designed motion ──► inverse dynamics ──► torques in time ──► forward simulation (open loop)
-                    └─► drives with feedback ──► forward simulation (computed torque)
+designed motion ──► inverse dynamics ──► torques in time ──► forward simulation (open loop)
+                └─► drives with feedback ──► forward simulation (computed torque)
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from dalembert.expressions.lower import Lowering
 from dalembert.model import Model
 
 
-def designed(
-    model: Model, motion: Mapping[str, Any], times: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def designed(model: Model, motion: Mapping[str, Any], times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, q̇ and q̈ of a designed motion at many times; coordinates that are not named rest where the model starts."""
     names = model.coordinate_names
     formulas = {name: _formula(model, name, motion[name]) for name in motion}

@@ -127,7 +127,7 @@ class JointReactions:
             first, second = loop.bodies
             on, sign = (second, 1.0) if second != WORLD else (first, -1.0)
             parts = [acting[name, on] for name in loop.row_names]
-            force, moment = (sign * sum(part[k] for part in parts) for k in (1, 2))
+            force, moment = (sign * np.sum([part[k] for part in parts], axis=0) for k in (1, 2))
             found[loop.name] = _in_frame(second, first, frame, force, moment, turn)
         return found
 

@@ -91,9 +91,9 @@ def keys(given: Iterable[str]) -> list[str]:
 
 def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
     """Say which of the options given the integrator has no use for."""
-    for option, methods in _USED_BY.items():
-        if getattr(arguments, option, None) is not None and integrator not in methods:
-            output.note(f"--{option} was not used: the integrator {integrator} has no such setting.")
+    for setting, methods in _USED_BY.items():
+        if getattr(arguments, setting, None) is not None and integrator not in methods:
+            output.note(f"--{setting} was not used: the integrator {integrator} has no such setting.")
 
 
 def read(arguments: argparse.Namespace) -> Model:

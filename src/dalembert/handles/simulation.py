@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dalembert.analysis import consistency
 from dalembert.errors import InputError, nearest
-from dalembert.handles.trajectory import Trajectory
 from dalembert.handles.partition import Partition
+from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate, projection
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Model

@@ -120,10 +120,9 @@ class Trajectory:
             raise InputError("this run kept only its samples. Simulate with dense=True to ask for other times.")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(f"t = {t:g} is outside the run. Expected {self.t[0]:g} to {self.t[-1]:g}.")
-        for part, _ in reversed(self._parts):
-            starts = [start for start, _, _ in part.solution.dense]
-            if starts and t >= starts[0]:
-                break
+        later = [part for part, _ in self._parts if part.solution.dense and part.solution.dense[0][0] <= t]
+        part = later[-1] if later else self._parts[0][0]
+        starts = [start for start, _, _ in part.solution.dense]
         index = max(0, int(np.searchsorted(starts, t, side="right")) - 1)
         y = part.solution.dense[index][2](t)[: part.equations.n_states]
         if part.equations is self.equations:

@@ -20,7 +20,7 @@ from typing import Any
 from dalembert.errors import ModelFileError, Problem, nearest
 from dalembert.importers import schema
 from dalembert.importers.schema import attempt, quote
-from dalembert.importers.toml import problems_failure, add_sections
+from dalembert.importers.toml import add_sections, problems_failure
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint
 

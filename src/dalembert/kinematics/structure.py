@@ -19,6 +19,7 @@ from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.energies import kinetic, mass_matrix, potential
 from dalembert.kinematics.samples import States
 from dalembert.model import Model
+from dalembert.model.joints import Quaternion
 
 _COUNT = 12
 _NOTHING = 1e-11
@@ -234,7 +235,8 @@ def _natural_speeds(model: Model, states: States) -> tuple[list[Any], np.ndarray
     n, K = len(names), len(states)
     speeds: list[Any] = []
     columns: list[np.ndarray] = []
-    balls = [getattr(j, "attitude", j) for body in model.bodies for j in body.joints if j.quaternion]
+    found = [getattr(j, "attitude", j) for body in model.bodies for j in body.joints]
+    balls = [ball for ball in found if isinstance(ball, Quaternion)]
     turned = {part.name: ball for ball in balls for part in ball.parts}
     for i, name in enumerate(names):
         ball = turned.get(name)

@@ -175,7 +175,9 @@ class JointMakers(Declarations):
     ) -> Spherical | Quaternion:
         if (angles is None) == (quaternion is None):
             got = "neither" if angles is None else "both"
-            raise InputError(f"{where}: got {got} of angles and quaternion. Give three angles or four parts (w, x, y, z).")
+            raise InputError(
+                f"{where}: got {got} of angles and quaternion. Give three angles or four parts (w, x, y, z)."
+            )
         if quaternion is not None:
             w, x, y, z = parts = self._motions(quaternion, 4, f"{where}, quaternion")
             known = {coordinate(name) for name in self.coordinate_names}

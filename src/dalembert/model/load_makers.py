@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import symengine as se
@@ -52,9 +53,7 @@ class LoadMakers(JointMakers):
         self.loads += (Torque(key, body, self._vector(torque, f"torque '{key}'"), frame, reaction),)
         return self
 
-    def joint_torque(
-        self, body: str, value: Any, *, joint: int = 0, motion: int = 0, name: str | None = None
-    ) -> Self:
+    def joint_torque(self, body: str, value: Any, *, joint: int = 0, motion: int = 0, name: str | None = None) -> Self:
         """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
 
         Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
@@ -80,12 +79,16 @@ class LoadMakers(JointMakers):
         if limit is not None:
             given = list(limit) if isinstance(limit, list | tuple) else [limit]
             if len(given) not in (1, 2):
-                raise InputError(f"{where}, limit: got {len(given)} values. Expected one, or the lowest and the highest.")
+                raise InputError(
+                    f"{where}, limit: got {len(given)} values. Expected one, or the lowest and the highest."
+                )
             ends = [self._reader.constant(end, f"{where}, limit") for end in given]
             low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
             width = number(high - low, self.parameter_values)
             if not width >= 0:
-                raise InputError(f"{where}, limit: the highest lies {-width:g} below the lowest. Expected lowest ≤ highest.")
+                raise InputError(
+                    f"{where}, limit: the highest lies {-width:g} below the lowest. Expected lowest ≤ highest."
+                )
             value = maximum(low, minimum(high, value))
         self.loads += (JointTorque(key, body, joint, value, motion),)
         return self
@@ -153,7 +156,9 @@ class LoadMakers(JointMakers):
         With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
         """
         if coordinate not in self.coordinate_names:
-            raise InputError(f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}")
+            raise InputError(
+                f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}"
+            )
         key = name or f"drive of {coordinate}"
         formula = parse(motion, coordinates=(), parameters=self.parameter_values, where=f"'{key}'", rates=False)
         phi = self._reader.read(coordinate, f"'{key}'") - formula
@@ -183,7 +188,7 @@ class LoadMakers(JointMakers):
 
     def _clock(self, times: Sequence[float], where: str) -> list[float]:
         clock = [self._number(t, f"{where}, times[{i}]") for i, t in enumerate(times)]
-        if not 1 <= len(clock) <= _MOST_ROWS or any(b <= a for a, b in zip(clock, clock[1:], strict=False)):
+        if not 1 <= len(clock) <= _MOST_ROWS or any(b <= a for a, b in pairwise(clock)):
             raise InputError(f"{where}, times: expected 1 to {_MOST_ROWS} increasing times, got {len(clock)}.")
         return clock
 
@@ -264,7 +269,9 @@ def _polyline(times: list[float], values: list[float]) -> Any:
         slope = (values[1] - values[0]) / (times[1] - times[0])
         line = values[0] + slope * (TIME - times[0])
         return se.Piecewise(
-            (se.RealDouble(values[0]), se.Lt(TIME, times[0])), (se.RealDouble(values[1]), se.Le(times[1], TIME)), (line, True)
+            (se.RealDouble(values[0]), se.Lt(TIME, times[0])),
+            (se.RealDouble(values[1]), se.Le(times[1], TIME)),
+            (line, True),
         )
     early, late = _polyline(times[: middle + 1], values[: middle + 1]), _polyline(times[middle:], values[middle:])
     return se.Piecewise((early, se.Lt(TIME, times[middle])), (late, True))

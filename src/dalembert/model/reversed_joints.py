@@ -59,9 +59,7 @@ def _undone(joint: Joint, where: str) -> tuple[list[Joint], list[tuple[int, int]
         case Prismatic():
             return [replace(joint, position=HERE, rotation=HERE, displacement=-joint.displacement)], [(0, 0)]
         case Cylindrical():
-            back = replace(
-                joint, position=HERE, rotation=HERE, angle=-joint.angle, displacement=-joint.displacement
-            )
+            back = replace(joint, position=HERE, rotation=HERE, angle=-joint.angle, displacement=-joint.displacement)
             return [back], [(0, 0), (0, 1)]
         case Universal(axes=(a, b), angles=(first, second)):
             return [Universal(HERE, HERE, (b, a), (-second, -first))], [(0, 1), (0, 0)]

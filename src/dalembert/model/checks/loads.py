@@ -50,7 +50,9 @@ def _loops(model: Model) -> list[Problem]:
         if loop.bodies[0] == loop.bodies[1]:
             found.append(Problem(path, f"both ends are on '{loop.bodies[0]}'.", "Give `bodies` two different names."))
         if not loop.joint.row_names:
-            found.append(Problem(path, f"a {loop.joint.kind} joint holds nothing.", "Remove it, or choose another joint."))
+            found.append(
+                Problem(path, f"a {loop.joint.kind} joint holds nothing.", "Remove it, or choose another joint.")
+            )
     return found
 
 

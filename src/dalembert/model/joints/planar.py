@@ -44,9 +44,7 @@ class Planar(Joint):
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The displacements along the plane."""
         e1, e2 = plane(self.normal)
-        return vector(
-            [(a * values[0] if a else 0) + (b * values[1] if b else 0) for a, b in zip(e1, e2, strict=True)]
-        )
+        return vector([(a * values[0] if a else 0) + (b * values[1] if b else 0) for a, b in zip(e1, e2, strict=True)])
 
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The normal for the angle."""

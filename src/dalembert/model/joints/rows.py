@@ -1,8 +1,8 @@
 """The rows a joint closes a loop with: each a condition on two frames, and the unit wrench that keeps it.
 
-F is fixed on the first body, M on the second. A row is a function φ(R, p) of the rotation R = R_FM and the displacement p = p_FM; its
-wrench (on the second body at the origin of M, in axes of F) does work at the rate φ̇, so the row of the Jacobian is
-force · v + moment · ω with the relative velocities v and ω.
+F is fixed on the first body, M on the second. A row is a function φ(R, p) of the rotation R = R_FM and the displacement
+p = p_FM; its wrench (on the second body at the origin of M, in axes of F) does work at the rate φ̇, so the row of the
+Jacobian is force · v + moment · ω with the relative velocities v and ω.
 """
 
 from __future__ import annotations

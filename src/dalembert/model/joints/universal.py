@@ -16,7 +16,7 @@ from dalembert.spatial import about_axis
 
 @dataclass(frozen=True)
 class Universal(Joint):
-    """The child turns about `axes[0]`, fixed on the parent, and then about `axes[1]`, fixed on the child; they cross at right angles."""
+    """The child turns about `axes[0]`, fixed on the parent, then about `axes[1]`, fixed on the child, at right angles."""
 
     kind: ClassVar[str] = "universal"
 
