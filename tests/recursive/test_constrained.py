@@ -28,7 +28,8 @@ def moves_as_lagrange_says(model, tolerance=1e-11):
     known = dl.derive(model, engine="portable").accelerations(states.q, states.qd, states.t)
     ours = forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     assert np.abs(ours - known).max() <= tolerance * max(1.0, np.abs(known).max())
-    need = inverse_dynamics(model, states.q, states.qd, known, states.t, friction=True)
+    everything = list(model.coordinate_names)
+    need = inverse_dynamics(model, states.q, states.qd, known, states.t, friction=True, actuated=everything)
     assert np.abs(need).max() <= tolerance * np.abs(mass_matrix(model, states.q, states.t)).max() * np.abs(known).max()
 
 
@@ -110,12 +111,23 @@ def test_too_many_drives_share_the_work(make):
     states = consistent(model)
     tau = np.random.default_rng(3).normal(size=(3, 4))
     qdd = forward_dynamics(model, states.q, states.qd, tau)
-    shared = inverse_dynamics(model, states.q, states.qd, qdd)
+    shared = inverse_dynamics(model, states.q, states.qd, qdd, actuated=["a", "b", "c"])
     assert np.allclose(forward_dynamics(model, states.q, states.qd, shared), qdd, atol=1e-11)
     A = rows(plan(model), states.q, states.qd, states.qd, states.t).A
     for k in range(4):
         assert np.abs(A[:, :, k] @ shared[:, k]).max() < 1e-12
         assert np.linalg.norm(shared[:, k]) < np.linalg.norm(tau[:, k])
+
+
+def test_without_drives_the_constraints_carry_nothing(make):
+    """τ is that of the tree, as if the loop were open, and still gives the motion back."""
+    model, tree = make("four-bar"), make("four-bar").copy()
+    tree.loops = ()
+    states = consistent(model)
+    qdd = forward_dynamics(model, states.q, states.qd, np.ones((3, 4)))
+    tau = inverse_dynamics(model, states.q, states.qd, qdd)
+    assert np.allclose(tau, inverse_dynamics(tree, states.q, states.qd, qdd), atol=1e-12)
+    assert np.allclose(forward_dynamics(model, states.q, states.qd, tau), qdd, atol=1e-10)
 
 
 def test_drives_that_cannot_do_it_are_told(make):
@@ -155,7 +167,7 @@ def test_motions_off_the_constraints_are_told(make, change, level):
     with pytest.raises(
         InconsistentStateError, match=rf"does not fulfil the constraints on {level} level: 'pin, [xy]' is .*Expected 0"
     ):
-        inverse_dynamics(model, *motion)
+        inverse_dynamics(model, *motion, actuated=["a"])
 
 
 def test_a_drive_takes_what_the_others_do_not():
@@ -164,7 +176,7 @@ def test_a_drive_takes_what_the_others_do_not():
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2).drive("x", "sin(t)")
     t = 0.4
     assert forward_dynamics(model, [np.sin(t)], [np.cos(t)], [5.0], t) == pytest.approx([-np.sin(t)])
-    assert inverse_dynamics(model, [np.sin(t)], [np.cos(t)], [-np.sin(t)], t) == pytest.approx([0.0])
+    assert inverse_dynamics(model, [np.sin(t)], [np.cos(t)], [-np.sin(t)], t, actuated=["x"]) == pytest.approx([0.0])
 
 
 def test_rows_that_contradict_each_other_are_told():

@@ -112,6 +112,8 @@ class _Recut:
         out.bodies = self._hung(out, moves)
         names = self._lost_coordinates(old)
         out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
+        for name in names:
+            out._reader._coordinates.pop(name)
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
         if cut.joint.row_names:

@@ -38,7 +38,8 @@ _ORIGIN = [0, 0, 0]
 def head(model: Model) -> Element:
     """Name, description and gravity."""
     gravity = _unless(_vector(model.gravity, "gravity"), _ORIGIN)
-    return given({"name": model.name, "description": model.description or None, "gravity": gravity})
+    head = {"name": model.name, "description": model.description or None, "gravity": gravity}
+    return given({**head, "published": True if model.published else None})
 
 
 def sections(model: Model) -> Iterator[tuple[str, Element]]:

@@ -365,7 +365,7 @@ def forces(value: Any, where: str, model: Model) -> Iterator[Problem]:
 ENERGIES: Keys = {"kinetic": Key(moving, True), "potential": Key(position), "forces": Key(forces)}
 GRAVITY: Check = fixed_vector
 TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "limits", "simulation")
-SECTIONS = ("name", "description", "gravity", *TABLES, *ELEMENTS)
+SECTIONS = ("name", "description", "gravity", "published", *TABLES, *ELEMENTS)
 
 
 def attempt(where: str, work: Callable[[], Any]) -> Iterator[Problem]:

@@ -138,6 +138,8 @@ class _Builder:
         if "name" in data:
             self.note(schema.name(data["name"], "name", self.model))
         self.note(schema.text(data.get("description", ""), "description", self.model))
+        if "published" in data and self.note(schema.switch(data["published"], "published", self.model)):
+            self.model.published = data["published"]
         self._each("parameters", data, self._parameter)
         self._each("coordinates", data, self._coordinate)
         if "gravity" in data:
