@@ -189,6 +189,7 @@ def verify(
     sampled = samples.States(drawn.q[:, :states], drawn.qd[:, :states], drawn.t[:states])
     verdicts: dict[str, Verdict] = {}
     notes: list[str] = []
+    spared: list[str] = []
     known = None
     for index, key in enumerate(formalisms.KEYS):
         if progress is not None:
@@ -198,11 +199,13 @@ def verify(
         if reason is not None:
             verdicts[key] = Verdict("refused", reason, None, None)
             continue
-        if not everything and (large := formalisms.too_large(about, first.model)) is not None:
-            verdicts[key] = Verdict("left out", large, None, None)
-            continue
         worst: list[tuple[float, float]] = []
+        large = None
         for space in spaces.values():
+            reason = None if everything else formalisms.too_large(about, first.model, space.engine)
+            if reason is not None:
+                large = reason
+                continue
             try:
                 road = Equations(space, key)
                 if known is None:
@@ -214,8 +217,17 @@ def verify(
         if worst:
             found = (max(a for a, _ in worst), max(r for _, r in worst))
             verdicts[key] = Verdict("agrees" if max(found) <= tolerance else "differs", None, *found)
+        elif large is not None:
+            verdicts[key] = Verdict("left out", large, None, None)
         else:
             verdicts[key] = Verdict("refused", notes[-1], None, None)
+        if worst and large is not None:
+            spared.append(key)
+    if spared:
+        notes.append(
+            f"left out on {chosen[0]} as too long to compile quickly: {', '.join(spared)}. They were compared on the other "
+            "engine; everything=True, or --all on the command line, takes them too."
+        )
     recursion = None
     if known is not None and first.model.bodies:
         recursion = compare_recursion(first.declared, sampled, known, tolerance)

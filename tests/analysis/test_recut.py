@@ -265,6 +265,34 @@ def test_one_of_two_loops_is_cut_elsewhere():
         same_mechanism(model, other)
 
 
+@pytest.mark.parametrize("ends", [("base", "third"), ("third", "base")], ids=["down", "up"])
+def test_a_ring_that_hangs_on_a_moving_body(ends):
+    # a loop between a body and one that it carries; the ring is closed where the rods end
+    model = Model("ring", gravity=(0, -G, 0)).coordinates("q", "a", "b", "c")
+    model.start([0.3, 0.5, 1.2, 1.4], [1.0, 2.0, 0, 0])
+    model.body("base", joint=model.revolute((0, 0, 1), "q", rotation=(0, 0, 0.2)), **ROD)
+    for name, parent, angle, x in (
+        ("first", "base", "a", 0.3),
+        ("second", "first", "b", 0.8),
+        ("third", "second", "c", 0.9),
+    ):
+        model.body(name, parent=parent, joint=model.revolute((0, 0, 1), angle, position=(x, 0, 0)), **ROD)
+    frames = at_state(model).frames
+    tip = plain(frames["third"].point(np.array([0.7, 0, 0], dtype=object))[0])
+    foot = (plain(frames["base"].R).T @ tip).tolist()
+    on = {"base": foot, "third": (0.7, 0, 0)}
+    pin = model.revolute((0, 0, 1), 0, position=on[ends[0]])
+    model = dl.assembled(model.loop("pin", ends, pin, position=on[ends[1]]))
+    assert loop_bodies(model, model.loops[0]) in (["first", "second", "third"], ["third", "second", "first"])
+    for at in ("first", "second", "third"):
+        same_mechanism(model, dl.recut(model, "pin", at))
+    with pytest.raises(InputError, match="body 'base' is not part of loop 'pin'"):
+        dl.recut(model, "pin", "base")
+    bent = dl.assemble(model).branch
+    assert set(bent) == {"first", "second", "third", "pin"}
+    assert "straight" not in bent.values()
+
+
 # where the new coordinates begin
 
 

@@ -42,7 +42,8 @@ def returned(model: Model) -> Model:
     assert before.keys() == after.keys()
     for key, entry in before.items():
         assert after[key] == entry, key
-    assert to_toml(back) == text or [load.name for load in back.loads] != [load.name for load in model.loads]
+    said = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))  # notes are comments
+    assert to_toml(back) == said or [load.name for load in back.loads] != [load.name for load in model.loads]
     return back
 
 

@@ -287,12 +287,23 @@ def test_a_turn_of_a_screw_is_its_pitch():
     joint = EVERY["screw oblique"]
     ahead = plain(joint.shift(FLOATS, [2 * math.pi])) - plain(joint.shift(FLOATS, [0.0]))
     assert np.linalg.norm(ahead) == pytest.approx(0.3)
-    # advancing a whole pitch without turning keeps the thread, half a pitch puts the wrong flank into the groove
+    # advancing a whole pitch without turning keeps the thread; a part of it does not, half a pitch least of all
     axis = vector(list(joint.axis))
-    full, half = (joint.closure(FLOATS, exact(np.eye(3)), 0.3 * k * axis)[-1] for k in (1, 0.5))
-    assert abs(full.phi) < 1e-15
-    assert np.allclose(plain(full.force), -plain(axis))
-    assert np.allclose(plain(half.force), plain(axis))
+    phi = [joint.closure(FLOATS, exact(np.eye(3)), 0.3 * k * axis)[-1].phi for k in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+    lead = 0.3 / (2 * math.pi)
+    expected = [-2 * lead * math.sin(math.pi * k) for k in (0, 0.2, 0.4, -0.4, -0.2, 0)]
+    assert np.allclose(phi, expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["fixed", "prismatic z"])
+def test_no_other_rotation_passes_for_none(kind):
+    # the three rows are 2 sin(θ/2) along the axis of the rotation
+    turns = [Rotation.from_rotvec(2 * math.pi / 3 * np.ones(3) / math.sqrt(3)), *Rotation.random(20, random_state=2)]
+    for R in turns:
+        rows = EVERY[kind].closure(FLOATS, exact(R.as_matrix()), exact(np.zeros(3)))
+        found = {row.name[-1]: row.phi for row in rows if row.name.startswith("turn")}
+        axis = R.as_rotvec() / R.magnitude()
+        assert np.allclose([found[e] for e in "xyz"], 2 * math.sin(R.magnitude() / 2) * axis, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))

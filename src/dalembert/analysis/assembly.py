@@ -24,6 +24,7 @@ _ROUNDS = 60
 _TOLERANCE = 1e-12
 _GUESSES = 60
 _SEED = 2718
+_IDLE = 1e-2  # a round that shrinks the violation by a smaller share leads nowhere
 _APART = 1e-6  # positions of bodies that differ by less are the same
 
 
@@ -76,7 +77,7 @@ def all_branches(
     assembler = _Assembler(model, {}, keep)
     rng = np.random.default_rng(_SEED)
     draws = [np.pi * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(guesses)]
-    tied = assembler.tied([q, *(q + draw for draw in draws)], t)
+    tied = assembler.movable = assembler.tied([q, *(q + draw for draw in draws)], t)
     found: list[Assembly] = []
     poses: list[np.ndarray] = []
     for draw in [np.zeros_like(q), *draws[1:]]:
@@ -107,6 +108,7 @@ class _Assembler:
             raise InputError("assemble: weights must be positive numbers.")
         self.model, self.scale = model, np.sqrt(heavy)
         self.free = np.array([name not in keep for name in names])
+        self.movable = self.free  # of the positions
         self.facts: Levels = levels(model)
         self.rows = [i for i, driven in enumerate(self.facts.servo) if not driven]
         self.held = [i for i in self.rows if i < self.facts.held]
@@ -186,13 +188,15 @@ class _Assembler:
     def _state(self, q: np.ndarray, qd: np.ndarray, t: float) -> States:
         return States(q[:, None], qd[:, None], np.array([t]))
 
-    def _step(self, q: np.ndarray, A: np.ndarray, residual: np.ndarray, t: float) -> np.ndarray:
-        """The smallest change, in the weighted metric of M, that removes the residual to first order."""
-        M = mass_matrices(self.model, self._state(q, np.zeros_like(q), t))[0]
-        free, scale = self.free, self.scale
+    def _step(self, q: np.ndarray, A: np.ndarray, residual: np.ndarray, t: float, free: np.ndarray) -> np.ndarray:
+        """The smallest change of what is free, in the weighted metric of M, that removes the residual to first order."""
+        with np.errstate(all="ignore"):
+            M = mass_matrices(self.model, self._state(q, np.zeros_like(q), t))[0]
+        self._require_finite(q, residual, A, M)
+        scale = self.scale
         metric = scale[:, None] * M * scale[None, :]
         metric = metric[np.ix_(free, free)]
-        metric = metric + 1e-9 * max(np.trace(metric) / max(len(metric), 1), 1e-12) * np.eye(len(metric))
+        metric = metric + 1e-12 * max(np.trace(metric) / max(len(metric), 1), 1e-12) * np.eye(len(metric))
         root = np.linalg.cholesky(metric)
         B = np.linalg.solve(root, A[:, free].T).T
         out = np.zeros(len(free))
@@ -200,25 +204,31 @@ class _Assembler:
         return out
 
     def _positions(self, q: np.ndarray, t: float) -> np.ndarray:
-        rows, still = self.held, np.zeros_like(q)
+        rows, still, idle = self.held, np.zeros_like(q), 0
         for _ in range(_ROUNDS if rows else 0):
             phi, _, A = self._look(q, still, t)
             if np.max(np.abs(phi[rows])) <= _TOLERANCE:
                 return q
-            self._require_finite(q, phi, A, t)
-            step = self._step(q, A[rows], phi[rows], t)
-            # halve the step until the violation shrinks, so that a rough guess does not run away
-            size = np.linalg.norm(phi[rows])
-            for _ in range(30):
-                trial, *_ = self._look(q - step, still, t)
-                if np.linalg.norm(trial[rows]) < size:
-                    break
-                step = step / 2
-            q = q - step
+            shorter, gain = self._shortened(q, self._step(q, A[rows], phi[rows], t, self.movable), phi[rows], t)
+            idle = idle + 1 if gain < _IDLE else 0
+            q = q - shorter
+            if gain <= 0 or idle > 6:  # a place where the violation is smallest, but not zero
+                break
         if rows:
             phi, *_ = self._look(q, still, t)
             self._require(phi, rows, "position")
         return q
+
+    def _shortened(self, q: np.ndarray, step: np.ndarray, phi: np.ndarray, t: float) -> tuple[np.ndarray, float]:
+        """The step halved until the violation shrinks, so that a rough guess does not run away, and the share it shrinks by."""
+        size = np.linalg.norm(phi)
+        for _ in range(12):
+            trial, *_ = self._look(q - step, np.zeros_like(q), t)
+            left = np.linalg.norm(trial[self.held])
+            if left < size:
+                return step, float(1 - left / size)
+            step = step / 2
+        return 0 * step, 0.0
 
     def _velocities(self, q: np.ndarray, qd: np.ndarray, t: float) -> np.ndarray:
         rows = self.rows
@@ -226,18 +236,15 @@ class _Assembler:
             _, residual, A = self._look(q, qd, t)
             if np.max(np.abs(residual[rows])) <= _TOLERANCE:
                 return qd
-            self._require_finite(q, residual, A, t)
-            qd = qd - self._step(q, A[rows], residual[rows], t)
+            qd = qd - self._step(q, A[rows], residual[rows], t, self.free)
         if rows:
             _, residual, _ = self._look(q, qd, t)
             self._require(residual, rows, "velocity")
         return qd
 
-    def _require_finite(self, q: np.ndarray, residual: np.ndarray, A: np.ndarray, t: float) -> None:
+    def _require_finite(self, q: np.ndarray, *known: np.ndarray) -> None:
         """Raise where the constraints or the mass matrix have no value, such as for a quaternion of length 0."""
-        with np.errstate(all="ignore"):
-            M = mass_matrices(self.model, self._state(q, np.zeros_like(q), t))
-        if not all(np.isfinite(x).all() for x in (residual, A, M)):
+        if not all(np.isfinite(x).all() for x in known):
             shown = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.model.coordinate_names, q, strict=True))
             raise InconsistentStateError(
                 f"assemble: the constraints or the bodies have no finite place at {shown}. Give another guess; "

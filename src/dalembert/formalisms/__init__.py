@@ -47,10 +47,10 @@ FORMALISMS: tuple[ModuleType, ...] = (
     dirac,
     newton_euler,
 )
-LARGE = 24  # coordinates beyond which some formalisms take minutes to compile
-TRACTABLE = frozenset(
-    {"lagrange", "kane", "gibbs_appell", "boltzmann_hamel", "routh", "udwadia_kalaba", "gauss", "nullspace"}
-)
+# coordinates and constraints beyond which only these are compiled quickly; of closed systems not those in speeds
+LARGE = {"heyoka": 24, "portable": 60}
+IN_SPEEDS = frozenset({"kane", "gibbs_appell", "boltzmann_hamel"})
+TRACTABLE = IN_SPEEDS | {"lagrange", "routh", "udwadia_kalaba", "gauss", "nullspace"}
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
@@ -89,9 +89,10 @@ def applicable(model: Model, known: Structure) -> tuple[str, ...]:
     return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
 
 
-def too_large(about: About, model: Model) -> str | None:
-    """Why the equations of a formalism would take too long to compile for a model, or None when they would not."""
-    n, bodies = len(model.coordinate_list), len(model.bodies)
-    if about.key in TRACTABLE or (n <= LARGE and bodies <= 2 * LARGE):
+def too_large(about: About, model: Model, engine: str) -> str | None:
+    """Why the equations of a formalism would take minutes to compile on an engine, or None when they would not."""
+    n, rows = len(model.coordinate_list), len(model.constraint_names)
+    quick = TRACTABLE if not rows else TRACTABLE - IN_SPEEDS
+    if about.key in quick or n + rows <= LARGE[engine]:
         return None
-    return f"{n} coordinates and {bodies} bodies make its equations too long to compile in a reasonable time"
+    return f"{n} coordinates and {rows} constraints make its equations too long to compile quickly on {engine}"

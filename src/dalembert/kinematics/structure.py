@@ -260,7 +260,8 @@ def _independent_rows(A: np.ndarray, order: PivotOrder) -> tuple[int, ...]:
     if order.rank == A.shape[1]:
         return tuple(range(order.rank))
     chosen: list[int] = []
-    left = A / np.maximum(np.linalg.norm(A, axis=2).max(axis=0), 1e-300)[:, None]
+    sizes = np.linalg.norm(A, axis=2).max(axis=0)
+    left = A / np.where(sizes > 1e-9 * sizes.max(), sizes, np.inf)[:, None]  # rounding is no row
     for _ in range(order.rank):
         share = np.linalg.norm(left, axis=2)
         share[:, chosen] = -1.0

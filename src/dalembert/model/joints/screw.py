@@ -61,14 +61,19 @@ class Screw(Joint):
         return [*on_line(self.axis, p), *aligned(self.axis, R), self._thread(algebra, R, p)]
 
     def _thread(self, algebra: Algebra, R: Array, p: Array) -> Row:
-        """lead × sin(angle − advance / lead) = 0, which has no seam after a full turn."""
+        """2 lead × sin(δ/2) = 0 with δ = angle − advance / lead: no seam after a full turn, and no half turn fulfils it."""
         n, (e1, e2) = vector(list(self.axis)), (vector(list(e)) for e in plane(self.axis))
         turned = R @ e1
         advance = (n @ p) * (1 / self.lead)
         c, s = e1 @ turned, e2 @ turned
         C, S = algebra.cos(advance), algebra.sin(advance)
-        moment = scaled(self.lead * C, cross(turned, e2)) - scaled(self.lead * S, cross(turned, e1))
-        return Row("thread", self.lead * (s * C - c * S), scaled(-(s * S + c * C), n), moment)
+        sin, cos = s * C - c * S, c * C + s * S  # of δ
+        across, along = cross(turned, e2), cross(turned, e1)
+        g = 1 / algebra.sqrt(0.5 + 0.5 * cos)  # 1 / cos(δ/2)
+        # the rates of sin and cos, weighed as d(sin g) = g d(sin) − sin g³/4 d(cos)
+        a, b = g, -0.25 * sin * g * g * g
+        moment = scaled(self.lead * (a * C + b * S), across) + scaled(self.lead * (b * C - a * S), along)
+        return Row("thread", self.lead * sin * g, scaled(b * sin - a * cos, n), moment)
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The angle, with the full turns that the advance tells."""

@@ -1,0 +1,77 @@
+"""A formalism that cannot treat a model says which element stands in the way, why, and which formalisms can."""
+
+import re
+
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms
+from dalembert.errors import NotApplicableError
+
+
+def said(name: str, key: str) -> str:
+    with pytest.raises(NotApplicableError) as caught:
+        dl.derive(dl.load(name), key, engine="portable")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "reason"),
+    [
+        ("cart-pendulum", "dirac", "the constraint 'wheel' is nonholonomic, and a stationary action"),
+        ("appell-hamel", "kane", "is nonlinear in the velocities"),
+        ("appell-hamel", "gibbs_appell", "is nonlinear in the velocities"),
+        ("tracking", "volterra", "has feedback, so its velocity level does not hold on the way to the target"),
+        ("rolling-disk", "dirac", "is nonholonomic"),
+    ],
+)
+def test_the_sentence_names_the_element_and_the_alternatives(name, key, reason):
+    message = said(name, key)
+    assert message.startswith(f"formalism '{key}' cannot treat model '{name}': ")
+    assert reason in message
+    able = re.search(r"Formalisms that can: (.*)\.$", message)
+    assert able is not None
+    others = able.group(1).split(", ")
+    assert key not in others
+    assert set(others) <= set(formalisms.KEYS)
+    assert "lagrange" in others
+
+
+def test_what_is_named_as_able_is_able():
+    model = dl.load("tracking")
+    able = said("tracking", "kane").rsplit(": ", 1)[1].rstrip(".").split(", ")
+    q, qd = model.initial
+    known = dl.derive(model, "lagrange", engine="portable").accelerations(q, qd)
+    for key in able:
+        assert dl.derive(model, key, engine="portable").accelerations(q, qd) == pytest.approx(known, abs=1e-9)
+
+
+def test_energies_alone_do_not_serve_formalisms_of_bodies():
+    model = dl.Model.from_energies("spring", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2/2")
+    for key in ("kane", "gibbs_appell", "volterra", "newton_euler", "dalembert"):
+        with pytest.raises(NotApplicableError, match="the model is given by its energies"):
+            dl.derive(model, key, engine="portable")
+
+
+def test_a_large_model_is_spared_what_compiles_slowly():
+    model = dl.load("rope", links=30)
+    reason = formalisms.too_large(formalisms.find("hamilton").ABOUT, model, "heyoka")
+    assert reason == "30 coordinates and 0 constraints make its equations too long to compile quickly on heyoka"
+    assert formalisms.too_large(formalisms.find("lagrange").ABOUT, model, "heyoka") is None
+    assert formalisms.too_large(formalisms.find("hamilton").ABOUT, model, "portable") is None
+    longer = dl.load("rope", links=61)
+    assert formalisms.too_large(formalisms.find("hamilton").ABOUT, longer, "portable") is not None
+    closed = dl.load("stewart-platform")
+    assert formalisms.too_large(formalisms.find("kane").ABOUT, closed, "heyoka") is not None
+    assert formalisms.too_large(formalisms.find("kane").ABOUT, closed, "portable") is None
+
+
+def test_verify_names_what_it_leaves_out(monkeypatch):
+    monkeypatch.setattr(formalisms, "LARGE", {"heyoka": 1, "portable": 1})
+    found = dl.verify(dl.load("double-pendulum"), states=3, engines=["portable"])
+    left = {key for key, verdict in found.formalisms.items() if verdict.status == "left out"}
+    assert left == set(formalisms.KEYS) - formalisms.TRACTABLE
+    assert "2 coordinates and 0 constraints" in found.formalisms["maggi"].reason
+    assert found.agrees
+    whole = dl.verify(dl.load("double-pendulum"), states=3, engines=["portable"], everything=True)
+    assert {verdict.status for verdict in whole.formalisms.values()} == {"agrees"}
