@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
+_POOR = 1e-3
 _MOST = 2000
 Choice = tuple[tuple[str, ...], tuple[int, ...]]
 
@@ -42,6 +43,7 @@ class Partition:
         known = equations.workspace.structure
         self._known: dict[Choice, Equations] = {_key(known.speeds, known.rows): equations}
         self._fresh: tuple[float, float] | None = None
+        self._again = 0  # how often the choice was made again
         self._in_speeds = equations.about.velocities in ("u", "u_NI", "s") or equations.formalism == "maggi"
 
     @property
@@ -59,8 +61,8 @@ class Partition:
     @property
     def notes(self) -> tuple[str, ...]:
         """How often the choice was made again."""
-        times = len(self.parts) - 1
-        if times < 1:
+        times = self._again
+        if not times:
             return ()
         what = "speeds" if self._in_speeds else "independent constraints"
         often = "once" if times == 1 else f"{times} times"
@@ -69,6 +71,11 @@ class Partition:
     def keep(self, solution: Solution, constants: np.ndarray) -> None:
         """Remember a stretch."""
         self.parts.append(Part(self.equations, solution, constants))
+
+    def begin(self, t: float, q: np.ndarray) -> None:
+        """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
+        if self.choosable and min(self._measures(t, q)) < _POOR:
+            self.rechoose(t, q)
 
     def worn(self, t: float, y: np.ndarray) -> bool:
         """True when the present choice has become poor."""
@@ -85,7 +92,8 @@ class Partition:
 
     def rechoose(self, t: float, q: np.ndarray) -> None:
         """Go on with the speeds and constraints that are best at this position."""
-        if len(self.parts) >= _MOST:
+        self._again += 1
+        if self._again > _MOST:
             raise SimulationError(
                 f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."

@@ -49,6 +49,8 @@ def simulate(
         settings = replace(settings, step=model.step)
     method = find(name)
     watch, run = Watch(equations), Partition(equations)
+    if project:
+        run.begin(float(grid[0]), start_q)
     q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0
     while True:
         problem, constants = _problem(run, q, qd, work, float(rest[0]), project, watch)

@@ -98,7 +98,8 @@ class Trajectory:
     @cached_property
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism along the run; with the speeds of the start, where they were chosen again."""
-        if len(self._parts) == 1 or self.equations.about.velocities == "q̇":
+        same = all(part.equations is self.equations for part, _ in self._parts)
+        if same or self.equations.about.velocities == "q̇":
             return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
         start, values = self.equations.kernel.start, self.equations._values
         samples = zip(self.q.T, self.qd.T, self.t, strict=True)
