@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.analysis.agreement import Agreement
 from dalembert.kinematics import samples
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
@@ -135,7 +136,7 @@ LOOPS = (
 FREEDOMS = {"cylindrical": 2, "screw": 2, "planar": 2}
 
 
-def agreed(model: Model) -> dl.analysis.agreement.Agreement:
+def agreed(model: Model) -> Agreement:
     found = dl.verify(model, states=20, engines=["heyoka"], tolerance=1e-9)
     assert {key: v.reason for key, v in found.formalisms.items() if v.status != "agrees"} == {}
     assert found.recursion is not None

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.errors import InputError
+from dalembert.errors import InputError, ModelError
 from dalembert.kinematics import move, samples
 from dalembert.kinematics.loops import loop_rows, measured
 from dalembert.kinematics.samples import States
@@ -561,7 +561,7 @@ def test_a_motion_that_is_not_free_is_not_cut():
 def test_a_model_that_is_not_sound_is_not_cut():
     model = four_bars()
     model.loop("stray", ("coupler", "nobody"), model.fixed())
-    with pytest.raises(dl.errors.ModelError, match="there is no body 'nobody'"):
+    with pytest.raises(ModelError, match="there is no body 'nobody'"):
         dl.recut(model, "pin", "crank")
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
+_BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
 _MOST = 2000
 Choice = tuple[tuple[str, ...], tuple[int, ...]]
@@ -74,7 +75,9 @@ class Partition:
 
     def begin(self, t: float, q: np.ndarray) -> None:
         """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
-        if self.choosable and min(self._measures(t, q)) < _POOR:
+        if not self.choosable or (now := min(self._measures(t, q))) >= _POOR:
+            return
+        if min(self._measures(t, q, *self._best(t, q))) > _BETTER * now:
             self.rechoose(t, q)
 
     def worn(self, t: float, y: np.ndarray) -> bool:
@@ -82,7 +85,11 @@ class Partition:
         now = self._measures(t, y[: len(self.equations.model.coordinate_names)])
         if self._fresh is None:
             self._fresh = now
-        return any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True))
+        if not any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True)):
+            return False
+        # where the mechanism itself is singular no choice is better, and the run goes on with what it has
+        q = y[: len(self.equations.model.coordinate_names)]
+        return min(self._measures(t, q, *self._best(t, q))) > _BETTER * min(now)
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """q, q̇ and the work done at the end of a stretch."""
@@ -98,27 +105,34 @@ class Partition:
                 f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
-        known = self.equations.workspace.structure
-        A = self._constraints(t, q)
-        rows = best_rows(_unit(A), len(known.rows)) if self._drops else known.rows
-        speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
+        speeds, rows = self._best(t, q)
         key = _key(speeds, rows)
         if key not in self._known:
             self._known[key] = self.equations.with_choice(speeds, rows)
         self.equations = self._known[key]
         self._fresh = self._measures(t, q)
 
-    def _measures(self, t: float, q: np.ndarray) -> tuple[float, float]:
-        """How well the speeds complete the constraints, and how independent the chosen constraints are among all."""
+    def _best(self, t: float, q: np.ndarray) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """The speeds and independent constraints that serve best at a position."""
         known, A = self.equations.workspace.structure, self._constraints(t, q)
-        chosen = A[list(known.rows)]
-        speeds = 1.0
+        rows = best_rows(_unit(A), len(known.rows)) if self._drops else known.rows
+        speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
+        return speeds, rows
+
+    def _measures(
+        self, t: float, q: np.ndarray, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
+    ) -> tuple[float, float]:
+        """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
+        known, A = self.equations.workspace.structure, self._constraints(t, q)
+        chosen = A[list(known.rows if rows is None else rows)]
+        first = 1.0
         if self._in_speeds:
-            speeds = independence(speed_rows(self.equations.model, known.speeds, q, t), chosen)
+            formulas = known.speeds if speeds is None else speeds
+            first = independence(speed_rows(self.equations.model, formulas, q, t), chosen)
         if not self._drops:
-            return speeds, 1.0
+            return first, 1.0
         best = np.linalg.svd(_unit(A), compute_uv=False)[len(known.rows) - 1]
-        return speeds, float(np.linalg.svd(_unit(chosen), compute_uv=False)[-1] / max(best, 1e-300))
+        return first, float(np.linalg.svd(_unit(chosen), compute_uv=False)[-1] / max(best, 1e-300))
 
     def _constraints(self, t: float, q: np.ndarray) -> np.ndarray:
         _, _, A, _ = self.equations.workspace.manifold.evaluate(q, np.zeros_like(q), t, self.equations._values)

@@ -98,9 +98,9 @@ def _regular(
     smallest, rank = _smallest(model, facts, states, parameters)
     before = [_smallest(model, facts, known, parameters) for known in kept]
     typical = np.median(np.concatenate([smallest, *(size for size, _ in before)]))
-    # on a singular branch, such as a linkage folded on itself, constraints are dependent that are not elsewhere
-    full = max(rank.max(), *(known.max(initial=0) for _, known in before), 0)
-    good = (smallest >= _SINGULAR * typical) & (rank == full)
+    # on a singular branch, such as a linkage folded on itself, more constraints are dependent than elsewhere
+    usual = int(np.bincount(np.concatenate([rank, *(known for _, known in before)])).argmax())
+    good = (smallest >= _SINGULAR * typical) & (rank == usual)
     return States(states.q[:, good], states.qd[:, good], states.t[good])
 
 
