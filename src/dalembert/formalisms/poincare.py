@@ -19,6 +19,8 @@ G is made of the user's speeds (their homogeneous part) completed by rates of co
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, zeros
@@ -88,9 +90,22 @@ def _square(system: System) -> Speeds:
     """s = G q̇: the speeds, completed by the rates of the coordinates the constraints are solved for."""
     algebra, n = system.algebra, len(system.q)
     known = system.structure
-    G = np.concatenate([system.speeds.Y, identity(n)[list(known.completing)]], axis=0)
-    s = algebra.symbols([f"s{i + 1}" for i in range(n)])
+    G = np.concatenate([system.speeds.Y, _completion(system)], axis=0)
+    taken = {*system.model.coordinate_names, *system.model.parameter_values, *known.speed_names}
+    letter = next(word for k in itertools.count(1) if not any(f"{(word := 's' * k)}{i + 1}" in taken for i in range(n)))
+    s = algebra.symbols([f"{letter}{i + 1}" for i in range(n)])
     return Speeds(s, G, zeros(n), lu_solve(algebra, G, identity(n), known.square_order), zeros(n))
+
+
+def _completion(system: System) -> Array:
+    """The rows below the speeds: rates of coordinates, and q·q̇ for a part of a quaternion, which is regular everywhere."""
+    rows = identity(len(system.q))[list(system.structure.completing)]
+    for row, i in zip(rows, system.structure.completing, strict=True):
+        if i in system.structure.norms:
+            row[:] = 0
+            for j in system.structure.norms[i]:
+                row[j] = system.q[j]
+    return rows
 
 
 def reaction(system: System) -> Array:

@@ -44,6 +44,7 @@ class Partition:
         known = equations.workspace.structure
         self._known: dict[Choice, Equations] = {_key(known.speeds, known.rows): equations}
         self._fresh: tuple[float, float] | None = None
+        self._usual = 0.0
         self._again = 0  # how often the choice was made again
         self._in_speeds = equations.about.velocities in ("u", "u_NI", "s") or equations.formalism == "maggi"
 
@@ -85,10 +86,13 @@ class Partition:
         now = self._measures(t, y[: len(self.equations.model.coordinate_names)])
         if self._fresh is None:
             self._fresh = now
+            self._usual = self._held(t, y[: len(self.equations.model.coordinate_names)])
         if not any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True)):
             return False
         # where the mechanism itself is singular no choice is better, and the run goes on with what it has
         q = y[: len(self.equations.model.coordinate_names)]
+        if self._held(t, q) < _WORN * self._usual:
+            return False
         return min(self._measures(t, q, *self._best(t, q))) > _BETTER * min(now)
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -111,6 +115,12 @@ class Partition:
             self._known[key] = self.equations.with_choice(speeds, rows)
         self.equations = self._known[key]
         self._fresh = self._measures(t, q)
+        self._usual = self._held(t, q)
+
+    def _held(self, t: float, q: np.ndarray) -> float:
+        """How independent the constraints are among themselves, whatever is chosen of them."""
+        rank = len(self.equations.workspace.structure.rows)
+        return float(np.linalg.svd(_unit(self._constraints(t, q)), compute_uv=False)[rank - 1]) if rank else 1.0
 
     def _best(self, t: float, q: np.ndarray) -> tuple[tuple[Any, ...], tuple[int, ...]]:
         """The speeds and independent constraints that serve best at a position."""

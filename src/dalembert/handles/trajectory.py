@@ -227,7 +227,7 @@ class Trajectory:
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """The force and moment in every joint along the run, by the name of the child body.
 
-        What the parent exerts on the child through the joint, drives included, at the origin of the child's frame, in the
+        What the parent exerts on the child through the joint, drives included, at the place of the joint, in the
         axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas act through the coordinates, so they
         show up as drives; contacts (knife edges, rolling discs) act at their place.
         """

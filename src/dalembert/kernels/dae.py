@@ -29,7 +29,7 @@ class DaeFunctions:
     def _symbols(self) -> tuple[Array, Array]:
         """Unknowns y = (q, v[, work], λ) and their rates."""
         algebra, states = self._kernel.form.system.algebra, self._kernel.state_symbols
-        lam = algebra.symbols([f"lambda{i + 1}" for i in range(self.algebraic)])
+        lam = algebra.symbols([f"lambda({i + 1})" for i in range(self.algebraic)])
         y = stack(states, lam)
         return y, algebra.symbols([f"rate({name})" for name in y])
 

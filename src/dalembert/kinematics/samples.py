@@ -63,7 +63,7 @@ def consistent(
     if include_initial:
         q0, qd0 = model.initial
         kept.append(project(model, facts, States(q0[:, None], qd0[:, None], np.zeros(1)), parameters))
-    for _ in range(20):
+    for _ in range(60):
         missing = count - sum(len(s) for s in kept)
         if missing <= 0:
             break
@@ -127,9 +127,11 @@ def project(model: Model, facts: Levels, states: States, parameters: Mapping[str
             if np.nanmax(np.abs(phi[held]), initial=0.0) < _TOLERANCE:
                 break
             q = q - _damped(A[held], phi[held])
-        for _ in range(2 if held else 0):  # down to rounding, where redundant constraints agree with each other
-            phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
-            q = q - _least_norm(A[held], phi[held], 1e-7)
+        if held:
+            _, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
+            for _ in range(2 if _redundant(A[held]) else 0):  # down to rounding, where they agree with each other
+                phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
+                q = q - _least_norm(A[held], phi[held], 1e-7)
         for _ in range(30 if rows else 0):
             psi, A = _residual(model, facts, States(q, qd, t), parameters, position=False)
             if np.nanmax(np.abs(psi[rows]), initial=0.0) < _TOLERANCE:
@@ -141,6 +143,13 @@ def project(model: Model, facts: Levels, states: States, parameters: Mapping[str
             residual, _ = _residual(model, facts, out, parameters, position=position)
             good &= (np.abs(residual[kept]) < 1e-9).all(axis=0)
     return States(q[:, good], qd[:, good], t[good])
+
+
+def _redundant(A: np.ndarray) -> bool:
+    """True when constraints are dependent at most of the states; A (k, n, K)."""
+    sigma = np.linalg.svd(np.moveaxis(np.where(np.isfinite(A), A, 0.0), -1, 0), compute_uv=False)
+    short = len(A) > A.shape[1]
+    return short or bool(sigma.size and np.median(sigma[:, -1]) < 1e-6 * np.median(sigma[:, 0]))
 
 
 def _draw(model: Model, rng: np.random.Generator, count: int) -> States:

@@ -47,6 +47,7 @@ class Structure:
     square_order: PivotOrder  # for [Y; 1 of those]
     dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
     regular_mass: bool  # is M positive definite?
+    norms: dict[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
 
     @property
     def d(self) -> int:
@@ -81,7 +82,12 @@ def structure(model: Model, rows: tuple[int, ...] | None = None) -> Structure:
     maggi_order = pivot_order(np.concatenate([np.swapaxes(W, 1, 2) @ M[regular], a[regular]], axis=1))
     dropped = tuple(name for i, name in enumerate(facts.names) if i not in rows)
     completing = tuple(sorted(pivot_order(Y).columns[len(speeds) :]))
-    unit = np.eye(len(model.coordinate_list))[list(completing)]
+    norms = _norms(model, completing)
+    rest = np.repeat(np.eye(len(model.coordinate_list))[None, list(completing)], len(states), axis=0)
+    for k, i in enumerate(completing):
+        if i in norms:
+            rest[:, k, :] = 0.0
+            rest[:, k, norms[i]] = states.q[list(norms[i])].T
     _require_inertia(model, np.swapaxes(W, 1, 2) @ M[regular] @ W, names)
     return Structure(
         facts,
@@ -97,10 +103,23 @@ def structure(model: Model, rows: tuple[int, ...] | None = None) -> Structure:
         reduced_order,
         maggi_order,
         completing,
-        pivot_order(np.concatenate([Y, np.repeat(unit[None], len(states), axis=0)], axis=1)),
+        pivot_order(np.concatenate([Y, rest], axis=1)),
         tuple(i for i in range(A.shape[2]) if i not in _free_columns(a, constraint_order)),
         _smallest(M) > _MASSLESS,
+        norms,
     )
+
+
+def _norms(model: Model, completing: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+    """Of the completing coordinates, one for each quaternion: the places of its four parts."""
+    names, out = model.coordinate_names, {}
+    for ball in (getattr(joint, "attitude", joint) for body in model.bodies for joint in body.joints):
+        if isinstance(ball, Quaternion):
+            places = tuple(names.index(part.name) for part in ball.parts)
+            first = next((i for i in completing if i in places), None)
+            if first is not None:
+                out[first] = places
+    return out
 
 
 def _free_directions(S: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:

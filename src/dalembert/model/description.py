@@ -68,6 +68,7 @@ class Description:
     def formula(self, value: Any, where: str = "formula", *, rates: bool = True, constant: bool = False) -> Any:
         """Any formula of the declared names, read as the elements read theirs; `constant` allows parameters only.
 
+        >>> from dalembert.model import Model
         >>> Model("m").parameters(k=2.0).coordinates("x").formula("k*x**2/2")
         (1/2)*k*x**2
         """

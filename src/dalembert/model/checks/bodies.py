@@ -34,6 +34,7 @@ def problems(model: Model) -> list[Problem]:
         if moves and mass == 0 and not inertia.any() and body.name not in used:
             fact = "it has no mass, carries no other body and no load acts on it."
             tied = bool(_symbols(body) & {s for c in model.holonomic_list for s in c.phi.free_symbols})
+            tied = tied or any(body.name in loop.bodies for loop in model.loops)
             found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not tied))
     return found
 

@@ -28,6 +28,11 @@ def problems(model: Model) -> list[Problem]:
                 found += _position(path, constraint.phi, q, table) + _rate(path, constraint.phi, q, table)
         else:
             found.append(_idle(path, "no coordinate", "Remove it, or use the coordinates it ties together."))
+    for body in model.bodies:
+        for joint in body.joints:
+            if joint.quaternion and not any(value(part, table) for part in joint.values[-4:]):
+                advice = "Start it at (1, 0, 0, 0), or at another quaternion of length 1."
+                found.append(Problem(f"body '{body.name}'", "its quaternion is (0, 0, 0, 0) at the start.", advice))
     for constraint in model.nonholonomic_list:
         path = f"nonholonomic '{constraint.name}'"
         if constraint.psi.free_symbols & qd:

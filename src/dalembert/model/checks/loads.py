@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem, nearest
+from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import WORLD
 from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
@@ -22,10 +23,20 @@ def problems(model: Model) -> list[Problem]:
         found += _bodies(load, model)
         if isinstance(load, InJoint):
             found += joint_motion(title(load), load.body, load.joint, load.motion, model)
+        if isinstance(load, JointFriction):
+            found += _friction(load, model)
         elif isinstance(load, Spring | Damper) and load.bodies[0] == load.bodies[1]:
             fact = f"both ends are on '{load.bodies[0]}', so it does nothing."
             found.append(Problem(title(load), fact, "Give `bodies` two different names."))
     return found
+
+
+def _friction(load: JointFriction, model: Model) -> list[Problem]:
+    table = at_start(model)
+    if value(load.coulomb, table) == 0 or value(load.smoothing, table) > 0:
+        return []
+    fact = f"the smoothing is {value(load.smoothing, table):g}, so Coulomb's friction has no value at rest."
+    return [Problem(f"{title(load)}, smoothing", fact, "Expected a small positive rate, such as 1e-3.")]
 
 
 def _contacts(model: Model) -> list[Problem]:
@@ -49,6 +60,8 @@ def _loops(model: Model) -> list[Problem]:
         ]
         if loop.bodies[0] == loop.bodies[1]:
             found.append(Problem(path, f"both ends are on '{loop.bodies[0]}'.", "Give `bodies` two different names."))
+        if loop.name in names:
+            found.append(Problem(path, "a body has this name, too.", "Give the loop a name of its own."))
         if not loop.joint.row_names:
             found.append(
                 Problem(path, f"a {loop.joint.kind} joint holds nothing.", "Remove it, or choose another joint.")
@@ -64,6 +77,9 @@ def _rotors(model: Model) -> list[Problem]:
         if rotor.body not in names:
             found.append(Problem(path, f"there is no body '{rotor.body}'.", nearest(rotor.body, names)))
         found += joint_motion(path, rotor.body, rotor.joint, rotor.motion, model)
+        inertia = value(rotor.inertia, at_start(model))
+        if inertia < 0:
+            found.append(Problem(f"{path}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
     return found
 
 
