@@ -32,7 +32,8 @@ def problems(model: Model) -> list[Problem]:
         for joint in body.joints:
             if joint.quaternion and not any(value(part, table) for part in joint.values[-4:]):
                 advice = "Start it at (1, 0, 0, 0), or at another quaternion of length 1."
-                found.append(Problem(f"body '{body.name}'", "its quaternion is (0, 0, 0, 0) at the start.", advice))
+                fact = "its quaternion is (0, 0, 0, 0) at the start."
+                found.append(Problem(f"body '{body.name}'", fact, advice, blocking=False))
     for constraint in model.nonholonomic_list:
         path = f"nonholonomic '{constraint.name}'"
         if constraint.psi.free_symbols & qd:
