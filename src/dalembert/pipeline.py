@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from dalembert import formalisms, gallery, importers
-from dalembert.analysis import assembly, dynamics, following
+from dalembert.analysis import assembly, following
 from dalembert.analysis.agreement import Agreement, Verdict, compare_recursion, differences, reference
 from dalembert.analysis.assembly import Assembly
 from dalembert.analysis.comparison import Comparison, Row
+from dalembert.analysis.dynamics import forward_dynamics as forward_dynamics
+from dalembert.analysis.dynamics import inverse_dynamics as inverse_dynamics
+from dalembert.analysis.dynamics import mass_matrix as mass_matrix
 from dalembert.analysis.mobility import Mobility
 from dalembert.analysis.mobility import mobility as mobility_report
 from dalembert.errors import EngineError, InputError, nearest
@@ -239,53 +239,6 @@ def verify(
 def _installed_engines() -> list[str]:
     best = choose_engine(None)
     return [best] + [engine for engine in ENGINES if engine != best and engine == "portable"]
-
-
-def inverse_dynamics(
-    model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    t: npt.ArrayLike = 0.0,
-    *,
-    friction: bool = False,
-    actuated: Sequence[str] | None = None,
-) -> np.ndarray:
-    """The joint forces that a motion takes, besides the loads of the model, in O(n); batch on the last axis.
-
-    Friction in joints is left out unless asked for. With loops, `actuated` names the driven coordinates, and the result is the
-    smallest force that does it; where nothing is named or driven it is that of the tree. See `analysis.dynamics`.
-
-    >>> inverse_dynamics(load("simple-pendulum"), [0.0], [0.0], [0.0]).shape
-    (1,)
-    """
-    return dynamics.inverse_dynamics(model, q, qd, qdd, t, friction=friction, actuated=actuated)
-
-
-def forward_dynamics(
-    model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike | None = None,
-    t: npt.ArrayLike = 0.0,
-    *,
-    friction: bool = False,
-) -> np.ndarray:
-    """The accelerations under the loads of the model and the joint forces `tau`, in O(n) for a tree; batch on the last axis.
-
-    >>> forward_dynamics(load("simple-pendulum"), [0.0], [0.0]).shape
-    (1,)
-    """
-    return dynamics.forward_dynamics(model, q, qd, tau, t, friction=friction)
-
-
-def mass_matrix(model: Model, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-    """The mass matrix of the tree of bodies by composite bodies; batch on the last axis.
-
-    >>> mass_matrix(load("simple-pendulum"), [0.0])
-    array([[1.]])
-    """
-    return dynamics.mass_matrix(model, q, t)
 
 
 def feedforward(

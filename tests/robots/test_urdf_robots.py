@@ -14,7 +14,7 @@ from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.joints import Prismatic, Revolute
 
-pinocchio = pytest.importorskip("pinocchio")
+pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: make robots installs it")
 
 
 @functools.cache

@@ -14,3 +14,4 @@ from dalembert.algebra.choose import choose as choose
 from dalembert.algebra.choose import default_name as default_name
 from dalembert.algebra.floats import FLOATS as FLOATS
 from dalembert.algebra.floats import numbers as numbers
+from dalembert.algebra.floats import plain as plain

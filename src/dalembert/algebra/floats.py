@@ -67,3 +67,12 @@ def numbers(entries: Array, batch: int) -> np.ndarray:
     for index in np.ndindex(*entries.shape):
         out[index] = entries[index]
     return out
+
+
+def plain(entries: Array) -> np.ndarray:
+    """An object array of numbers, or of batches of one number, as one numeric array.
+
+    >>> plain(np.array([1, np.array([2.5])], dtype=object))
+    array([1. , 2.5])
+    """
+    return numbers(entries, 1)[..., 0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, numbers
+from dalembert.algebra import FLOATS, plain
 from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics import samples
@@ -132,7 +132,7 @@ class _Assembler:
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
         """Where all bodies are, as one row of numbers; the coordinates themselves where there are no bodies."""
         bodies = samples.at(self.model, self._state(q, np.zeros_like(q), t)).bodies
-        parts = [numbers(x.ravel(), 1)[:, 0] for body in bodies for x in (body.frame.R, body.frame.p)]
+        parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p)]
         return np.concatenate(parts) if parts else q
 
     def require_separate(self, found: Sequence[Assembly], tied: np.ndarray, t: float) -> None:
@@ -168,7 +168,7 @@ class _Assembler:
         motion = samples.at(self.model, self._state(q, np.zeros_like(q), t))
         for loop in self.model.loops:
             F, M = ends(loop, motion)
-            R_F, R_M, d = (numbers(x, 1)[..., 0] for x in (F.R, M.R, M.p - F.p))
+            R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
             R, p = R_F.T @ R_M, R_F.T @ d
             values = loop.joint.measure(R, p)
             off = [loop.joint.turn(FLOATS, values) - R, loop.joint.shift(FLOATS, values) - p]
@@ -183,7 +183,7 @@ class _Assembler:
         """φ, the velocity residual and A at one state."""
         with np.errstate(all="ignore"):
             known = samples.constraints_at(self.model, self.facts, self._state(q, qd, t))
-            return tuple(numbers(x, 1)[..., 0] for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
+            return tuple(plain(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
 
     def _state(self, q: np.ndarray, qd: np.ndarray, t: float) -> States:
         return States(q[:, None], qd[:, None], np.array([t]))

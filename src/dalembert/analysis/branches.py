@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.algebra import plain
 from dalembert.kinematics import samples
 from dalembert.kinematics.loops import ends
 from dalembert.kinematics.motion import Motion
@@ -33,13 +34,13 @@ def bends(model: Model, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
             moving = [joint for joint in body.joints if joint.values]
             if moving:
                 axis = getattr(moving[-1], "axis", None) if moving[-1].kind == "revolute" else None
-                R = _plain(motion.frames[name].R) @ _behind(body, motion).T
+                R = plain(motion.frames[name].R) @ _behind(body, motion).T
                 joints.append(
-                    (name, _plain(motion.body(name).p_WJ), None if axis is None else R @ np.array(axis, float))
+                    (name, plain(motion.body(name).p_WJ), None if axis is None else R @ np.array(axis, float))
                 )
         F, _ = ends(loop, motion)
         axis = getattr(loop.joint, "axis", None) if loop.joint.kind == "revolute" else None
-        cut = (loop.name, _plain(F.p), None if axis is None else _plain(F.R) @ np.array(axis, float))
+        cut = (loop.name, plain(F.p), None if axis is None else plain(F.R) @ np.array(axis, float))
         first = [j for j in joints if j[0] in inward]
         second = [j for j in joints if j[0] not in inward]
         # from the root of the first chain out to the cut, and back along the second chain
@@ -57,7 +58,7 @@ def _behind(body: Body, motion: Motion) -> np.ndarray:
     """The rotation from the axes of a body to those of its last moving joint: fixed placements may follow behind it."""
     R = np.eye(3)
     for joint in body.joints:
-        turned = R @ _plain(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
+        turned = R @ plain(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
         R = np.eye(3) if joint.values else turned
     return R
 
@@ -66,7 +67,3 @@ def _side(turn: float, size: float) -> str:
     if abs(turn) <= _STRAIGHT * max(size, 1e-300):
         return "straight"
     return "left" if turn > 0 else "right"
-
-
-def _plain(x: np.ndarray) -> np.ndarray:
-    return np.array([float(np.ravel(e)[0]) for e in np.ravel(x)]).reshape(np.shape(x))

@@ -83,21 +83,15 @@ def computed_torque(model: Model, motion: Mapping[str, Any], gains: tuple[float,
 def _joint_of(model: Model, name: str) -> tuple[str, int, int]:
     """The one joint that moves by a coordinate alone."""
     found = [
-        (body.name, index, place)
+        ((body.name, index, place), formula)
         for body in model.bodies
         for index, joint in enumerate(body.joints)
         for place, formula in enumerate(joint.values)
         if coordinate(name) in formula.free_symbols
     ]
-    plain = [at for at in found if _value(model, at) == coordinate(name)]
-    if len(found) != 1 or not plain:
+    if len(found) != 1 or found[0][1] != coordinate(name):
         raise InputError(
             f"feedforward: the coordinate '{name}' moves {len(found)} joints, or not by itself. "
             "Expected one joint whose motion is this coordinate, so that a torque in it acts along the coordinate."
         )
-    return plain[0]
-
-
-def _value(model: Model, at: tuple[str, int, int]) -> Any:
-    body = next(b for b in model.bodies if b.name == at[0])
-    return body.joints[at[1]].values[at[2]]
+    return found[0][0]

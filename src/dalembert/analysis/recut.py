@@ -17,7 +17,7 @@ import numpy as np
 import symengine as se
 from scipy.spatial.transform import Rotation
 
-from dalembert.algebra import FLOATS
+from dalembert.algebra import FLOATS, plain
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate, is_identifier
 from dalembert.expressions.lower import Lowering
@@ -166,14 +166,14 @@ class _Recut:
         q, qd = self.model.initial
         motion = samples.at(self.model, States(q[:, None], qd[:, None], np.zeros(1)))
         F, M = ends(self.loop, motion)
-        R_F, R_M, d = (_numbers(x) for x in (F.R, M.R, M.p - F.p))
+        R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
         R, p = R_F.T @ R_M, R_F.T @ d
         values = list(self.loop.joint.measure(R, p))
-        w_F, w_M = (_numbers(frame.D) @ qd + _numbers(frame.E) for frame in (F, M))
-        v = R_F.T @ (_numbers(M.J - F.J) @ qd + _numbers(M.c - F.c)) - np.cross(w_F, p)
+        w_F, w_M = (plain(frame.D) @ qd + plain(frame.E) for frame in (F, M))
+        v = R_F.T @ (plain(M.J - F.J) @ qd + plain(M.c - F.c)) - np.cross(w_F, p)
         w = w_M - R.T @ w_F
         joint = self.loop.joint
-        S = np.concatenate([_numbers(joint.angular(FLOATS, values)), _numbers(joint.linear(FLOATS, values))])
+        S = np.concatenate([plain(joint.angular(FLOATS, values)), plain(joint.linear(FLOATS, values))])
         rates = np.linalg.lstsq(S, np.concatenate([w, v]), rcond=None)[0]
         return values, [float(x) for x in rates]
 
@@ -225,7 +225,7 @@ class _Recut:
         R, p = np.eye(3), np.zeros(3)
         for joint in joints:
             p = p + R @ np.array([float(lower(x)) for x in joint.position])
-            R = R @ _numbers(roll_pitch_yaw(FLOATS, [float(lower(x)) for x in joint.rotation]))
+            R = R @ plain(roll_pitch_yaw(FLOATS, [float(lower(x)) for x in joint.rotation]))
         if inverse:
             R, p = R.T, -R.T @ p
         if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:
@@ -292,8 +292,3 @@ def _still(joint: Joint) -> Joint:
     if isinstance(joint, Quaternion):
         return Spherical(joint.position, joint.rotation, "xyz", (zero, zero, zero))
     return _with_values(joint, [zero] * len(joint.values))
-
-
-def _numbers(x: Any) -> np.ndarray:
-    """An object array of numbers, or of batches of one, as plain numbers."""
-    return np.array([[float(np.ravel(e)[0]) for e in row] for row in np.atleast_2d(x)]).reshape(np.shape(x))

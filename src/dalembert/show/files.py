@@ -1,14 +1,12 @@
-"""Files that appear only when they are complete."""
+"""Files of results: their names, and that they appear only when they are complete."""
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from dalembert.errors import InputError, WorkError
+from dalembert.errors import InputError
+from dalembert.exporters.files import complete as complete
 
 
 def require_suffix(path: Path, possible: Sequence[str], what: str) -> None:
@@ -23,19 +21,3 @@ def require_suffix(path: Path, possible: Sequence[str], what: str) -> None:
         got = f"as '{path.suffix}'" if path.suffix else "without an ending"
         endings = f"{', '.join(possible[:-1])} or {possible[-1]}"
         raise InputError(f"{path}: {what} cannot be saved {got}. Expected a name that ends in {endings}.")
-
-
-@contextmanager
-def complete(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its name when all went well, and is removed when not."""
-    part = path.with_name(f".{path.stem}-{uuid.uuid4().hex[:8]}{path.suffix}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield part
-        os.replace(part, path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise WorkError(f"{path}: the file cannot be written ({reason}). Choose another place or free some.") from error
-    finally:
-        if part.exists():
-            part.unlink()
