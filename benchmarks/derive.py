@@ -34,7 +34,7 @@ def ours(name: str, cache: str) -> dict[str, Any]:
     model = dl.load(name)
     first, cold = timed(lambda: dl.derive(model, "lagrange"))
     shared = best([timed(lambda: _shared(dl, model))[1] for _ in range(5)])
-    keys = dl.formalisms.applicable(first.model, first.workspace.structure)
+    keys = dl.formalisms.applicable(first.model, first.workspace.facts)
     found = {key: _formalism(dl, model, key, Path(cache) / key) for key in keys}
     return {"import": importing, "engine": engine, "cold": cold, "shared": shared, "formalisms": found}
 
@@ -42,7 +42,7 @@ def ours(name: str, cache: str) -> dict[str, Any]:
 def _shared(dl: Any, model: Any) -> None:
     """Check, structure and kinematics: what every formalism begins with."""
     workspace = dl.handles.Workspace(model)
-    _ = workspace.structure, workspace.system
+    _ = workspace.facts, workspace.system
 
 
 def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def sympy(name: str, method: str) -> dict[str, Any]:
 
     import dalembert as dl
     import peers
-    from dalembert.kinematics import samples
+    from dalembert.structure import samples
 
     clear_cache()
     derived, derive = timed(lambda: peers.METHODS[method](peers.MODELS[name]()))

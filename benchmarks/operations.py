@@ -40,7 +40,7 @@ MODELS = ("cart-pendulum", "double-pendulum", "satellite-boom", "simple-pendulum
 def count(name: str) -> dict[str, int]:
     """Operations of every formalism that can treat a gallery model."""
     workspace = Workspace(dl.load(name), "heyoka")
-    keys = formalisms.applicable(workspace.model, workspace.structure)
+    keys = formalisms.applicable(workspace.model, workspace.facts)
     return {key: operations(Equations(workspace, key)) for key in keys}
 
 

@@ -114,7 +114,7 @@ def counts(names: Sequence[str] = MODELS) -> str:
 
 def count(space: Workspace, about: About) -> str:
     """Dynamic equations and states of one model by one formalism."""
-    if formalisms.refusal(about, space.model, space.structure) is not None:
+    if formalisms.refusal(about, space.model, space.facts) is not None:
         return "–"
     form = formalisms.find(about.key).derive(space.system)
     return f"{form.n_dynamic}, {form.n_states}"

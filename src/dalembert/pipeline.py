@@ -12,22 +12,22 @@ from typing import Any
 
 from dalembert import formalisms, gallery, importers
 from dalembert.analysis import assembly, following
-from dalembert.analysis.agreement import Agreement, Verdict, compare_recursion, differences, reference
 from dalembert.analysis.assembly import Assembly
-from dalembert.analysis.comparison import Comparison, Row
 from dalembert.analysis.dynamics import forward_dynamics as forward_dynamics
 from dalembert.analysis.dynamics import inverse_dynamics as inverse_dynamics
 from dalembert.analysis.dynamics import mass_matrix as mass_matrix
 from dalembert.analysis.mobility import Mobility
 from dalembert.analysis.mobility import mobility as mobility_report
 from dalembert.errors import EngineError, InputError, nearest
+from dalembert.evidence.agreement import Agreement, Verdict, compare_recursion, differences, reference
+from dalembert.evidence.comparison import Comparison, Row
 from dalembert.handles import Equations, Trajectory, Workspace
 from dalembert.handles.simulation import start_state
 from dalembert.handles.workspace import ENGINES, choose_engine
-from dalembert.kinematics import samples, structure
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.kinematics.structure import with_regular_speeds
 from dalembert.model import Model
+from dalembert.structure import facts_of, samples
+from dalembert.structure.facts import with_regular_speeds
 
 
 def load(source: str | Path, **options: Any) -> Model:
@@ -147,7 +147,7 @@ def mobility(model: Model) -> Mobility:
     2
     """
     written = _written(model)
-    return mobility_report(written, structure(written))
+    return mobility_report(written, facts_of(written))
 
 
 def _written(model: Model) -> Model:
@@ -185,7 +185,7 @@ def verify(
     chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
     spaces = {engine: Workspace(model, engine) for engine in chosen}
     first = spaces[chosen[0]]
-    drawn = with_regular_speeds(first.model, first.structure, samples.consistent(first.model, 2 * states, seed=seed))
+    drawn = with_regular_speeds(first.model, first.facts, samples.consistent(first.model, 2 * states, seed=seed))
     sampled = samples.States(drawn.q[:, :states], drawn.qd[:, :states], drawn.t[:states])
     verdicts: dict[str, Verdict] = {}
     notes: list[str] = []
@@ -195,7 +195,7 @@ def verify(
         if progress is not None:
             progress(index / len(formalisms.KEYS))
         about = formalisms.find(key).ABOUT
-        reason = formalisms.refusal(about, first.model, first.structure)
+        reason = formalisms.refusal(about, first.model, first.facts)
         if reason is not None:
             verdicts[key] = Verdict("refused", reason, None, None)
             continue
@@ -302,7 +302,7 @@ def compare(
     refused, rows, runs = {}, [], {}
     wanted = list(keys or formalisms.KEYS)
     for index, key in enumerate(wanted):
-        reason = formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.structure)
+        reason = formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.facts)
         if progress is not None:
             progress(index / len(wanted))
         if reason is not None and not keys:

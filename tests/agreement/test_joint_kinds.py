@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.agreement import Agreement
-from dalembert.kinematics import samples
+from dalembert.evidence.agreement import Agreement
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 from dalembert.model.joints import JOINTS
+from dalembert.structure import samples
 
 G = 9.81
 SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}

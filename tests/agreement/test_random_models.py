@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dalembert import formalisms
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.handles import Equations, Workspace
-from dalembert.kinematics import samples
+from dalembert.structure import samples
 
 CHUNKS = 10  # spread over the processes of a parallel run
 STATES = 5
@@ -48,16 +48,16 @@ def prepared(random_tree, recipe, engine):
     try:
         space = Workspace(model, engine)
         states = samples.consistent(space.model, STATES, seed=7)
-        assert space.structure.d >= 0
+        assert space.facts.d >= 0
     except (SingularError, InconsistentStateError) as error:
         # parallel sliders in one joint have no inertia between them; a cone may have no velocity near the start
         note(str(error))
         assume(False)
-    if recipe["servo"] and all(space.structure.levels.servo):
+    if recipe["servo"] and all(space.facts.levels.servo):
         # nothing has to hold on the way to the target
         states = samples._draw(space.model, np.random.default_rng(7), STATES)
     _, _, A, M = space.manifold.evaluate(states.q, states.qd, states.t, space.values())
-    return space, states, M, condition(M, A[list(space.structure.rows)])
+    return space, states, M, condition(M, A[list(space.facts.rows)])
 
 
 def condition(M, A):
@@ -93,7 +93,7 @@ def examine(random_tree, recipe, engine):
     note(str(recipe))
     space, states, M, kappa = prepared(random_tree, dict(recipe), engine)
     assume(kappa < 1e6)
-    keys = formalisms.applicable(space.model, space.structure)
+    keys = formalisms.applicable(space.model, space.facts)
     compare(space, states, M, keys, 1e-8 * max(1.0, (kappa / 1e4) ** 2))
 
 

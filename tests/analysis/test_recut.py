@@ -9,14 +9,15 @@ from scipy.spatial.transform import Rotation
 import dalembert as dl
 from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.errors import InputError, ModelError
-from dalembert.kinematics import move, samples
+from dalembert.kinematics import move
 from dalembert.kinematics.loops import loop_rows, measured
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.joints import Spherical
 from dalembert.model.loop_bodies import ancestors, loop_bodies
 from dalembert.model.reversed_joints import backwards, placed_back
 from dalembert.spatial import roll_pitch_yaw
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 G = 9.81
 ROD = {"mass": 0.8, "center": (0.4, 0.05, 0), "inertia": (0.02, 0.1, 0.11)}

@@ -7,10 +7,10 @@ import dalembert as dl
 from dalembert.errors import InputError, ModelError, WorkError
 from dalembert.exporters import to_urdf, write_urdf
 from dalembert.importers.urdf import loads_urdf, read_urdf
-from dalembert.kinematics import samples
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.elements import Limits
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 
 def arm() -> Model:

@@ -8,8 +8,8 @@ from dalembert.algebra import stack, vector
 from dalembert.formalisms import dirac
 from dalembert.handles import Workspace
 from dalembert.kernels import compile_function
-from dalembert.kinematics import samples
 from dalembert.model import Model
+from dalembert.structure import samples
 
 
 def bob(phi: str = "x**2 + y**2 - 1") -> Model:

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.formalisms.gauss import gaussian, numbers
-from dalembert.kinematics import samples
+from dalembert.structure import samples
 
 
 def random_equations(seed, n=5, r=2):

@@ -7,10 +7,10 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 from dalembert.algebra import stack, vector
+from dalembert.equations.legendre import legendre
 from dalembert.handles import Workspace
 from dalembert.kernels import compile_function
-from dalembert.kinematics import samples
-from dalembert.kinematics.legendre import legendre
+from dalembert.structure import samples
 
 
 def spherical() -> dl.Model:

@@ -5,11 +5,11 @@ import pytest
 
 import dalembert as dl
 from dalembert.algebra import stack, vector
+from dalembert.equations.legendre import legendre
 from dalembert.formalisms import boltzmann_hamel
 from dalembert.handles import Workspace
 from dalembert.kernels import compile_function
-from dalembert.kinematics import samples
-from dalembert.kinematics.legendre import legendre
+from dalembert.structure import samples
 
 
 def coefficients(model: dl.Model) -> np.ndarray:

@@ -8,8 +8,8 @@ from scipy.linalg import sqrtm
 
 import dalembert as dl
 from dalembert.formalisms.poincare import numbers
-from dalembert.kinematics import samples
 from dalembert.model import Model
+from dalembert.structure import samples
 
 
 def particle(*speeds: str) -> Model:

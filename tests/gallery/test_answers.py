@@ -13,8 +13,8 @@ import sympy as sp
 import dalembert as dl
 from dalembert import gallery
 from dalembert.expressions import parse, rate
-from dalembert.kinematics import samples
 from dalembert.model.checks.values import value
+from dalembert.structure import samples
 
 NAMES = [name for name in gallery.names() if gallery.answers(name)]
 HAMILTON = ("two-link-robot", "slider-crank-2")
@@ -136,7 +136,7 @@ def test_constraints_and_their_matrix(answer):
         for j in range(known.n):
             close(found[f"Phi{i + 1}{j + 1}"], known.A[i, j])
     if rows:
-        close(found["dof"], known.eom.workspace.structure.d)
+        close(found["dof"], known.eom.workspace.facts.d)
 
 
 def test_energies_and_lagrangian(answer):

@@ -11,7 +11,7 @@ from dalembert import gallery
 from dalembert.algebra import numbers
 from dalembert.errors import InputError
 from dalembert.gallery.generated import n_four_bar
-from dalembert.kinematics import samples
+from dalembert.structure import samples
 
 
 def known(name):
@@ -205,8 +205,8 @@ def test_the_follower_comes_to_its_place(key):
 def test_the_over_constrained_platform_swings_like_a_pendulum(key):
     data, error = known("over-constrained")
     eom = dl.derive(dl.load("over-constrained"), key)
-    assert len(eom.workspace.structure.dropped) == data["redundant"]
-    assert any(eom.workspace.structure.dropped[0] in note for note in eom.notes)
+    assert len(eom.workspace.facts.dropped) == data["redundant"]
+    assert any(eom.workspace.facts.dropped[0] in note for note in eom.notes)
     run = eom.simulate()
     # sin(θ/2) = k sn(K − √stiffness t)
     k = math.sin(0.3)
@@ -261,7 +261,7 @@ def test_options_that_an_example_does_not_have():
 def test_the_row_that_is_dropped_leaves_the_others_independent_where_the_rods_hang_straight():
     # at θ = 0 both rows along the rods say φ̇ = 0, so one of these has to go
     eom = dl.derive(dl.load("over-constrained"), "lagrange")
-    assert eom.workspace.structure.dropped[0].endswith("along")
+    assert eom.workspace.facts.dropped[0].endswith("along")
 
 
 def test_random_states_keep_away_from_singular_positions():
@@ -270,5 +270,5 @@ def test_random_states_keep_away_from_singular_positions():
         states = samples.consistent(model, 50, seed=20)
         eom = dl.derive(model)
         _, _, A, _ = eom.workspace.manifold.evaluate(states.q, states.qd, states.t, eom.workspace.values())
-        sigma = np.linalg.svd(np.moveaxis(A, -1, 0), compute_uv=False)[:, : len(eom.workspace.structure.rows)]
+        sigma = np.linalg.svd(np.moveaxis(A, -1, 0), compute_uv=False)[:, : len(eom.workspace.facts.rows)]
         assert sigma.min() > 1e-4, name

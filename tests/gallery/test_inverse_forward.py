@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.kinematics import samples
 from dalembert.kinematics.contacts import with_contacts
+from dalembert.structure import samples
 
 EXAMPLES = [name for name in dl.gallery.names() if dl.gallery.load(name).bodies]
 

@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert import gallery
 from dalembert.algebra import numbers
 from dalembert.errors import InconsistentStateError
-from dalembert.kinematics import samples
+from dalembert.structure import samples
 
 G = 9.81
 ALL = (
@@ -67,7 +67,7 @@ def test_redundant_rows_are_found_by_name(name):
 def test_loops_and_energy_keep_for_a_minute(name, freedoms):
     run = minute(name)
     assert run.t[-1] == 60
-    assert run.equations.workspace.structure.d == freedoms
+    assert run.equations.workspace.facts.d == freedoms
     assert np.abs(run.violation).max() <= 1e-10
     assert np.ptp(run.balance) <= 1e-9 * run.kinetic.max()
     assert run.kinetic.max() > 1e-2 * np.ptp(run.potential)
@@ -400,7 +400,7 @@ def test_bricards_mechanism_has_one_freedom_all_the_way():
     assert (sigma[:, 3] > 1).all()  # one freedom everywhere, Grübler's count is 0
     assert (sigma[:, 4] < 1e-14).all()
     data = known("bricard", "mobility")
-    assert space.structure.levels.names[4] == data["redundant_everywhere"]
+    assert space.facts.levels.names[4] == data["redundant_everywhere"]
     share = U[:, :, 4] * np.sign(U[:, 4:, 4])
     least, most = data["share"]
     assert np.abs(share[len(tau) // 8] - data["share_at_start"]).max() < 1e-12  # τ = π/4 is the cube

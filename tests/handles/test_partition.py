@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.kinematics.structure import best_rows, independence
+from dalembert.structure.facts import best_rows, independence
 
 
 def test_the_best_rows_are_independent_ones():

@@ -7,12 +7,12 @@ import pytest
 
 import dalembert as dl
 from dalembert.importers.urdf import loads_urdf, read_urdf
-from dalembert.kinematics import samples
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.elements import Limits
 from dalembert.model.joints import Fixed, Free, Planar, Prismatic, Revolute
 from dalembert.model.loads import JointFriction
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 L1, C1, C2, M1, M2, I1, I2, G = 0.7, 0.3, 0.25, 1.3, 0.8, 0.02, 0.015, 9.81
 DAMPING = 0.05

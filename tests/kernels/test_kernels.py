@@ -10,7 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert import formalisms
 from dalembert.errors import EngineError, InconsistentStateError, InputError
-from dalembert.kinematics import samples
+from dalembert.structure import samples
 
 ENGINES = ("heyoka", "portable")
 # Dirac's equations do not take the nonholonomic constraints of these models

@@ -5,14 +5,15 @@ import pytest
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import constraints, move, samples, structure
+from dalembert.kinematics import constraints, move
 from dalembert.kinematics.speeds import invert, speed_map
+from dalembert.structure import facts_of, samples
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_speeds_and_velocities_determine_each_other(random_tree, seed):
     model = random_tree(seed, coordinates=5, bodies=4, holonomic=1, nonholonomic=1, speeds=2)
-    known = structure(model)
+    known = facts_of(model)
     states = samples.consistent(model, 4, seed=seed)
     for k in range(4):
         q, qd = vector(list(states.q[:, k])), vector(list(states.qd[:, k]))

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert import gallery
-from dalembert.kinematics import samples
+from dalembert.structure import samples
 
 G = 9.81
 
@@ -222,7 +222,7 @@ def test_start_of_the_parallel_mechanism_fulfils_the_constraints():
     assert not qd.any()  # (5.149)
     phi = eom.workspace.manifold.evaluate(q, qd, np.array(0.0), eom._values)[0]
     assert_allclose(phi, 0, atol=1e-15)
-    assert eom.workspace.structure.d == 3
+    assert eom.workspace.facts.d == 3
     # λ and q̈ by (5.90)-(5.93), written out in numbers
     mass, forces, Phi = M(q, qd)[..., 0], f(q, qd)[:, 0, 0], A(q, qd)[..., 0]
     H = np.linalg.inv(Phi @ np.linalg.inv(mass) @ Phi.T)

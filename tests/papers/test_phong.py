@@ -10,7 +10,7 @@ import dalembert as dl
 from dalembert import gallery
 from dalembert.algebra.symbolic import SYMBOLIC
 from dalembert.formalisms import phong
-from dalembert.kinematics import samples
+from dalembert.structure import samples
 
 G = 9.81
 

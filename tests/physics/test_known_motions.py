@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 import dalembert as dl
 from dalembert.algebra import numbers
-from dalembert.kinematics import samples
 from dalembert.model import Model
+from dalembert.structure import samples
 
 G = 9.81
 

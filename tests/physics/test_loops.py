@@ -10,10 +10,10 @@ from scipy.spatial.transform import Rotation
 import dalembert as dl
 from dalembert import formalisms
 from dalembert.algebra import FLOATS, numbers
-from dalembert.kinematics import samples
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.joints import JOINTS, Free
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 G = 9.81
 PLACE = {"position": (0.5, -0.1, 0.2), "rotation": (0.2, -0.3, 0.4)}

@@ -7,7 +7,8 @@ from scipy.linalg import null_space
 import dalembert as dl
 from dalembert import formalisms
 from dalembert.algebra import numbers
-from dalembert.kinematics import constraints, samples
+from dalembert.kinematics import constraints
+from dalembert.structure import samples
 
 # Dirac's equations do not take the nonholonomic constraints of these models
 by_every_formalism = pytest.mark.parametrize("key", [key for key in formalisms.KEYS if key != "dirac"])

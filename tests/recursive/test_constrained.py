@@ -9,11 +9,11 @@ from dalembert.algebra import choose, stack, vector
 from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.errors import InconsistentStateError, InputError, SingularError
 from dalembert.kernels import compile_function
-from dalembert.kinematics import samples, system
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 from dalembert.recursive import null_space, plan
 from dalembert.recursive.rows import rows
+from dalembert.structure import samples, system_of
 
 HELD = [name for name in gallery.names() if dl.load(name).constraint_names or dl.load(name).contacts]
 
@@ -65,7 +65,7 @@ def test_a_floating_base_in_a_loop_moves_as_lagrange_says():
 
 def test_beta_of_loops_by_complex_step_is_the_derivative(make):
     model = make("four-bar").stabilized(3.0, 2.0)
-    states, facts = consistent(make("four-bar")), system(model, "symbolic")
+    states, facts = consistent(make("four-bar")), system_of(model, "symbolic")
     inputs = stack(facts.q, facts.qd, vector([facts.t]))
     exact = compile_function(choose("symbolic"), inputs, facts.constraints.beta, vector([]))
     q = states.q + 0.01  # off the constraints, so that the feedback shows

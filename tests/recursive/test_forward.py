@@ -11,9 +11,9 @@ from dalembert.algebra import FLOATS, choose, stack, vector
 from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.errors import SingularError
 from dalembert.kernels import compile_function
-from dalembert.kinematics import samples
 from dalembert.model import Model
 from dalembert.recursive import forward, moving, tree
+from dalembert.structure import samples
 
 OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]
 

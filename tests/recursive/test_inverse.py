@@ -7,11 +7,11 @@ import dalembert as dl
 from dalembert import gallery
 from dalembert.algebra import FLOATS, choose, numbers, vector, zeros
 from dalembert.analysis.dynamics import inverse_dynamics
-from dalembert.kinematics import samples
 from dalembert.model import Model
 from dalembert.recursive import inverse, moving, tree
 from dalembert.recursive import mass_matrix as composite_matrix
 from dalembert.recursive.speeds import to_rates
+from dalembert.structure import samples
 
 STEP = 1e-30
 OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]

@@ -9,11 +9,11 @@ from dalembert import gallery
 from dalembert.algebra import FLOATS, choose, numbers, stack
 from dalembert.analysis.dynamics import mass_matrix
 from dalembert.kernels import compile_function
-from dalembert.kinematics import samples
 from dalembert.model import Model
 from dalembert.recursive import diagonal, moving, tree
 from dalembert.recursive import mass_matrix as composite_matrix
 from dalembert.recursive.speeds import to_rates
+from dalembert.structure import samples
 
 
 def double_pendulum() -> Model:

@@ -9,10 +9,10 @@ import pytest
 
 from dalembert.exporters import to_urdf
 from dalembert.importers.urdf import loads_urdf, read_urdf
-from dalembert.kinematics import samples
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.joints import Prismatic, Revolute
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: make robots installs it")
 

@@ -19,11 +19,11 @@ from dalembert.equations import LinearForm
 from dalembert.expressions import parse
 from dalembert.formalisms import KEYS, find
 from dalembert.handles import Equations, Workspace
-from dalembert.kinematics import system
 from dalembert.model import Model
 from dalembert.show import latex, names
 from dalembert.show.intermediates import WALL, name_parts
 from dalembert.show.sheet import prepare
+from dalembert.structure import system_of
 
 SMALL = ("simple-pendulum", "double-pendulum", "cart-pendulum")
 # the wheel of the cart pendulum is nonholonomic
@@ -39,7 +39,7 @@ BLOCKS = {
 
 def derive(model: str | Model, key: str) -> LinearForm:
     given = gallery.load(model) if isinstance(model, str) else model
-    return find(key).derive(system(given, "symbolic"))
+    return find(key).derive(system_of(given, "symbolic"))
 
 
 def values(expression: Any, at: dict[str, float]) -> float:
@@ -51,7 +51,7 @@ def numbers_for(form: LinearForm) -> dict[str, float]:
     rng = np.random.default_rng(7)
     own = form.system
     symbols = [*own.q, *own.qd, own.t, *form.v, *form.constants]
-    known = [*map(str, symbols), *own.model.parameter_values, *own.structure.speed_names]
+    known = [*map(str, symbols), *own.model.parameter_values, *own.facts.speed_names]
     return {name: float(rng.uniform(0.4, 1.6)) for name in known}
 
 

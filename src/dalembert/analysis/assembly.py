@@ -13,12 +13,12 @@ import numpy as np
 from dalembert.algebra import FLOATS, plain
 from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
-from dalembert.kinematics import samples
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.loops import ends
-from dalembert.kinematics.samples import States
-from dalembert.kinematics.structure import mass_matrices
 from dalembert.model import Model
+from dalembert.structure import samples
+from dalembert.structure.facts import mass_matrices
+from dalembert.structure.samples import States
 
 _ROUNDS = 60
 _TOLERANCE = 1e-12

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algebra import plain
-from dalembert.kinematics import samples
 from dalembert.kinematics.loops import ends
 from dalembert.kinematics.motion import Motion
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.elements import Body
 from dalembert.model.loop_bodies import ancestors, loop_bodies
 from dalembert.spatial import roll_pitch_yaw
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 _STRAIGHT = 1e-9
 

@@ -16,7 +16,7 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
     phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
     if not len(velocity):
         return
-    names, servo = manifold.system.structure.levels.names, manifold.system.structure.levels.servo
+    names, servo = manifold.system.facts.levels.names, manifold.system.facts.levels.servo
     scale = np.abs(A) @ (1 + np.abs(q)), np.abs(A) @ (1 + np.abs(qd))
     broken = [
         f"{level} of '{names[i]}' is {value:.6g}"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.algebra import numbers
-from dalembert.kinematics import Structure, samples
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
+from dalembert.structure import Facts, samples
+from dalembert.structure.samples import States
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Mobility:
         return "\n".join([*lines, *self.warnings])
 
 
-def mobility(model: Model, known: Structure) -> Mobility:
+def mobility(model: Model, known: Facts) -> Mobility:
     """The mobility report of a model whose structure is known; contacts must be written as formulas already."""
     names = known.levels.names
     rank, weakest = _at_start(model, known)
@@ -65,7 +65,7 @@ def mobility(model: Model, known: Structure) -> Mobility:
     )
 
 
-def _at_start(model: Model, known: Structure) -> tuple[int, float]:
+def _at_start(model: Model, known: Facts) -> tuple[int, float]:
     """The rank of A at the initial state, and its smallest relative singular value."""
     if not known.rows:
         return 0, 1.0

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.equations.power import jacobi
 from dalembert.kernels import Function, compile_function
-from dalembert.kinematics import System, kinetic, potential
-from dalembert.kinematics.power import jacobi
+from dalembert.kinematics import kinetic, potential
 from dalembert.kinematics.speeds import speed_map
 from dalembert.spatial import cross
+from dalembert.structure import System
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Observables:
         system = self.system
         T, V = kinetic(system.motion, system.qd), potential(system.motion)
         P, H = body_momenta(system)
-        Y, Z = speed_map(system.motion, system.structure.speeds)
+        Y, Z = speed_map(system.motion, system.facts.speeds)
         known = system.constraints
         scalars = vector([T, V, jacobi(system)])
         return (scalars, system.algebra.gradient(T, system.qd), P, H, Y @ system.qd + Z, known.phi, known.velocity)

@@ -15,10 +15,11 @@ import numpy as np
 
 from dalembert.algebra import Array, stack, vector
 from dalembert.kernels import Function, compile_function
-from dalembert.kinematics import System, applied
+from dalembert.kinematics import applied
 from dalembert.kinematics.contacts import Push
 from dalembert.model import WORLD, Model
 from dalembert.spatial import cross
+from dalembert.structure import System
 
 _EACH = 24  # numbers for each body in the compiled function
 
@@ -110,7 +111,7 @@ class JointReactions:
 
     def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], tuple[Any, ...]]:
         """What the constraints do to the bodies, by constraint and body: body, force, moment and point."""
-        names = self.system.structure.levels.names
+        names = self.system.facts.levels.names
         acting = {}
         for i, (name, push) in enumerate(self._pushes):
             size = multipliers[names.index(name)]

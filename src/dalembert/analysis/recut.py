@@ -21,9 +21,7 @@ from dalembert.algebra import FLOATS, plain
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate, is_identifier
 from dalembert.expressions.lower import Lowering
-from dalembert.kinematics import samples
 from dalembert.kinematics.loops import ends
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Body, Coordinate, Loop
@@ -43,6 +41,8 @@ from dalembert.model.loads import InJoint, JointSpring, JointTorque
 from dalembert.model.loop_bodies import ancestors, loop_bodies
 from dalembert.model.reversed_joints import HERE, backwards, placed_back
 from dalembert.spatial import roll_pitch_yaw
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 
 def recut(model: Model, loop: str, at: str | None = None) -> Model:

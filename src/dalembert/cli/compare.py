@@ -22,7 +22,7 @@ from dalembert.cli.arguments import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dalembert.analysis.comparison import Comparison
+    from dalembert.evidence.comparison import Comparison
 
 
 def add(subparsers: Subparsers) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dalembert import formalisms
 from dalembert.analysis.mobility import mobility
 from dalembert.exporters.formulas import knots, limited
-from dalembert.kinematics import Structure, structure
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.checks.values import value
 from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
+from dalembert.structure import Facts, facts_of
 
 if TYPE_CHECKING:
     from dalembert.model import Model
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def understood(model: Model) -> dict[str, Any]:
     """Everything declared in a sound model, and what follows from it; contacts are shown as the constraints they make."""
     model = with_contacts(model)
-    known = structure(model)
+    known = facts_of(model)
     able = formalisms.applicable(model, known)
     moves = mobility(model, known)
     refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
@@ -57,7 +57,7 @@ def understood(model: Model) -> dict[str, Any]:
     }
 
 
-def _coordinates(model: Model, known: Structure) -> list[dict[str, Any]]:
+def _coordinates(model: Model, known: Facts) -> list[dict[str, Any]]:
     return [
         {
             "name": c.name,
@@ -97,7 +97,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
     }
 
 
-def _loop(loop: Loop, known: Structure) -> dict[str, Any]:
+def _loop(loop: Loop, known: Facts) -> dict[str, Any]:
     """What a loop joins, and which of its rows say nothing new."""
     rows = dict(zip(loop.row_names, loop.joint.row_names, strict=True))
     return {
@@ -161,7 +161,7 @@ def _vector(formulas: tuple[Any, ...]) -> str:
     return f"({', '.join(str(formula) for formula in formulas)})"
 
 
-def _constraints(model: Model, known: Structure) -> list[dict[str, Any]]:
+def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
     written = [("holonomic", c, c.phi) for c in model.holonomic_list]
     written += [("nonholonomic", c, c.psi) for c in model.nonholonomic_list]
     return [
@@ -177,7 +177,7 @@ def _constraints(model: Model, known: Structure) -> list[dict[str, Any]]:
     ]
 
 
-def _speeds(model: Model, known: Structure) -> list[dict[str, Any]]:
+def _speeds(model: Model, known: Facts) -> list[dict[str, Any]]:
     about = {speed.name: speed.description for speed in model.speed_list}
     pairs = zip(known.speed_names, known.speeds, strict=True)
     return [{"name": name, "formula": str(u), "description": about.get(name, "")} for name, u in pairs]

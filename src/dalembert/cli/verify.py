@@ -12,7 +12,7 @@ from dalembert.cli.values import at_least, positive
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dalembert.analysis.agreement import Agreement
+    from dalembert.evidence.agreement import Agreement
 
 _STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
 

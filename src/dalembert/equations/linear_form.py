@@ -14,7 +14,8 @@ from typing import Literal
 from dalembert.algebra import Array, identity, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations.solver import Solver
-from dalembert.kinematics import Speeds, System, non_ideal_forces
+from dalembert.kinematics import Speeds, non_ideal_forces
+from dalembert.structure import System
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from dalembert.formalisms import (
     volterra,
     volterra_reduced,
 )
-from dalembert.kinematics import Structure
 from dalembert.model import Model
+from dalembert.structure import Facts
 
 FORMALISMS: tuple[ModuleType, ...] = (
     lagrange,
@@ -66,7 +66,7 @@ def find(key: str) -> ModuleType:
     raise InputError(f"there is no formalism '{key}'. {nearest(key, KEYS)}")
 
 
-def refusal(about: About, model: Model, known: Structure) -> str | None:
+def refusal(about: About, model: Model, known: Facts) -> str | None:
     """Why a formalism cannot treat a model, or None when it can."""
     if about.needs == "bodies" and model.energies is not None:
         return "the model is given by its energies, and this formalism needs the momenta of bodies"
@@ -84,7 +84,7 @@ def refusal(about: About, model: Model, known: Structure) -> str | None:
     return None
 
 
-def applicable(model: Model, known: Structure) -> tuple[str, ...]:
+def applicable(model: Model, known: Facts) -> tuple[str, ...]:
     """The keys of the formalisms that can treat a model."""
     return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
 

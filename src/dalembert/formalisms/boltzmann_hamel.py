@@ -21,9 +21,10 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.kinematics import Speeds, System, generalized_forces, kinetic, potential
-from dalembert.kinematics.free_motion import unexplained_force
+from dalembert.equations.free_motion import unexplained_force
+from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
 from dalembert.kinematics.speeds import invert
+from dalembert.structure import System
 
 ABOUT = About(
     key="boltzmann_hamel",
@@ -75,9 +76,9 @@ def derive(system: System) -> LinearForm:
 def square(system: System) -> Speeds:
     """w = Y q̇ + Z with n entries, the speeds followed by the constraints, and its inverse."""
     free = system.speeds
-    names = [f"w({name})" for i, name in enumerate(system.structure.levels.names) if i in system.structure.rows]
+    names = [f"w({name})" for i, name in enumerate(system.facts.levels.names) if i in system.facts.rows]
     w = stack(free.u, system.algebra.symbols(names))
-    return invert(system.motion, w, stack(free.Y, system.a), stack(free.Z, system.b), [], system.structure.order)
+    return invert(system.motion, w, stack(free.Y, system.a), stack(free.Z, system.b), [], system.facts.order)
 
 
 def coefficients(system: System, full: Speeds) -> Hamel:

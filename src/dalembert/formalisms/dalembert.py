@@ -22,8 +22,9 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System, applied
+from dalembert.kinematics import applied
 from dalembert.spatial import skew
+from dalembert.structure import System
 
 ABOUT = About(
     key="dalembert",

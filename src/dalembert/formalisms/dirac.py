@@ -25,8 +25,9 @@ import numpy as np
 from dalembert.algebra import Array, identity, stack, vector, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm
-from dalembert.kinematics import System, generalized_forces, non_ideal_forces
-from dalembert.kinematics.legendre import Canonical, legendre
+from dalembert.equations.legendre import Canonical, legendre
+from dalembert.kinematics import generalized_forces, non_ideal_forces
+from dalembert.structure import System
 
 ABOUT = About(
     key="dirac",
@@ -48,7 +49,7 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −c_t − c_q H_p): (5.295) with q̇ eliminated."""
-    can, rows = legendre(system), list(system.structure.rows)
+    can, rows = legendre(system), list(system.facts.rows)
     n, r = len(can.p), len(rows)
     c_q, c_p, c_t = _constraints(system, can, rows)
     M = zeros(n + 2 * r, n + 2 * r)

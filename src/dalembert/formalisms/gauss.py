@@ -22,8 +22,8 @@ from scipy.linalg import cholesky, get_lapack_funcs, qr
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import kkt_solve, ldl_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System
-from dalembert.kinematics.free_motion import free_motion, unexplained_force
+from dalembert.equations.free_motion import free_motion, unexplained_force
+from dalembert.structure import System
 
 ABOUT = About(
     key="gauss",

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, Scalar, identity
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.kinematics import System, active_forces
+from dalembert.kinematics import active_forces
 from dalembert.spatial import cross
+from dalembert.structure import System
 
 ABOUT = About(
     key="gibbs_appell",
@@ -39,11 +40,11 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """∂S/∂u̇ = U, which is linear in u̇: M u̇ = U − (∂S/∂u̇ at u̇ = 0)."""
     algebra, speeds = system.algebra, system.speeds
-    ud = algebra.symbols([f"dot({name})" for name in system.structure.speed_names])
+    ud = algebra.symbols([f"dot({name})" for name in system.facts.speed_names])
     S = _energy_of_acceleration(system, speeds.qd, (system.q, speeds.qd), (speeds.u, ud))
     S_ud = algebra.gradient(S, ud)  # ∂S/∂u̇
     M = algebra.jacobian(S_ud, ud)
-    rest = algebra.substitute(S_ud, {f"dot({name})": 0 for name in system.structure.speed_names})
+    rest = algebra.substitute(S_ud, {f"dot({name})": 0 for name in system.facts.speed_names})
     U = active_forces(system.motion, speeds.W)  # (9)
     return in_speeds("gibbs_appell", system, speeds, M, U - rest)
 

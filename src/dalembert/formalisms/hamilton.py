@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from dalembert.algebra import identity
 from dalembert.equations import About, LinearForm
-from dalembert.kinematics import System, generalized_forces, non_ideal_forces
-from dalembert.kinematics.legendre import legendre
+from dalembert.equations.legendre import legendre
+from dalembert.kinematics import generalized_forces, non_ideal_forces
+from dalembert.structure import System
 
 ABOUT = About(
     key="hamilton",

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, identity, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.kinematics import System, active_forces
+from dalembert.kinematics import active_forces
 from dalembert.spatial import cross
+from dalembert.structure import System
 
 ABOUT = About(
     key="kane",

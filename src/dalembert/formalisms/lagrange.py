@@ -14,7 +14,8 @@ Source: papers/volterra (7), (13), (17).
 from __future__ import annotations
 
 from dalembert.equations import About, LinearForm, in_velocities
-from dalembert.kinematics import System, generalized_forces, kinetic, potential
+from dalembert.kinematics import generalized_forces, kinetic, potential
+from dalembert.structure import System
 
 ABOUT = About(
     key="lagrange",

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, stack, zeros
 from dalembert.equations import About, LinearForm, in_velocities
-from dalembert.kinematics import System, non_ideal_forces
-from dalembert.kinematics.free_motion import free_motion, unexplained_force
+from dalembert.equations.free_motion import free_motion, unexplained_force
+from dalembert.kinematics import non_ideal_forces
+from dalembert.structure import System
 
 ABOUT = About(
     key="maggi",
@@ -47,7 +48,7 @@ def derive(system: System) -> LinearForm:
         stack(W.T @ M, system.A),
         stack(W.T @ h, system.beta),
         C=stack(W.T @ C, zeros(len(system.beta))) if len(C) else C,
-        order=system.structure.maggi_order,
+        order=system.facts.maggi_order,
     )
 
 

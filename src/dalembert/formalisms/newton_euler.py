@@ -25,8 +25,9 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve
 from dalembert.equations import About, LinearForm, Solver
-from dalembert.kinematics import System, applied, non_ideal_forces
+from dalembert.kinematics import applied, non_ideal_forces
 from dalembert.spatial import cross
+from dalembert.structure import System
 
 ABOUT = About(
     key="newton_euler",

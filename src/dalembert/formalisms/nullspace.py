@@ -23,8 +23,8 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve, orthogonal_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System
-from dalembert.kinematics.free_motion import free_motion, unexplained_force
+from dalembert.equations.free_motion import free_motion, unexplained_force
+from dalembert.structure import System
 
 ABOUT = About(
     key="nullspace",
@@ -51,8 +51,8 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """M q̈ = h, projected by `Solver` on the null space of A."""
     M, h = free_motion(system)
-    solver = Solver(partial(graph, dependent=system.structure.dependent), numbers, rank_revealing=True)
-    return in_velocities("nullspace", system, M, h, rows="all", solver=solver, count=system.structure.d)
+    solver = Solver(partial(graph, dependent=system.facts.dependent), numbers, rank_revealing=True)
+    return in_velocities("nullspace", system, M, h, rows="all", solver=solver, count=system.facts.d)
 
 
 def reaction(system: System) -> Array:

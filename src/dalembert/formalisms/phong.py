@@ -27,8 +27,8 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System
-from dalembert.kinematics.free_motion import free_motion, unexplained_force
+from dalembert.equations.free_motion import free_motion, unexplained_force
+from dalembert.structure import System
 
 ABOUT = About(
     key="phong",
@@ -56,9 +56,9 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
     M, h = free_motion(system)
-    trials = [i for i in range(len(system.q)) if i not in system.structure.dependent]
+    trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
     solver = Solver(partial(graph, trials=trials), numbers, rank_revealing=True)
-    return in_velocities("phong", system, M, h, rows="all", solver=solver, count=system.structure.d)
+    return in_velocities("phong", system, M, h, rows="all", solver=solver, count=system.facts.d)
 
 
 def reaction(system: System) -> Array:

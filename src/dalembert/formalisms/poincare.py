@@ -26,8 +26,9 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver
-from dalembert.kinematics import Speeds, System, generalized_forces, kinetic, non_ideal_forces, potential
-from dalembert.kinematics.free_motion import unexplained_force
+from dalembert.equations.free_motion import unexplained_force
+from dalembert.kinematics import Speeds, generalized_forces, kinetic, non_ideal_forces, potential
+from dalembert.structure import System
 
 ABOUT = About(
     key="poincare",
@@ -89,7 +90,7 @@ def derive(system: System) -> LinearForm:
 def _square(system: System) -> Speeds:
     """s = G q̇: the speeds, completed by the rates of the coordinates the constraints are solved for."""
     algebra, n = system.algebra, len(system.q)
-    known = system.structure
+    known = system.facts
     G = np.concatenate([system.speeds.Y, _completion(system)], axis=0)
     taken = {*system.model.coordinate_names, *system.model.parameter_values, *known.speed_names}
     letter = next(word for k in itertools.count(1) if not any(f"{(word := 's' * k)}{i + 1}" in taken for i in range(n)))
@@ -99,11 +100,11 @@ def _square(system: System) -> Speeds:
 
 def _completion(system: System) -> Array:
     """The rows below the speeds: rates of coordinates, and q·q̇ for a part of a quaternion, which is regular everywhere."""
-    rows = identity(len(system.q))[list(system.structure.completing)]
-    for row, i in zip(rows, system.structure.completing, strict=True):
-        if i in system.structure.norms:
+    rows = identity(len(system.q))[list(system.facts.completing)]
+    for row, i in zip(rows, system.facts.completing, strict=True):
+        if i in system.facts.norms:
             row[:] = 0
-            for j in system.structure.norms[i]:
+            for j in system.facts.norms[i]:
                 row[j] = system.q[j]
     return rows
 

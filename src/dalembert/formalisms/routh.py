@@ -17,8 +17,9 @@ from __future__ import annotations
 from dalembert.algebra import Array, identity, vector, zeros
 from dalembert.algebra.linear import ldl_solve
 from dalembert.equations import About, LinearForm
-from dalembert.kinematics import System, generalized_forces, kinetic, non_ideal_forces, potential
-from dalembert.kinematics.free_motion import unexplained_force
+from dalembert.equations.free_motion import unexplained_force
+from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
+from dalembert.structure import System
 
 ABOUT = About(
     key="routh",
@@ -42,7 +43,7 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """M_R q̈_NI = f + A_NIᵀλ with A_NI q̈_NI = β."""
     algebra, q = system.algebra, system.q
-    known, names = system.structure, system.model.coordinate_names
+    known, names = system.facts, system.model.coordinate_names
     I = list(known.ignorable)  # noqa: E741
     N = [i for i in range(len(q)) if i not in I]
     v = system.qd[N]
@@ -89,12 +90,12 @@ def derive(system: System) -> LinearForm:
 def reaction(system: System) -> Array:
     """The reaction of the constraints by papers/volterra (18)(19); it vanishes on the ignorable coordinates."""
     out = unexplained_force(system)
-    out[list(system.structure.ignorable)] = 0
+    out[list(system.facts.ignorable)] = 0
     return out
 
 
 def _note(system: System) -> str:
-    names = [system.model.coordinate_names[i] for i in system.structure.ignorable]
+    names = [system.model.coordinate_names[i] for i in system.facts.ignorable]
     if not names:
         return "no coordinate is ignorable: the Routhian is the Lagrangian"
     return f"the momenta of {', '.join(names)} are constants of the motion"

@@ -21,8 +21,8 @@ import numpy as np
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import System
-from dalembert.kinematics.free_motion import free_motion
+from dalembert.equations.free_motion import free_motion
+from dalembert.structure import System
 
 ABOUT = About(
     key="udwadia_kalaba",

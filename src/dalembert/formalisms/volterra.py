@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, identity, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.kinematics import Speeds, System, active_forces, kinetic
+from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.spatial import skew
+from dalembert.structure import System
 
 ABOUT = About(
     key="volterra",

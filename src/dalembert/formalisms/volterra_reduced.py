@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.kinematics import Speeds, System, active_forces, kinetic
-from dalembert.kinematics.free_motion import unexplained_force
+from dalembert.equations.free_motion import unexplained_force
+from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.kinematics.speeds import invert
 from dalembert.spatial import skew
+from dalembert.structure import System
 
 ABOUT = About(
     key="volterra_reduced",
@@ -46,7 +47,7 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M_NI u̇_NI = L_NI, (64)."""
-    algebra, known = system.algebra, system.structure
+    algebra, known = system.algebra, system.facts
     G = algebra.symbols([f"G({system.model.coordinate_names[i]})" for i in known.ignorable])
     momenta = _ignorable_momenta(system)  # ∂T/∂q̇_I, (22)
     speeds = _speeds(system, momenta, G)
@@ -65,13 +66,13 @@ def derive(system: System) -> LinearForm:
 
 def _ignorable_momenta(system: System) -> Array:
     """M′ q̇ + N₂ = ∂T/∂q̇_I: (23), whose value at the start is G_I: (26)."""
-    qd_I = system.qd[list(system.structure.ignorable)]
+    qd_I = system.qd[list(system.facts.ignorable)]
     return system.algebra.gradient(kinetic(system.motion, system.qd), qd_I)
 
 
 def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
     """u_NI and q̇ = W_NI u_NI + X_NI: (42)–(44)."""
-    algebra, known, full = system.algebra, system.structure, system.speeds
+    algebra, known, full = system.algebra, system.facts, system.speeds
     chosen = list(known.reduced)
     M_prime = algebra.jacobian(momenta, system.qd)  # (24)
     rest = dict.fromkeys((str(v) for v in system.qd), 0)
@@ -98,13 +99,13 @@ def _K(system: System, speeds: Speeds) -> Array:
 def reaction(system: System) -> Array:
     """The reaction of the constraints by (18)(19); it vanishes on the ignorable coordinates by Definition 1."""
     out = unexplained_force(system)
-    out[list(system.structure.ignorable)] = 0
+    out[list(system.facts.ignorable)] = 0
     return out
 
 
 def _note(system: System) -> str:
     """What Definition 1 found, in a sentence."""
-    known, names = system.structure, system.model.coordinate_names
+    known, names = system.facts, system.model.coordinate_names
     if not known.s:
         return "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
     chosen = ", ".join(known.speed_names[i] for i in known.reduced)

@@ -15,6 +15,7 @@ from dalembert.algebra import Array
 from dalembert.analysis import consistency, operations
 from dalembert.analysis.reactions import JointReaction
 from dalembert.equations import About, LinearForm
+from dalembert.equations.legendre import legendre
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
@@ -22,11 +23,10 @@ from dalembert.handles.simulation import simulate, start_state
 from dalembert.handles.trajectory import Trajectory, joint_reactions
 from dalembert.handles.workspace import Workspace
 from dalembert.kernels import Kernel
-from dalembert.kinematics import structure
-from dalembert.kinematics.legendre import legendre
 from dalembert.model import Model
 from dalembert.model.elements import Speed
 from dalembert.show import latex
+from dalembert.structure import facts_of
 
 
 class Equations:
@@ -50,7 +50,7 @@ class Equations:
 
     def require_applicable(self) -> None:
         """Raise when the formalism cannot treat the model: which element, why, and which formalisms can."""
-        model, known = self.workspace.model, self.workspace.structure
+        model, known = self.workspace.model, self.workspace.facts
         reason = formalisms.refusal(self.about, model, known)
         if reason is not None:
             able = ", ".join(formalisms.applicable(model, known))
@@ -93,12 +93,12 @@ class Equations:
     @property
     def ignorable(self) -> tuple[str, ...]:
         """The names of the ignorable coordinates."""
-        return tuple(self.model.coordinate_names[i] for i in self.workspace.structure.ignorable)
+        return tuple(self.model.coordinate_names[i] for i in self.workspace.facts.ignorable)
 
     @property
     def speeds(self) -> dict[str, str]:
         """The quasi-velocities that are used, name by name with their formulas; empty where none are."""
-        known = self.workspace.structure
+        known = self.workspace.facts
         if self.about.velocities not in ("u", "u_NI", "s") and self.formalism != "maggi":
             return {}
         used = known.reduced if self.about.velocities == "u_NI" else range(known.d)
@@ -112,7 +112,7 @@ class Equations:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was detected, chosen and dropped, in sentences."""
-        known = self.workspace.structure
+        known = self.workspace.facts
         out = list(self.form.notes)
         if known.chosen and self.speeds:
             out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
@@ -157,7 +157,7 @@ class Equations:
         return self._sympy(self.symbolic.beta[:, None])
 
     def _sympy(self, array: Array) -> Any:
-        return latex.to_sympy_matrix(self.model, array, self.workspace.structure.speed_names)
+        return latex.to_sympy_matrix(self.model, array, self.workspace.facts.speed_names)
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""
@@ -202,7 +202,7 @@ class Equations:
         return Equations(space, self.formalism, self._changes)
 
     def _require_same_structure(self, changes: Mapping[str, float]) -> None:
-        before, now = self.workspace.structure, structure(self.model.with_parameters(changes))
+        before, now = self.workspace.facts, facts_of(self.model.with_parameters(changes))
         lost = set(before.ignorable) - set(now.ignorable) if self.form.constants.size else set()
         if now.rows != before.rows or lost:
             names = self.model.coordinate_names
@@ -275,7 +275,7 @@ class Equations:
         if self.formalism != "phong":
             raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive by phong.")
         system = self.workspace.symbolic
-        trials = [i for i in range(len(system.q)) if i not in system.structure.dependent]
+        trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
         return self._sympy(phong.directions(system.algebra, system.A, trials))
 
     def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.integrators import Solution
-from dalembert.kinematics.structure import best_rows, best_speeds, independence, speed_rows
+from dalembert.structure.facts import best_rows, best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -41,7 +41,7 @@ class Partition:
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
         self.parts: list[Part] = []
-        known = equations.workspace.structure
+        known = equations.workspace.facts
         self._known: dict[Choice, Equations] = {_key(known.speeds, known.rows): equations}
         self._fresh: tuple[float, float] | None = None
         self._usual = 0.0
@@ -58,7 +58,7 @@ class Partition:
     @property
     def _drops(self) -> bool:
         about = self.equations.about
-        return bool(self.equations.workspace.structure.dropped) and about.redundant == "drops"
+        return bool(self.equations.workspace.facts.dropped) and about.redundant == "drops"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -119,12 +119,12 @@ class Partition:
 
     def _held(self, t: float, q: np.ndarray) -> float:
         """How independent the constraints are among themselves, whatever is chosen of them."""
-        rank = len(self.equations.workspace.structure.rows)
+        rank = len(self.equations.workspace.facts.rows)
         return float(np.linalg.svd(_unit(self._constraints(t, q)), compute_uv=False)[rank - 1]) if rank else 1.0
 
     def _best(self, t: float, q: np.ndarray) -> tuple[tuple[Any, ...], tuple[int, ...]]:
         """The speeds and independent constraints that serve best at a position."""
-        known, A = self.equations.workspace.structure, self._constraints(t, q)
+        known, A = self.equations.workspace.facts, self._constraints(t, q)
         rows = best_rows(_unit(A), len(known.rows)) if self._drops else known.rows
         speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
         return speeds, rows
@@ -133,7 +133,7 @@ class Partition:
         self, t: float, q: np.ndarray, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
     ) -> tuple[float, float]:
         """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
-        known, A = self.equations.workspace.structure, self._constraints(t, q)
+        known, A = self.equations.workspace.facts, self._constraints(t, q)
         chosen = A[list(known.rows if rows is None else rows)]
         first = 1.0
         if self._in_speeds:

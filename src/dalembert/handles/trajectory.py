@@ -208,7 +208,7 @@ class Trajectory:
     @property
     def violation_names(self) -> tuple[str, ...]:
         """What the rows of `violation` are."""
-        names = self.equations.workspace.structure.levels.names
+        names = self.equations.workspace.facts.levels.names
         held = len(self.observed.position_violation)
         return (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names))
 
@@ -250,7 +250,7 @@ class Trajectory:
     @property
     def momentum_error(self) -> float | None:
         """The 2-norm over the samples of the relative drift of the first ignorable momentum; None without one."""
-        ignorable = self.equations.workspace.structure.ignorable
+        ignorable = self.equations.workspace.facts.ignorable
         return norms.relative_drift(self.momenta[ignorable[0]]) if ignorable else None
 
     # handing on

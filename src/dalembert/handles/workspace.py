@@ -13,18 +13,13 @@ from dalembert.algebra import default_name, stack, vector
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About
+from dalembert.equations.free_motion import free_motion
 from dalembert.errors import EngineError, InputError, nearest
 from dalembert.kernels import Function, Manifold, compile_function
-from dalembert.kinematics import (
-    Structure,
-    System,
-    non_ideal_forces,
-    structure,
-    system,
-)
+from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.contacts import pushes, with_contacts
-from dalembert.kinematics.free_motion import free_motion
 from dalembert.model import Model
+from dalembert.structure import Facts, System, facts_of, system_of
 
 ENGINES = {"heyoka": "fast", "portable": "graph"}
 MODES = ("fused", "assembled")
@@ -66,26 +61,26 @@ class Workspace:
 
     def mode(self, about: About) -> Literal["fused", "assembled"]:
         """Assembled where a solve in numbers is needed: dependent constraints that are kept, or a singular mass matrix."""
-        known = self.structure
+        known = self.facts
         if self._mode == "assembled":
             return "assembled"
         dependent = bool(known.dropped) and about.redundant == "takes"
         return "assembled" if self.engine == "portable" or dependent or not known.regular_mass else "fused"
 
     @cached_property
-    def structure(self) -> Structure:
+    def facts(self) -> Facts:
         """Rank, ignorable coordinates, choice of speeds."""
-        return structure(self.model, self._rows)
+        return facts_of(self.model, self._rows)
 
     @cached_property
     def system(self) -> System:
         """The facts every formalism shares, over the algebra of the engine."""
-        return system(self.model, ENGINES[self.engine], self.structure)
+        return system_of(self.model, ENGINES[self.engine], self.facts)
 
     @cached_property
     def symbolic(self) -> System:
         """The same facts over SymEngine, for reading."""
-        return system(self.model, "symbolic", self.structure)
+        return system_of(self.model, "symbolic", self.facts)
 
     @cached_property
     def manifold(self) -> Manifold:

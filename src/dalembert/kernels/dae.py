@@ -22,7 +22,7 @@ class DaeFunctions:
     def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
         self._kernel, self._constants = kernel, constants
         form = kernel.form
-        self._rows = list(form.system.structure.rows) if len(form.beta) > len(form.system.structure.rows) else None
+        self._rows = list(form.system.facts.rows) if len(form.beta) > len(form.system.facts.rows) else None
         self.algebraic = len(form.beta) if self._rows is None else len(self._rows)
 
     @cached_property

@@ -11,11 +11,12 @@ import numpy as np
 
 from dalembert.algebra import Array, Scalar, stack, vector
 from dalembert.equations import LinearForm
+from dalembert.equations.power import power
 from dalembert.kernels.compile import Function, compile_function
 from dalembert.kernels.solve import assembled, fused
 from dalembert.kernels.taylor import TaylorMachine
-from dalembert.kinematics import System, non_ideal_forces
-from dalembert.kinematics.power import power
+from dalembert.kinematics import non_ideal_forces
+from dalembert.structure import System
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import numpy as np
 
 from dalembert.algebra import Array, stack, vector
 from dalembert.kernels.compile import Function, compile_function
-from dalembert.kinematics import System, kinetic, mass_matrix
+from dalembert.kinematics import kinetic, mass_matrix
+from dalembert.structure import System
 
 
 class Manifold:
@@ -17,8 +18,8 @@ class Manifold:
     def __init__(self, system: System) -> None:
         self.system = system
         # servo constraints are driven to zero by feedback, never by projection
-        held = [i for i in system.structure.rows if not system.structure.levels.servo[i]]
-        self.holonomic = [i for i in held if i < system.structure.levels.held]
+        held = [i for i in system.facts.rows if not system.facts.levels.servo[i]]
+        self.holonomic = [i for i in held if i < system.facts.levels.held]
         self.rows = held
 
     @cached_property
@@ -42,6 +43,6 @@ class Manifold:
         """φ, the velocity residual, A and M at one state, or at many with the batch on the last axis."""
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
         out = self._function(np.concatenate([q, qd, time], axis=0), parameters)
-        h, k, n = self.system.structure.levels.held, len(self.system.structure.levels.names), len(q)
+        h, k, n = self.system.facts.levels.held, len(self.system.facts.levels.names), len(q)
         phi, velocity, A, M = np.split(out, [h, h + k, h + k + k * n])
         return phi, velocity, A.reshape(k, n, *q.shape[1:]), M.reshape(n, n, *q.shape[1:])

@@ -25,8 +25,8 @@ def fused(form: LinearForm) -> tuple[Array, Array]:
 def _own_graph(form: LinearForm) -> tuple[Array, Array]:
     """The formalism's own graph on independent rows; multipliers of dropped rows are zero."""
     assert form.solver is not None
-    k = len(form.system.structure.levels.names)
-    rows = list(form.system.structure.rows) if len(form.beta) == k else list(range(len(form.beta)))
+    k = len(form.system.facts.levels.names)
+    rows = list(form.system.facts.rows) if len(form.beta) == k else list(range(len(form.beta)))
     vd, lam = form.solver.graph(form.system.algebra, form.M, form.f, form.A[rows], form.beta[rows], form.C)
     full = zeros(len(form.beta))
     full[rows] = lam
@@ -39,9 +39,9 @@ def assembled(
     """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r), C (K, n)."""
     if form.solver is not None:
         rows = slice(None)
-        if not form.solver.rank_revealing and beta.shape[1] == len(form.system.structure.levels.names):
-            rows = list(form.system.structure.rows)
-        elif form.solver.rank_revealing and beta.shape[1] > (rank := len(form.system.structure.rows)):
+        if not form.solver.rank_revealing and beta.shape[1] == len(form.system.facts.levels.names):
+            rows = list(form.system.facts.rows)
+        elif form.solver.rank_revealing and beta.shape[1] > (rank := len(form.system.facts.rows)):
             A, beta = _of_rank(A, beta, rank)
         vd, found = form.solver.numbers(M, f, A[:, rows], beta[:, rows], C)
         lam = np.zeros_like(beta)

@@ -1,4 +1,4 @@
-"""Facts every formalism shares: positions, velocities, Jacobians, constraint levels, energies, structure."""
+"""What every formalism shares: positions, velocities, Jacobians, constraint levels, energies."""
 
 from dalembert.kinematics.applied import active_forces as active_forces
 from dalembert.kinematics.applied import applied as applied
@@ -14,7 +14,3 @@ from dalembert.kinematics.motion import Motion as Motion
 from dalembert.kinematics.motion import MovingBody as MovingBody
 from dalembert.kinematics.motion import move as move
 from dalembert.kinematics.speeds import Speeds as Speeds
-from dalembert.kinematics.structure import Structure as Structure
-from dalembert.kinematics.structure import structure as structure
-from dalembert.kinematics.system import System as System
-from dalembert.kinematics.system import system as system

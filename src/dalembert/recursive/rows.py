@@ -12,9 +12,9 @@ import numpy as np
 
 from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.kinematics.constraints import Constraints
-from dalembert.kinematics.samples import States, constraints_at
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.speeds import to_second_rates, to_speed_forces
+from dalembert.structure.samples import States, constraints_at
 
 _STEP = 1e-30
 

@@ -58,8 +58,8 @@ def to_sympy_matrix(model: Model, array: Array, dynamic: Iterable[str] = ()) -> 
 def equations(form: LinearForm) -> str:
     r"""All equations of a form as LaTeX for a document with amsmath: sentences and `align*` environments.
 
-    >>> from dalembert import formalisms, gallery, kinematics
-    >>> form = formalisms.find("lagrange").derive(kinematics.system(gallery.load("simple-pendulum"), "symbolic"))
+    >>> from dalembert import formalisms, gallery, structure
+    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
     >>> r"l^{2} m \ddot{\theta} &= - g l m \sin{\left(\theta \right)}" in equations(form)
     True
     """
@@ -76,8 +76,8 @@ def equations(form: LinearForm) -> str:
 def display(form: LinearForm) -> str:
     r"""The equations as one formula for a notebook; a very long list of intermediates is only counted.
 
-    >>> from dalembert import formalisms, gallery, kinematics
-    >>> form = formalisms.find("kane").derive(kinematics.system(gallery.load("simple-pendulum"), "symbolic"))
+    >>> from dalembert import formalisms, gallery, structure
+    >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
     >>> display(form).startswith(r"$$\begin{aligned}")
     True
     """

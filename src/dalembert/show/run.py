@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dalembert.kinematics import Structure
 from dalembert.model import Model
+from dalembert.structure import Facts
 
 
 class Run(Protocol):
@@ -106,9 +106,9 @@ def model_of(run: Run) -> Model:
     return run.equations.model
 
 
-def structure_of(run: Run) -> Structure:
+def structure_of(run: Run) -> Facts:
     """The structural facts of the model."""
-    return run.equations.workspace.structure
+    return run.equations.workspace.facts
 
 
 def speed_units(run: Run) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ class Sheet:
     @property
     def constraints(self) -> tuple[str, ...]:
         """The names of the constraints in the rows of A."""
-        known = self.form.system.structure
+        known = self.form.system.facts
         if len(self.A) == len(known.levels.names):
             return known.levels.names
         names = tuple(known.levels.names[row] for row in known.rows)
@@ -100,7 +100,7 @@ class Sheet:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was detected and dropped."""
-        dropped = self.form.system.structure.dropped
+        dropped = self.form.system.facts.dropped
         return (*self.form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []))
 
     def entries(self, name: str) -> tuple[Line, ...]:
@@ -142,8 +142,8 @@ def block(form: LinearForm, name: str) -> Array:
 def prepare(form: LinearForm) -> Sheet:
     """The sheet of a form over the symbolic algebra.
 
-    >>> from dalembert import gallery, kinematics
-    >>> form = formalisms.find("kane").derive(kinematics.system(gallery.load("double-pendulum"), "symbolic"))
+    >>> from dalembert import gallery, structure
+    >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("double-pendulum"), "symbolic"))
     >>> [section.heading for section in prepare(form).sections()]
     ['Speeds', 'Kinematics', 'Dynamics']
     """
@@ -172,7 +172,7 @@ def _indices(form: LinearForm, name: str) -> list[tuple[int, ...]]:
 def taken_names(form: LinearForm) -> tuple[str, ...]:
     """The names that are in use in the model."""
     model = form.system.model
-    return (*model.coordinate_names, *model.parameter_values, *form.system.structure.speed_names)
+    return (*model.coordinate_names, *model.parameter_values, *form.system.facts.speed_names)
 
 
 def _short(entries: Sequence[Any], moving: set[str]) -> Sequence[Any]:

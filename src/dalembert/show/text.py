@@ -18,8 +18,8 @@ _WIDTH = 100
 def text(form: LinearForm, width: int = _WIDTH) -> str:
     """All equations of a form in Unicode text, wrapped.
 
-    >>> from dalembert import formalisms, gallery, kinematics
-    >>> form = formalisms.find("lagrange").derive(kinematics.system(gallery.load("simple-pendulum"), "symbolic"))
+    >>> from dalembert import formalisms, gallery, structure
+    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
     >>> print(text(form))
     simple-pendulum: Lagrange's equations with multipliers
     1 dynamic equation, 2 states
@@ -73,8 +73,8 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
     Intermediates come as [name, expression] in the order they can be computed; speeds and constants of the motion are
     given by their formulas in coordinates and velocities.
 
-    >>> from dalembert import formalisms, gallery, kinematics
-    >>> form = formalisms.find("lagrange").derive(kinematics.system(gallery.load("simple-pendulum"), "symbolic"))
+    >>> from dalembert import formalisms, gallery, structure
+    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
     >>> found = as_dict(form)
     >>> found["mass_matrix"], found["forcing"]
     ([['l**2*m']], ['-g*l*m*sin(theta)'])
@@ -108,7 +108,7 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
         "non_ideal": written(sheet.C),
         "n_dynamic": form.n_dynamic,
         "n_states": form.n_states,
-        "ignorable": [model.coordinate_names[i] for i in form.system.structure.ignorable],
+        "ignorable": [model.coordinate_names[i] for i in form.system.facts.ignorable],
         "notes": list(sheet.notes),
     }
 

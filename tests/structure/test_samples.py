@@ -6,9 +6,9 @@ import pytest
 from dalembert import gallery
 from dalembert.errors import InconsistentStateError
 from dalembert.expressions import rate
-from dalembert.kinematics import samples
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
+from dalembert.structure import samples
 
 
 def residuals(model, states):

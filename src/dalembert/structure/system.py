@@ -11,8 +11,8 @@ from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.motion import Motion, move
 from dalembert.kinematics.speeds import Speeds, invert, speed_map
-from dalembert.kinematics.structure import Structure, structure
 from dalembert.model import Model
+from dalembert.structure.facts import Facts, facts_of
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class System:
 
     model: Model
     algebra: DifferentialAlgebra
-    structure: Structure
+    facts: Facts
     motion: Motion
     qdd: Array
 
@@ -43,32 +43,32 @@ class System:
     @cached_property
     def constraints(self) -> Constraints:
         """All constraints, on all levels."""
-        return Constraints(self.motion, self.structure.levels)
+        return Constraints(self.motion, self.facts.levels)
 
     @property
     def a(self) -> Array:
         """The independent rows of a (equal to A: constraints linear in velocity)."""
-        return self.constraints.A[list(self.structure.rows)]
+        return self.constraints.A[list(self.facts.rows)]
 
     @property
     def b(self) -> Array:
         """The independent rows of b."""
-        return self.constraints.b[list(self.structure.rows)]
+        return self.constraints.b[list(self.facts.rows)]
 
     @property
     def A(self) -> Array:
         """The independent rows of A in A q̈ = β."""
-        return self.constraints.A[list(self.structure.rows)]
+        return self.constraints.A[list(self.facts.rows)]
 
     @property
     def beta(self) -> Array:
         """The independent rows of β in A q̈ = β."""
-        return self.constraints.beta[list(self.structure.rows)]
+        return self.constraints.beta[list(self.facts.rows)]
 
     @cached_property
     def speeds(self) -> Speeds:
         """The d quasi-velocities and q̇ = W u + X: (3)–(5) of papers/volterra."""
-        known = self.structure
+        known = self.facts
         u = self.algebra.symbols(known.speed_names)
         Y, Z = speed_map(self.motion, known.speeds)
         return invert(self.motion, u, Y, Z, [(self.a, self.b)], known.order)
@@ -93,7 +93,7 @@ class System:
         return self.motion.lower(formula)
 
 
-def system(model: Model, algebra: str | None = None, known: Structure | None = None) -> System:
+def system_of(model: Model, algebra: str | None = None, known: Facts | None = None) -> System:
     """The shared facts of a model over an algebra; `known` saves finding the structure again."""
     from dalembert.algebra import default_name
 
@@ -105,4 +105,4 @@ def system(model: Model, algebra: str | None = None, known: Structure | None = N
     (t,) = scalars.symbols(["t"])
     parameters = list(model.parameter_values)
     motion = move(model, scalars, t, q, qd, dict(zip(parameters, scalars.symbols(parameters), strict=True)))
-    return System(model, scalars, known or structure(model), motion, qdd)
+    return System(model, scalars, known or facts_of(model), motion, qdd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.algebra import Array
 from dalembert.kinematics.applied import generalized_forces
 from dalembert.kinematics.energies import kinetic, potential
-from dalembert.kinematics.system import System
+from dalembert.structure.system import System
 
 
 def free_motion(system: System) -> tuple[Array, Array]:

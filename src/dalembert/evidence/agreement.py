@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from dalembert.analysis import dynamics
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
+from dalembert.structure.samples import States
 
 
 class Road(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dalembert.algebra import Array, Scalar, identity, vector
 from dalembert.algebra.linear import ldl, ldl_apply
 from dalembert.kinematics.energies import kinetic, potential
-from dalembert.kinematics.system import System
+from dalembert.structure.system import System
 
 
 @dataclass(frozen=True)

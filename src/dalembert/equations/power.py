@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.algebra import Array, Scalar, vector
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.energies import kinetic, potential
-from dalembert.kinematics.system import System
+from dalembert.structure.system import System
 
 
 def jacobi(system: System) -> Scalar:
@@ -37,6 +37,6 @@ def power(system: System) -> Scalar:
 
 def _constraints_do_work(system: System) -> bool:
     """False when a q̇ = 0 for every constraint, so that ideal reactions have no power."""
-    levels = system.structure.levels
+    levels = system.facts.levels
     at_rest = all(system.algebra.is_zero(b) for b in system.constraints.b)
     return not (at_rest and all(levels.linear)) or any(levels.servo)

@@ -13,13 +13,13 @@ from dalembert.algebra import FLOATS, choose, numbers, vector
 from dalembert.algebra.linear import PivotOrder, pivot_order
 from dalembert.errors import InputError, SingularError
 from dalembert.expressions import rate
-from dalembert.kinematics import samples
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.energies import kinetic, mass_matrix, potential
-from dalembert.kinematics.samples import States
 from dalembert.model import Model
 from dalembert.model.joints import Quaternion
+from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 _COUNT = 12
 _NOTHING = 1e-11
@@ -28,7 +28,7 @@ _FAILING = 1e-6
 
 
 @dataclass(frozen=True)
-class Structure:
+class Facts:
     """What is known of a model before any formalism begins."""
 
     levels: Levels
@@ -60,7 +60,7 @@ class Structure:
         return len(self.ignorable)
 
 
-def structure(model: Model, rows: tuple[int, ...] | None = None) -> Structure:
+def facts_of(model: Model, rows: tuple[int, ...] | None = None) -> Facts:
     """The structural facts of a model, looked at in its initial state and at random consistent ones.
 
     `rows` are independent constraints that were chosen before; None chooses them.
@@ -89,7 +89,7 @@ def structure(model: Model, rows: tuple[int, ...] | None = None) -> Structure:
             rest[:, k, :] = 0.0
             rest[:, k, norms[i]] = states.q[list(norms[i])].T
     _require_inertia(model, np.swapaxes(W, 1, 2) @ M[regular] @ W, names)
-    return Structure(
+    return Facts(
         facts,
         rows,
         dropped,
@@ -377,7 +377,7 @@ def best_rows(rows: np.ndarray, count: int) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def with_regular_speeds(model: Model, known: Structure, states: States) -> States:
+def with_regular_speeds(model: Model, known: Facts, states: States) -> States:
     """The states at which speeds and constraints determine the velocities; another branch of a mechanism may need others."""
     Y = _jacobian(model, _gradients(model, known.speeds), states)
     a = constraint_matrix(model, known.levels, states)[:, known.rows, :]

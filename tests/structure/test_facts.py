@@ -6,9 +6,10 @@ import pytest
 import dalembert as dl
 from dalembert.algebra import numbers
 from dalembert.errors import InputError
-from dalembert.kinematics import constraints, samples, structure
+from dalembert.kinematics import constraints
 from dalembert.kinematics.speeds import speed_map
 from dalembert.model import Model
+from dalembert.structure import facts_of, samples
 
 
 def plane(*more: str) -> Model:
@@ -29,12 +30,12 @@ def orbit() -> Model:
 
 
 def ignorable(model: Model) -> tuple[str, ...]:
-    return tuple(model.coordinate_names[i] for i in structure(model).ignorable)
+    return tuple(model.coordinate_names[i] for i in facts_of(model).ignorable)
 
 
 def chosen_map(model: Model) -> np.ndarray:
     """[Y; a] at random states, (K, n, n)."""
-    known, states = structure(model), samples.consistent(model, 20, seed=7)
+    known, states = facts_of(model), samples.consistent(model, 20, seed=7)
     motion = samples.at_formulas(model, states)
     Y = numbers(speed_map(motion, known.speeds)[0], 20)
     a = numbers(constraints(motion).A[list(known.rows)], 20)
@@ -61,21 +62,21 @@ def test_a_coordinate_in_the_energies_that_cancels_is_ignorable():
 
 
 def test_a_coordinate_in_the_lagrangian_is_not_ignorable():
-    known = structure(orbit())
+    known = facts_of(orbit())
     assert known.reasons == {"r": "the Lagrangian depends on r"}
 
 
 def test_gravity_spoils_the_coordinate_along_it():
     model = Model("falling", gravity=(0, -9.81, 0)).coordinates("x", "y")
     model.body("stone", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
-    assert structure(model).reasons == {"y": "the Lagrangian depends on y"}
+    assert facts_of(model).reasons == {"y": "the Lagrangian depends on y"}
     assert ignorable(model) == ("x",)
 
 
 def test_a_coordinate_with_a_column_in_a_constraint_is_not_ignorable():
     model = plane("theta").nonholonomic("sin(theta)*dot(x) - cos(theta)*dot(y)", name="blade")
     # theta is in the constraint, but only its velocity would give it a column
-    assert structure(model).reasons == {
+    assert facts_of(model).reasons == {
         "x": "the constraint 'blade' has a non-zero column for x",
         "y": "the constraint 'blade' has a non-zero column for y",
     }
@@ -83,14 +84,14 @@ def test_a_coordinate_with_a_column_in_a_constraint_is_not_ignorable():
 
 def test_a_coordinate_with_a_generalized_force_is_not_ignorable():
     model = plane().force("point", ("0.1*sin(t)", 0, 0), name="push")
-    assert structure(model).reasons == {"x": "the generalized force on x is not zero"}
+    assert facts_of(model).reasons == {"x": "the generalized force on x is not zero"}
     assert ignorable(model) == ("y",)
 
 
 def test_a_force_without_a_value_somewhere_is_still_a_force():
     # sqrt(1.5 − x) has no value at some random states around x = 1
     model = plane().force("point", ("sqrt(1.5 - x)", 0, 0), name="pull")
-    assert structure(model).reasons == {"x": "the generalized force on x is not zero"}
+    assert facts_of(model).reasons == {"x": "the generalized force on x is not zero"}
 
 
 def test_forces_that_cancel_leave_a_coordinate_ignorable():
@@ -101,7 +102,7 @@ def test_forces_that_cancel_leave_a_coordinate_ignorable():
 def test_the_reasons_reach_every_coordinate_that_is_not_ignorable():
     for name in dl.gallery.names():
         model = dl.load(name)
-        known = structure(model)
+        known = facts_of(model)
         found = {model.coordinate_names[i] for i in known.ignorable}
         assert found | set(known.reasons) == set(model.coordinate_names)
         assert not found & set(known.reasons)
@@ -113,7 +114,7 @@ def test_the_reasons_reach_every_coordinate_that_is_not_ignorable():
 def test_chosen_speeds_are_well_conditioned():
     # with ẏ = −10⁻⁴ ẋ the velocity of x is free; ẏ would be a bad choice
     model = plane().nonholonomic("0.0001*dot(x) + dot(y)")
-    known = structure(model)
+    known = facts_of(model)
     assert known.chosen
     assert [str(u) for u in known.speeds] == ["dot(x)"]
     assert np.linalg.cond(chosen_map(model)).max() < 10
@@ -126,7 +127,7 @@ def test_chosen_speeds_of_random_models_determine_the_velocities(random_tree, se
 
 
 def test_given_speeds_are_completed():
-    known = structure(plane("theta").speed("dot(x) + dot(y)", name="sum"))
+    known = facts_of(plane("theta").speed("dot(x) + dot(y)", name="sum"))
     assert known.speed_names[0] == "sum"
     assert known.d == 3
     assert not known.chosen
@@ -135,13 +136,13 @@ def test_given_speeds_are_completed():
 def test_names_of_added_speeds_are_free():
     model = Model("names").coordinates("u1", "u3")
     model.body("point", joint=[model.prismatic((1, 0, 0), "u1"), model.prismatic((0, 1, 0), "u3")], mass=1)
-    assert structure(model).speed_names == ("u2", "u4")
+    assert facts_of(model).speed_names == ("u2", "u4")
 
 
 def test_too_many_speeds_are_refused():
     model = plane().nonholonomic("dot(x) + dot(y)").speeds("dot(x)", "dot(y)")
     with pytest.raises(InputError) as caught:
-        structure(model)
+        facts_of(model)
     assert str(caught.value) == (
         "model 'plane': 2 speeds for 1 degrees of freedom (2 coordinates, 1 independent constraints). "
         "Give at most 1 speeds, or none."
@@ -150,7 +151,7 @@ def test_too_many_speeds_are_refused():
 
 def test_dependent_speeds_are_refused():
     with pytest.raises(InputError) as caught:
-        structure(plane().speed("dot(x) + dot(y)", name="a").speed("2*dot(x) + 2*dot(y)", name="b"))
+        facts_of(plane().speed("dot(x) + dot(y)", name="a").speed("2*dot(x) + 2*dot(y)", name="b"))
     assert str(caught.value) == (
         "model 'plane': the speeds a, b are not independent of each other and of the constraints. "
         "Expected independent combinations of the velocities. Replace one of them."
@@ -159,7 +160,7 @@ def test_dependent_speeds_are_refused():
 
 def test_a_speed_that_the_constraints_prescribe_is_refused():
     with pytest.raises(InputError, match="not independent of each other and of the constraints"):
-        structure(plane().nonholonomic("dot(x) + dot(y)").speeds("dot(x) + dot(y)"))
+        facts_of(plane().nonholonomic("dot(x) + dot(y)").speeds("dot(x) + dot(y)"))
 
 
 @pytest.mark.parametrize("speeds", [("dot(r) + dot(phi)",), ("dot(phi) - dot(r)", "r*dot(phi) + 2*dot(r)")])
@@ -179,7 +180,7 @@ def test_redundant_constraints_are_dropped_and_named():
     model = plane("theta").nonholonomic("dot(x) - dot(y)", name="first").start([1.0, 0.5, 0.0], [0, 0, 0])
     model.nonholonomic("dot(theta) + x*dot(y)", name="second")
     model.nonholonomic("2*dot(x) + 3*dot(theta) - 2*dot(y) + 3*x*dot(y)", name="both")
-    known = structure(model)
+    known = facts_of(model)
     assert len(known.rows) == 2
     assert known.d == 1
     assert len(known.dropped) == 1
@@ -192,7 +193,7 @@ def test_a_redundant_constraint_changes_nothing():
     double = single.copy().holonomic("3*x - 6*y", name="again")
     q, qd = [1.0, 0.5], [0.4, 0.2]
     once, twice = (dl.derive(model, "lagrange", engine="portable") for model in (single, double))
-    assert structure(double).dropped == ("again",)
+    assert facts_of(double).dropped == ("again",)
     assert np.allclose(once.accelerations(q, qd), twice.accelerations(q, qd))
     assert np.allclose(once.reactions(q, qd), twice.reactions(q, qd))
     # the smallest λ with Aᵀλ = reaction shares the load between both rows

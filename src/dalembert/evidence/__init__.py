@@ -1,0 +1,1 @@
+"""Evidence: proofs, agreement of formalisms, comparisons."""
