@@ -377,7 +377,7 @@ def test_numbers_keep_every_digit():
     ]
     for number in numbers:
         assert written(parse(number, coordinates=(), parameters=(), where="n")) == number
-        product = parse("x", coordinates=("x",), parameters=(), where="n") * number
+        product = parse(f"{number!r}*x", coordinates=("x",), parameters=(), where="n")
         assert parse(written(product), coordinates=("x",), parameters=(), where="n") == product
 
 

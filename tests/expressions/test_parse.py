@@ -52,8 +52,8 @@ def value(expression, x=0.7, theta1=-0.4, k=1.3, xd=0.2, t=2.5):
     ("text", "expected"),
     [
         ("3", se.Integer(3)),
-        ("0.5", se.RealDouble(0.5)),
-        (".5e1", se.RealDouble(5.0)),
+        ("0.5", se.Rational(1, 2)),
+        (".5e1", se.Integer(5)),
         ("1/3", se.Rational(1, 3)),
         ("x", X),
         ("dot(x)", XD),
@@ -86,7 +86,7 @@ def test_formula_reads_as(text, expected):
     assert read(text) == expected
 
 
-@pytest.mark.parametrize(("given", "expected"), [(3, se.Integer(3)), (0.25, se.RealDouble(0.25)), (-2, se.Integer(-2))])
+@pytest.mark.parametrize(("given", "expected"), [(3, se.Integer(3)), (0.25, se.Rational(1, 4)), (-2, se.Integer(-2))])
 def test_number_reads_as(given, expected):
     assert read(given) == expected
 

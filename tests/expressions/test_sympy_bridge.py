@@ -41,11 +41,11 @@ def value(expression, theta1=0.7, thetad=0.2, q2=-0.4, mass=1.3, t=2.5):
     [
         (sm.Integer(3), se.Integer(3)),
         (sm.Rational(1, 3), se.Rational(1, 3)),
-        (sm.Float(0.5), se.RealDouble(0.5)),
+        (sm.Float(0.5), se.Rational(1, 2)),
         (sm.pi, se.pi),
         (sm.E, se.E),
         (2, se.Integer(2)),
-        (0.25, se.RealDouble(0.25)),
+        (0.25, se.Rational(1, 4)),
         (Q1, TH),
         (Q1.diff(T), THD),
         (T, TIME),

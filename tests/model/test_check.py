@@ -207,7 +207,7 @@ def test_a_body_that_adds_nothing():
         ),
         (
             lambda m: m.torque("cart", (0, "1/(dot(x) - 0.5)", 0)),
-            "torque 'torque1'[1]: '(-0.5 + dot(x))**(-1)' has no finite value at the start, where dot(x) = 0.5.",
+            "torque 'torque1'[1]: '(-1/2 + dot(x))**(-1)' has no finite value at the start, where dot(x) = 0.5.",
         ),
         (
             lambda m: m.joint_torque("cart", "1/zero"),

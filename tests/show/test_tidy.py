@@ -9,8 +9,8 @@ import symengine as se
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalembert.expressions.numbers import exact, for_reading, with_exact_numbers
 from dalembert.show.fourier import sum_of_waves
-from dalembert.show.numbers import exact, for_reading, with_exact_numbers
 from dalembert.show.tidy import factored, tidy
 
 x, y, m, v = se.symbols("x y m v")

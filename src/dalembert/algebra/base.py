@@ -7,8 +7,10 @@ derivatives, which the formalisms need.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,11 @@ class Algebra(ABC):
     """Arithmetic on scalars of one kind."""
 
     name: str
+    pi: Scalar = math.pi
+
+    def number(self, value: Fraction) -> Scalar:
+        """A fraction of a formula as a scalar; exact where the algebra is."""
+        return float(value)
 
     @abstractmethod
     def is_zero(self, x: Scalar) -> bool:

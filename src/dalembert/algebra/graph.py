@@ -7,10 +7,12 @@ once, and depth does not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.algebra.nodes import (
     ONE,
+    PI,
     TWO,
     ZERO,
     Node,
@@ -18,6 +20,7 @@ from dalembert.algebra.nodes import (
     again,
     both,
     call,
+    constant,
     divide,
     either,
     less,
@@ -146,6 +149,11 @@ class Graph(DifferentialAlgebra):
     """
 
     name = "graph"
+    pi = PI
+
+    def number(self, value: Fraction) -> Scalar:
+        """The fraction itself."""
+        return constant(value)
 
     def is_zero(self, x: Scalar) -> bool:
         """True for the number zero."""

@@ -4,6 +4,10 @@ A node is a number, a symbol or one operation on older nodes. Equal nodes are on
 derived, differentiated and computed once, and a node knows its place: arguments always have smaller numbers. Sums and
 products are never flattened or sorted out; only 0, 1 and operations on numbers are folded.
 
+Numbers are exact: a decimal is the fraction it is written as (9.81 is 981/100), π is a leaf of its own, and sums, products and
+quotients are folded as fractions. A function of a number, such as sin(1/2), stays a node unless its value is rational; the
+programs that are made of a graph compute it once. So an identity of the model is an identity of the graph.
+
 Nodes are found again through a table of weak references. One table serves all derivations, so a symbol is the same node
 wherever it is asked for, and a node is forgotten as soon as nothing is made of it any more. A table in each derivation
 would not need weak references, but would keep every intermediate as long as the model's equations live.
@@ -12,7 +16,11 @@ would not need weak references, but would keep every intermediate as long as the
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import isfinite, isqrt
 from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -20,6 +28,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from dalembert.algebra.base import Scalar
+from dalembert.algebra.surds import Surd
 
 _SIGNS = {
     "add": "+",
@@ -41,14 +50,14 @@ class Node:
     >>> x + y is y + x, (x + 0) * 1 is x
     (True, True)
     >>> 2 * x - y / x
-    ((2.0 * x) - (y / x))
+    ((2 * x) - (y / x))
     """
 
     __slots__ = ("__weakref__", "arguments", "number", "operation", "value")
 
     operation: str
     arguments: tuple[Node, ...]
-    value: Any  # the name of a symbol, the value of a number
+    value: Any  # the name of a symbol; the value of a number, a Fraction (or an infinity or NaN)
     number: int
 
     def __add__(self, other: Any) -> Node:
@@ -141,28 +150,60 @@ def symbol(name: str) -> Node:
     return _leaf("symbol", name)
 
 
-def constant(value: float) -> Node:
-    """A number as a node; there is one zero."""
-    return _leaf("constant", float(value) + 0.0)
+@lru_cache(maxsize=4096)
+def exact(value: float) -> Fraction:
+    """The fraction that a float is written as, by the shortest decimals that stand for it.
+
+    >>> exact(9.81), exact(0.1) + exact(0.2)
+    (Fraction(981, 100), Fraction(3, 10))
+    """
+    return Fraction(repr(float(value)))
+
+
+def constant(value: float | Fraction | Surd) -> Node:
+    """A number as a node; there is one zero.
+
+    >>> constant(0.1) + constant(0.2) is constant(0.3)
+    True
+    """
+    if isinstance(value, Surd):
+        return _surd(value)
+    if isinstance(value, int | Fraction):
+        return _leaf("constant", Fraction(value))
+    return _leaf("constant", exact(value) if isfinite(value) else float(value))
+
+
+def _surd(value: Surd) -> Node:
+    """Σ c √r as nodes."""
+    total = ZERO
+    for radicand, factor in value.terms.items():
+        total = add(total, multiply(constant(factor), call("sqrt", constant(radicand))))
+    return total
 
 
 def _operand(x: Any) -> Node | None:
     """`x` as a node, or None where it is neither a node nor a number (an array, which then takes over)."""
     if type(x) is Node:
         return x
-    return constant(float(x)) if isinstance(x, int | float | np.number) else None
+    return constant(_plain(x)) if isinstance(x, int | float | Fraction | Surd | np.number) else None
+
+
+def _plain(x: Any) -> Any:
+    """A number of NumPy as one of Python's."""
+    return x.item() if isinstance(x, np.number) else x
 
 
 def node(x: Scalar) -> Node:
     """`x` as a node.
 
-    >>> node(2)
-    2.0
+    >>> node(2), node(0.5)
+    (2, 1/2)
     """
-    return x if type(x) is Node else constant(float(x))
+    return x if type(x) is Node else constant(_plain(x))
 
 
-ZERO, ONE, MINUS_ONE, TWO = constant(0.0), constant(1.0), constant(-1.0), constant(2.0)
+ZERO, ONE, MINUS_ONE, TWO = constant(0), constant(1), constant(-1), constant(2)
+PI = _leaf("pi", "pi")
 
 
 # operations, with what is folded
@@ -182,17 +223,32 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _folded(function: Callable[..., Any], *arguments: Node) -> Node:
-    """A function of numbers, with the infinities and NaNs of IEEE 754."""
+_WIDEST = 512  # bits of a fraction beyond which numbers are no longer folded
+
+
+def _kept(value: Any) -> Node | None:
+    """A folded number, or None where the fraction has grown too wide to be carried about."""
+    if isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > _WIDEST:
+        return None
+    return constant(value)
+
+
+def _of_numbers(function: Callable[..., Any], a: Node, b: Node) -> Node | None:
+    """A function of two numbers: exact on fractions, with the infinities and NaNs of IEEE 754 elsewhere."""
+    try:
+        if isinstance(a.value, Fraction) and isinstance(b.value, Fraction):
+            return _kept(function(a.value, b.value))
+    except ZeroDivisionError:
+        pass  # as a float below: an infinity or NaN
     with np.errstate(all="ignore"):
-        return constant(float(function(*(np.float64(a.value) for a in arguments))))
+        return constant(float(function(np.float64(float(a.value)), np.float64(float(b.value)))))
 
 
 def add(a: Node, b: Node) -> Node:
     """a + b."""
     if a.operation == "constant":
-        if b.operation == "constant":
-            return constant(a.value + b.value)
+        if b.operation == "constant" and (folded := _of_numbers(operator.add, a, b)) is not None:
+            return folded
         if a is ZERO:
             return b
     elif b is ZERO:
@@ -211,8 +267,8 @@ def subtract(a: Node, b: Node) -> Node:
     if a is b:
         return ZERO
     if a.operation == "constant":
-        if b.operation == "constant":
-            return constant(a.value - b.value)
+        if b.operation == "constant" and (folded := _of_numbers(operator.sub, a, b)) is not None:
+            return folded
         if a is ZERO:
             return negative(b)
     if b.operation == "negative":
@@ -234,8 +290,8 @@ def negative(a: Node) -> Node:
 def multiply(a: Node, b: Node) -> Node:
     """a × b; zero times anything is zero."""
     if a.operation == "constant":
-        if b.operation == "constant":
-            return constant(a.value * b.value)
+        if b.operation == "constant" and (folded := _of_numbers(operator.mul, a, b)) is not None:
+            return folded
         a, b = b, a
     if b.operation == "constant":
         if b is ZERO or b is ONE:
@@ -248,8 +304,8 @@ def multiply(a: Node, b: Node) -> Node:
 def divide(a: Node, b: Node) -> Node:
     """a ÷ b; zero divided by anything but a number is zero."""
     if b.operation == "constant":
-        if a.operation == "constant":
-            return _folded(np.divide, a, b)
+        if a.operation == "constant" and (folded := _of_numbers(operator.truediv, a, b)) is not None:
+            return folded
         if b is ONE or b is MINUS_ONE:
             return a if b is ONE else negative(a)
     elif a is ZERO:
@@ -261,27 +317,69 @@ def power(a: Node, b: Node) -> Node:
     """a to the power b; small whole exponents are products, a half is a root."""
     if b.operation != "constant":
         return _node("pow", a, b)
-    if a.operation == "constant":
-        return _folded(np.power, a, b)
     exponent = b.value
     if exponent == 0:
         return ONE
-    if abs(exponent) in (1.0, 2.0, 3.0, 4.0):
+    if a.operation == "constant" and exponent == int(exponent) and abs(exponent) <= 64:
+        folded = _of_numbers(lambda x, y: x ** int(y), a, b)
+        if folded is not None:
+            return folded
+    if abs(exponent) in (1, 2, 3, 4):
         product = a
         for _ in range(int(abs(exponent)) - 1):
             product = multiply(product, a)
         return product if exponent > 0 else divide(ONE, product)
-    if abs(exponent) == 0.5:
+    if abs(exponent) == Fraction(1, 2):
         return call("sqrt", a) if exponent > 0 else divide(ONE, call("sqrt", a))
     return _node("pow", a, b)
+
+
+def turns(a: Node) -> Fraction | None:
+    """k where a node is k π by its form, None elsewhere.
+
+    >>> turns(PI / 2), turns(symbol("x"))
+    (Fraction(1, 2), None)
+    """
+    if a is ZERO or a is PI:
+        return Fraction(a is PI)
+    if a.operation == "negative":
+        return None if (k := turns(a.arguments[0])) is None else -k
+    if a.operation in ("multiply", "divide"):
+        x, y = a.arguments
+        if x is PI and y.operation == "constant":
+            return y.value if a.operation == "multiply" else 1 / y.value
+        if y is PI and x.operation == "constant" and a.operation == "multiply":
+            return x.value
+        if a.operation == "divide" and y.operation == "constant":
+            return None if (k := turns(x)) is None else k / y.value
+    return None
+
+
+_QUARTERS = {"sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0)}
+
+
+def _at_number(name: str, a: Node) -> Node | None:
+    """A function at a number where its value is rational, None elsewhere."""
+    if name in _QUARTERS and (k := turns(a)) is not None and (2 * k).denominator == 1:
+        return constant(_QUARTERS[name][int(2 * k) % 4])
+    if a.operation != "constant" or not isinstance(a.value, Fraction):
+        return None
+    if name == "sqrt" and a.value >= 0:
+        top, bottom = isqrt(a.value.numerator), isqrt(a.value.denominator)
+        return constant(Fraction(top, bottom)) if Fraction(top, bottom) ** 2 == a.value else None
+    if a is ZERO and name in ("tan", "asin", "atan"):
+        return ZERO
+    if (a is ZERO and name == "exp") or (a is ONE and name == "log"):
+        return ONE if name == "exp" else ZERO
+    return None
 
 
 def call(name: str, *arguments: Node) -> Node:
     """A function of nodes by its name, one of `FUNCTIONS`."""
     if name == "pow":
         return power(*arguments)
-    if all(a.operation == "constant" for a in arguments):
-        return _folded(FUNCTIONS[name], *arguments)
+    if len(arguments) == 1 and (known := _at_number(name, *arguments)) is not None:
+        return known
     return _node(name, *arguments)
 
 
@@ -357,3 +455,34 @@ def ordered(roots: Iterable[Node]) -> list[Node]:
                 found.add(a)
                 waiting.append(a)
     return sorted(found, key=lambda each: each.number)
+
+
+def numbers_in(order: Iterable[Node]) -> dict[Node, float]:
+    """The values of all nodes that no symbol moves, of a list with arguments first.
+
+    >>> x = symbol("x")
+    >>> {str(y): round(value, 3) for y, value in numbers_in(ordered([x * call("sin", constant(0.5))])).items()}
+    {'1/2': 0.5, 'sin(1/2)': 0.479}
+    """
+    known: dict[Node, float] = {PI: float(np.pi)}
+    with np.errstate(all="ignore"):
+        for y in order:
+            if y.operation == "constant":
+                known[y] = float(y.value)
+            elif y.arguments and all(a in known for a in y.arguments):
+                known[y] = float(_VALUES[y.operation](*(np.float64(known[a]) for a in y.arguments)))
+    return known
+
+
+_VALUES: dict[str, Callable[..., Any]] = FUNCTIONS | {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "negative": operator.neg,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "and": lambda a, b: bool(a) and bool(b),
+    "or": lambda a, b: bool(a) or bool(b),
+    "select": lambda condition, yes, no: yes if condition else no,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 import symengine as se
@@ -34,6 +35,10 @@ class Symbolic(DifferentialAlgebra):
     """
 
     name = "symbolic"
+    pi = se.pi
+
+    def number(self, value: Fraction) -> Scalar:
+        return se.Rational(value.numerator, value.denominator)
 
     def is_zero(self, x: Scalar) -> bool:
         return bool(x == 0)

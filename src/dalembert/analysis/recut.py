@@ -21,6 +21,7 @@ from dalembert.algebra import FLOATS, plain
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate, is_identifier
 from dalembert.expressions.lower import Lowering
+from dalembert.expressions.reading import decimal
 from dalembert.kinematics.loops import ends
 from dalembert.model import Model
 from dalembert.model.checks.values import at_start, value
@@ -231,8 +232,8 @@ class _Recut:
         if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:
             out.note(f"{self.where}: its placement holds for the present values of {', '.join(sorted(used))} only.")
         yaw, pitch, roll = Rotation.from_matrix(R).as_euler("ZYX")
-        px, py, pz = (se.RealDouble(float(x)) for x in p)
-        return (px, py, pz), (se.RealDouble(roll), se.RealDouble(pitch), se.RealDouble(yaw))
+        px, py, pz = (decimal(float(x)) for x in p)
+        return (px, py, pz), (decimal(float(roll)), decimal(float(pitch)), decimal(float(yaw)))
 
     def _lost_coordinates(self, body: Body) -> set[str]:
         known = set(self.model.coordinate_names)

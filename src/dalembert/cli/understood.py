@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert import formalisms
 from dalembert.analysis.mobility import mobility
 from dalembert.exporters.formulas import knots, limited
+from dalembert.expressions.numbers import written_out
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.checks.values import value
 from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
@@ -91,7 +92,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
         "axis": [float(a) for a in axes[0]] if len(axes) == 1 else None,
         "axes": [[float(a) for a in axis] for axis in axes],
         "value": ", ".join(map(str, joint.values)),
-        "motions": [{"name": name, "formula": str(formula)} for name, formula in moves],
+        "motions": [{"name": name, "formula": written_out(formula)} for name, formula in moves],
         "position": [str(p) for p in joint.position],
         "rotation": [str(r) for r in joint.rotation],
     }
@@ -158,7 +159,7 @@ def _vector(formulas: tuple[Any, ...]) -> str:
     times = {time for curve in curves for time, _ in curve or ()}
     if times and all(curve is not None for curve in curves):
         return f"a table from t = {min(times):g} to {max(times):g}"
-    return f"({', '.join(str(formula) for formula in formulas)})"
+    return f"({', '.join(map(written_out, formulas))})"
 
 
 def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
@@ -168,7 +169,7 @@ def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
         {
             "name": c.name,
             "kind": kind,
-            "formula": str(formula),
+            "formula": written_out(formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
             "feedback": [str(gain) for gain in c.feedback],

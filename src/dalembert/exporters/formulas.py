@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import symengine as se
@@ -45,10 +46,8 @@ def written(formula: Any, where: str = "formula") -> int | float | str:
     ('k*x**2/2 - 0.1', 3, 'abs(x)')
     """
     formula = se.sympify(formula)
-    if formula.is_Integer:
-        return int(formula)
-    if isinstance(formula, se.RealDouble):
-        return float(formula)
+    if formula.is_Number and "/" not in (text := _constant(formula).text):
+        return int(text) if text.removeprefix("-").isdigit() else float(text)
 
     def build(node: Any, parts: list[_Text]) -> _Text:
         made = _node(node, parts)
@@ -101,12 +100,25 @@ def _constant(node: Any) -> _Text:
     if isinstance(node, se.RealDouble):
         text = repr(float(node))
     elif isinstance(node, se.Rational):
-        text = str(int(node.p)) if node.is_Integer else f"{int(node.p)}/{int(node.q)}"
+        text = _fraction(int(node.p), int(node.q))
     else:
         raise FormulaError(f"the number {str(node)[:60]} cannot be written. Expected a finite real number.")
     if "/" in text:
         return _Text(text, _PRODUCT)
     return _Text(text, _PRODUCT if text.startswith("-") else _ATOM)
+
+
+def _fraction(top: int, bottom: int) -> str:
+    """A fraction as a decimal where that is shorter to read and says the same, else as it is.
+
+    >>> _fraction(981, 100), _fraction(1, 3), _fraction(1, 2), _fraction(7, 1), _fraction(10**20, 1)
+    ('9.81', '1/3', '1/2', '7', '1e+20')
+    """
+    whole = f"{top}/{bottom}" if bottom > 1 else str(top)
+    if bottom <= 2 and abs(top) < 2**53:
+        return whole
+    text = repr(top / bottom)
+    return text if Fraction(text) == Fraction(top, bottom) else whole
 
 
 def _held(part: _Text, rank: int) -> str:

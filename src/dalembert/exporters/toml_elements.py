@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.surds import Component
 from dalembert.errors import InputError
 from dalembert.exporters.formulas import Knots, knots, limited, written
 from dalembert.expressions import TIME, coordinate
@@ -350,14 +351,15 @@ def _place(position: Iterable[Any], rotation: Iterable[Any], where: str) -> Elem
     return {"position": _unless(at, _ORIGIN), "rotation": _unless(turned, _ORIGIN)}
 
 
-def _direction(axis: Sequence[float]) -> list[float]:
-    """A vector along the axis that becomes exactly this unit vector when it is read, in small numbers where it can."""
-    sizes = sorted(abs(a) for a in axis if a)
+def _direction(axis: Sequence[Component]) -> list[float]:
+    """A vector along the axis that becomes this unit vector when it is read, in small numbers where it can."""
+    near = [float(a) for a in axis]
+    sizes = sorted(abs(a) for a in near if a)
     for scale in (sizes[0], 1.0, sizes[-1]):
-        trial = [int(a / scale) if float(a / scale).is_integer() else a / scale for a in axis]
-        if sizes[-1] < 1e6 * scale and unit_vector(trial, "axis") == tuple(axis):
+        trial = [int(a / scale) if (a / scale).is_integer() else a / scale for a in near]
+        if sizes[-1] < 1e6 * scale and [float(a) for a in unit_vector(trial, "axis")] == near:
             return trial
-    return list(axis)
+    return near
 
 
 def _unless(value: Any, usual: Any) -> Any:

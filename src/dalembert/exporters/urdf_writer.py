@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
+from dalembert.algebra.surds import Component
 from dalembert.errors import InputError
 from dalembert.exporters.urdf_text import origin, text, texts, visual
 from dalembert.expressions import TIME, coordinate
@@ -116,11 +118,11 @@ class Writer:
             case Revolute(axis=axis):
                 limits = self.model.limits.get(names[0])
                 free = limits is None or (limits.lower is None and limits.upper is None)
-                return "continuous" if free else "revolute", names[0], axis
+                return "continuous" if free else "revolute", names[0], _near(axis)
             case Prismatic(axis=axis):
-                return "prismatic", names[0], axis
+                return "prismatic", names[0], _near(axis)
             case Planar(normal=normal):
-                return "planar", self._prefix(names, _PLANE, where), normal
+                return "planar", self._prefix(names, _PLANE, where), _near(normal)
             case Free() if joint.quaternion:
                 return "floating", self._prefix(names, _FREE, where), None
         raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
@@ -232,3 +234,8 @@ class Writer:
             free = f"{name}_{count}"
         taken.add(free)
         return free
+
+
+def _near(axis: Sequence[Component]) -> tuple[float, ...]:
+    """An axis in floats."""
+    return tuple(float(a) for a in axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import symengine as se
@@ -50,8 +51,12 @@ class Lowering:
             return self._values[formula.name]
         if formula.is_Integer:
             return int(formula)
-        if formula.is_Number or isinstance(formula, Constant):
+        if isinstance(formula, se.Rational):
+            return self._algebra.number(Fraction(int(formula.p), int(formula.q)))
+        if formula.is_Number:
             return float(formula)
+        if isinstance(formula, Constant):
+            return self._algebra.pi if formula == se.pi else self._constant(formula)
         if isinstance(formula, se.Pow):
             return self._power(*formula.args)
         if isinstance(formula, se.Piecewise):
@@ -68,6 +73,10 @@ class Lowering:
             return self._algebra.cos(arguments[0]) / self._algebra.sin(arguments[0])
         return self._algebra.function(self._name(formula), *arguments)
 
+    def _constant(self, formula: Any) -> Scalar:
+        """e, which a formula can hold as exp(1), and the constants that SymPy brings along."""
+        return self._algebra.function("exp", 1) if formula == se.E else float(formula)
+
     def _power(self, base: Any, exponent: Any) -> Scalar:
         algebra = self._algebra
         if base == se.E:
@@ -81,8 +90,7 @@ class Lowering:
             return algebra.sqrt(self(base))
         if exponent == se.Rational(-1, 2):
             return 1 / algebra.sqrt(self(base))
-        power = float(self(exponent)) if exponent.is_Number else self(exponent)
-        return algebra.function("pow", self(base), power)
+        return algebra.function("pow", self(base), self(exponent))
 
     def _piecewise(self, arguments: tuple[Any, ...]) -> Scalar:
         values, conditions = arguments[::2], arguments[1::2]

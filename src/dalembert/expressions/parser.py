@@ -17,7 +17,7 @@ from typing import NamedTuple
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.expressions.reading import fold, number, quote
+from dalembert.expressions.reading import decimal, fold, number, quote
 from dalembert.expressions.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, power_flaw, rate
 
 MAX_LENGTH = 10_000
@@ -281,7 +281,7 @@ class _Reader:
     def _literal(self, node: ast.expr, value: object) -> se.Basic:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(node, "{part} is not a number.", _ALPHABET)
-        return se.Integer(value) if isinstance(value, int) else se.RealDouble(value)
+        return se.Integer(value) if isinstance(value, int) else decimal(value)
 
     def _name(self, node: ast.expr, name: str) -> se.Basic:
         if name in self.coordinates or name in self.parameters:

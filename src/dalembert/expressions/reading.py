@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 import symengine as se
@@ -17,17 +18,17 @@ Result = TypeVar("Result")
 
 
 def number(value: object, where: str) -> se.Basic:
-    """The SymEngine number of a Python number: integers exact, all others as doubles.
+    """The SymEngine number of a Python number, exact: a decimal is the fraction it is written as.
 
-    >>> number(3, "gravity"), number(0.5, "gravity")
-    (3, 0.5)
+    >>> number(3, "gravity"), number(9.81, "gravity")
+    (3, 981/100)
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         fact = f"the value {quote(str(value))} is of type {type(value).__name__}."
         raise FormulaError(f"{where}: {fact} Expected a number or a formula; give one, such as 2.5.")
     exact = isinstance(value, numbers.Integral)
     try:
-        result = se.Integer(int(value)) if exact else se.RealDouble(float(value))
+        result = se.Integer(int(value)) if exact else decimal(float(value))
     except OverflowError:
         result = se.RealDouble(math.inf)
     problem = flaw(result)
@@ -35,6 +36,21 @@ def number(value: object, where: str) -> se.Basic:
         shown = "the integer" if exact else f"the value {float(result)}"
         raise FormulaError(f"{where}: {shown} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
     return result
+
+
+_SMALLEST, _LARGEST = 1e-60, 1e60  # beyond these a fraction has too many digits, and a double stays a double
+
+
+def decimal(value: float) -> se.Basic:
+    """The fraction that a double is written as, so that formulas are never rounded; a double where it would be very long.
+
+    >>> decimal(0.1) + decimal(0.2), decimal(2.0), decimal(1e-300)
+    (3/10, 2, 1e-300)
+    """
+    if value != 0 and not _SMALLEST <= abs(value) < _LARGEST:  # also inf and nan
+        return se.RealDouble(value)
+    found = Fraction(repr(float(value)))
+    return se.Rational(found.numerator, found.denominator)
 
 
 def fold(

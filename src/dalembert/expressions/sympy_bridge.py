@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.expressions.reading import fold, number, quote
+from dalembert.expressions.reading import decimal, fold, number, quote
 from dalembert.expressions.symbols import (
     FUNCTIONS,
     TIME,
@@ -227,7 +227,7 @@ class _Reader:
         if isinstance(node, sympy.Rational):
             return se.Integer(int(node.p)) / se.Integer(int(node.q))
         if isinstance(node, sympy.Number):
-            return se.RealDouble(float(node))
+            return decimal(float(node))
         return TIME if node == _time() else _constants()[node]
 
     def _rate(self, node: Any) -> se.Basic:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algebra.nodes import FUNCTIONS, Node, ordered
+from dalembert.algebra.nodes import FUNCTIONS, Node, numbers_in, ordered
 from dalembert.errors import EngineError
 
 
@@ -169,6 +169,7 @@ class _Writer:
     ) -> None:
         self.registers, self.slots = 0, _Pool()
         self._words = words
+        self._numbers = numbers_in(y for chunk in chunks for y in chunk)
         # where a part finds what it did not compute itself
         self._places = {x: f"x[{i}]" for i, x in enumerate(inputs)}
         self._slot: dict[Node, int] = {}
@@ -183,8 +184,8 @@ class _Writer:
         pool, held = _Pool(), dict[Node, int]()
         last = {a: step for step, y in enumerate(chunk) for a in y.arguments}
         for step, y in enumerate(chunk):
-            if y.operation == "constant":
-                name = repr(y.value)
+            if y in self._numbers:
+                name = repr(self._numbers[y])
             else:
                 value = self._places.get(y) or self._operation(y, pool, held, lines)
                 for a in dict.fromkeys(y.arguments):
@@ -205,8 +206,8 @@ class _Writer:
         """The operation on registers, after loading the arguments that are not in registers yet."""
         names = []
         for a in y.arguments:
-            if a.operation == "constant":
-                names.append(repr(a.value))
+            if a in self._numbers:
+                names.append(repr(self._numbers[a]))
                 continue
             if a not in held:
                 held[a] = pool.take()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import Array, choose, vector, zeros
+from dalembert.algebra.surds import Component
 from dalembert.expressions import rate
 from dalembert.kinematics.loops import loop_rows
 from dalembert.kinematics.motion import Motion, move
 from dalembert.model import WORLD, Model
 from dalembert.model.elements import Contact, Holonomic, KnifeEdge, Nonholonomic, RollingDisk
+from dalembert.spatial import cross, perpendicular
 
 
 def with_contacts(model: Model) -> Model:
@@ -75,11 +78,11 @@ def _contact_forces(declared: Model, motion: Motion) -> dict[str, tuple[str, Arr
                 out[contact.name] = (contact.body, frame.R @ vector(contact.direction), point)
             case RollingDisk():
                 center, arm, _ = _disc(contact, motion)
-                first, second = _along_plane(np.array(contact.normal, dtype=float))
+                first, second = _along_plane(contact.normal)
                 if contact.contact:
                     out[f"{contact.name}, contact"] = (contact.body, vector(contact.normal), center + arm)
                 for i, e in ((1, first), (2, second)):
-                    out[f"{contact.name}, slip {i}"] = (contact.body, vector(list(e)), center + arm)
+                    out[f"{contact.name}, slip {i}"] = (contact.body, e, center + arm)
     return out
 
 
@@ -105,9 +108,9 @@ def _rolling(disc: RollingDisk, motion: Motion) -> tuple[dict[str, Any], dict[st
     _, arm, length = _disc(disc, motion)
     spin = frame.R @ (frame.D @ motion.qd + frame.E)
     velocity = J @ motion.qd + c + np.cross(spin, arm)
-    first, second = _along_plane(np.array(disc.normal, dtype=float))
+    first, second = _along_plane(disc.normal)
     held = {f"{disc.name}, contact": n @ p - motion.lower(disc.radius) * length} if disc.contact else {}
-    return held, {f"{disc.name}, slip {i}": vector(list(e)) @ velocity for i, e in ((1, first), (2, second))}
+    return held, {f"{disc.name}, slip {i}": e @ velocity for i, e in ((1, first), (2, second))}
 
 
 def _disc(disc: RollingDisk, motion: Motion) -> tuple[Array, Array, Any]:
@@ -120,9 +123,7 @@ def _disc(disc: RollingDisk, motion: Motion) -> tuple[Array, Array, Any]:
     return center, -motion.lower(disc.radius) / length * uphill, length
 
 
-def _along_plane(normal: np.ndarray) -> tuple[Array, Array]:
+def _along_plane(normal: Sequence[Component]) -> tuple[Array, Array]:
     """Two unit vectors along the plane."""
-    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
-    first = np.cross(helper, normal)
-    first = first / np.linalg.norm(first)
-    return first, np.cross(normal, first)
+    first = perpendicular(normal)
+    return vector(list(first)), cross(vector(list(normal)), vector(list(first)))

@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from symengine import RealDouble
 
+from dalembert.algebra.nodes import exact
+from dalembert.algebra.surds import Component, unit
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier, parse
+from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
 from dalembert.model.description import Description
 from dalembert.model.elements import Coordinate, Parameter, Vector3
@@ -114,11 +116,11 @@ class Declarations(Description):
         gains = tuple(self._number(gain, "stabilization") for gain in (alpha, beta))
         out = self.copy()
         out.holonomic_list = tuple(
-            c if c.feedback else replace(c, feedback=tuple(map(RealDouble, gains))) for c in self.holonomic_list
+            c if c.feedback else replace(c, feedback=tuple(map(decimal, gains))) for c in self.holonomic_list
         )
-        out.loops = tuple(c if c.feedback else replace(c, feedback=tuple(map(RealDouble, gains))) for c in self.loops)
+        out.loops = tuple(c if c.feedback else replace(c, feedback=tuple(map(decimal, gains))) for c in self.loops)
         out.nonholonomic_list = tuple(
-            c if c.feedback else replace(c, feedback=(RealDouble(gains[1]),)) for c in self.nonholonomic_list
+            c if c.feedback else replace(c, feedback=(decimal(gains[1]),)) for c in self.nonholonomic_list
         )
         return out
 
@@ -182,7 +184,7 @@ class Declarations(Description):
     def _placement(self, where: str, position: Sequence[Any], rotation: Sequence[Any]) -> tuple[Vector3, Vector3]:
         return (
             self._vector(position, f"{where}, position", constant=True),
-            self._vector(rotation, f"{where}, rotation", constant=True),
+            self._vector(_quarter_turns(rotation), f"{where}, rotation", constant=True),
         )
 
     def _inertia(self, values: Sequence[Any], where: str) -> tuple[Vector3, Vector3, Vector3]:
@@ -221,8 +223,21 @@ class Declarations(Description):
         return key
 
 
-def unit_vector(axis: Sequence[float], where: str) -> tuple[float, float, float]:
-    """A unit vector along `axis`."""
+def _quarter_turns(angles: Sequence[Any]) -> Sequence[Any]:
+    """The angles, those that are multiples of π/2 as near as doubles can be written with π, so that zeros stay exact."""
+    return angles if isinstance(angles, str) else tuple(map(_quarter_turn, angles))
+
+
+def _quarter_turn(angle: Any) -> Any:
+    if isinstance(angle, float) and angle and math.isfinite(angle):
+        quarters = round(angle / (math.pi / 2))
+        if quarters and abs(angle - quarters * math.pi / 2) <= 1e-15 * abs(quarters):
+            return f"{quarters}*pi/2"
+    return angle
+
+
+def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component, Component]:
+    """A unit vector along `axis`, exact to its square roots; whole components stay whole."""
     if len(axis) != 3:
         raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
     length = math.hypot(*axis)
@@ -232,9 +247,7 @@ def unit_vector(axis: Sequence[float], where: str) -> tuple[float, float, float]
             f"{where}: the axis has length {length:g}. Expected a direction, got ({shown}). "
             "Give `axis` a non-zero vector."
         )
-    # whole components stay whole, so that zeros and ones remain structural
-    x, y, z = (int(a / length) if float(a / length).is_integer() else a / length for a in axis)
-    return (x, y, z)
+    return unit([exact(float(a)) for a in axis])
 
 
 def pair(bodies: Sequence[str], where: str) -> tuple[str, str]:

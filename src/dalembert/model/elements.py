@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dalembert.algebra.surds import Component
 from dalembert.model.joints import Joint
 
 Formula = Any
@@ -96,7 +97,7 @@ class KnifeEdge:
     name: str
     body: str
     point: Vector3
-    direction: tuple[float, float, float]
+    direction: tuple[Component, Component, Component]
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class RollingDisk:
     body: str
     radius: Formula
     center: Vector3
-    axis: tuple[float, float, float]
-    normal: tuple[float, float, float]
+    axis: tuple[Component, Component, Component]
+    normal: tuple[Component, Component, Component]
     contact: bool
 
 

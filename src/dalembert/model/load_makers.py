@@ -10,6 +10,7 @@ import symengine as se
 
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import TIME, parse
+from dalembert.expressions.reading import decimal
 from dalembert.expressions.symbols import maximum, minimum
 from dalembert.model.checks.values import value as number
 from dalembert.model.declarations import pair
@@ -263,15 +264,11 @@ class LoadMakers(JointMakers):
 def _polyline(times: list[float], values: list[float]) -> Any:
     """The formula of straight lines through the points, level outside: a nest of choices that halves the table each time."""
     if len(times) == 1 or not any(v != values[0] for v in values):
-        return se.RealDouble(values[0])
+        return decimal(values[0])
     middle = len(times) // 2
     if len(times) == 2:
-        slope = (values[1] - values[0]) / (times[1] - times[0])
-        line = values[0] + slope * (TIME - times[0])
-        return se.Piecewise(
-            (se.RealDouble(values[0]), se.Lt(TIME, times[0])),
-            (se.RealDouble(values[1]), se.Le(times[1], TIME)),
-            (line, True),
-        )
+        (start, end), (low, high) = map(decimal, times), map(decimal, values)
+        line = low + (high - low) / (end - start) * (TIME - start)
+        return se.Piecewise((low, se.Lt(TIME, start)), (high, se.Le(end, TIME)), (line, True))
     early, late = _polyline(times[: middle + 1], values[: middle + 1]), _polyline(times[middle:], values[middle:])
-    return se.Piecewise((early, se.Lt(TIME, times[middle])), (late, True))
+    return se.Piecewise((early, se.Lt(TIME, decimal(times[middle]))), (late, True))

@@ -8,7 +8,7 @@ from typing import Any
 
 import symengine as se
 
-from dalembert.show.numbers import rebuild
+from dalembert.expressions.numbers import rebuild
 
 WALL = 24  # operations in one line
 TRIVIAL = 4  # operations of a part that needs no name

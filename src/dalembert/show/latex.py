@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from dalembert.algebra import Array
 from dalembert.equations import LinearForm
 from dalembert.expressions import rate, to_sympy
+from dalembert.expressions.numbers import readable
 from dalembert.model import Model
 from dalembert.show import names
-from dalembert.show.numbers import readable
 from dalembert.show.sheet import Section, Sheet, prepare
 from dalembert.show.text import as_dict as as_dict
 from dalembert.show.text import text as text

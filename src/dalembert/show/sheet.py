@@ -12,8 +12,8 @@ import symengine as se
 from dalembert import formalisms
 from dalembert.algebra import Array
 from dalembert.equations import LinearForm
+from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.show import intermediates
-from dalembert.show.numbers import with_exact_numbers
 from dalembert.show.tidy import tidy
 
 _BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J")

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dalembert.equations import LinearForm
+from dalembert.expressions.numbers import readable
 from dalembert.show import names
-from dalembert.show.numbers import readable
 from dalembert.show.sheet import Section, Sheet, prepare, taken_names
 
 _WIDTH = 100

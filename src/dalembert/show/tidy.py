@@ -14,9 +14,9 @@ from typing import Any
 
 import symengine as se
 
+from dalembert.expressions.numbers import rebuild, with_exact_numbers
 from dalembert.expressions.parser import fold
 from dalembert.show import fourier
-from dalembert.show.numbers import rebuild, with_exact_numbers
 
 MAX_TERMS = 150
 MAX_OPERATIONS = 6_000

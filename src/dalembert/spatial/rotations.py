@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector
+from dalembert.algebra.surds import Component, Surd, root
 
 
 def skew(v: Array) -> Array:
@@ -24,22 +26,21 @@ def cross(a: Array, b: Array) -> Array:
     return vector([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def about_axis(algebra: Algebra, axis: Sequence[float], angle: Scalar) -> Array:
+def about_axis(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
     """The rotation by `angle` about a unit `axis` of numbers: R = 1 + sinα k× + (1 − cosα) k×k×.
 
     >>> from dalembert.algebra import FLOATS
     >>> about_axis(FLOATS, (0, 0, 1), 0.0).astype(float).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    k = np.array([float(a) for a in axis])
     s, c = _sine_and_cosine(algebra, angle)
-    K = skew(vector([_exact(x) for x in k]))
-    along = np.outer(k, k)
+    K = skew(vector(list(axis)))
     R = identity(3)
     for i in range(3):
         for j in range(3):
             # k kᵀ + c (1 − k kᵀ) + s k×, written so that principal axes give bare sines and cosines
-            straight, turned = _exact(along[i, j]), _exact(float(i == j) - along[i, j])
+            straight = _whole(axis[i] * axis[j])
+            turned = _whole(int(i == j) - straight)
             R[i, j] = straight
             if turned:
                 R[i, j] = R[i, j] + turned * c if straight else turned * c
@@ -66,7 +67,27 @@ def roll_pitch_yaw(algebra: Algebra, angles: Sequence[Scalar]) -> Array:
     return R
 
 
-def angle_about(axis: Sequence[float], R: np.ndarray) -> float:
+def perpendicular(axis: Sequence[Component]) -> tuple[Component, Component, Component]:
+    """A unit vector at right angles to a unit `axis`: its cross product with the coordinate axis farthest from it.
+
+    >>> perpendicular((0, 0, 1))
+    (0, -1, 0)
+    """
+    i = int(np.argmin(np.abs(np.array(axis, dtype=float))))
+    j, k = (i + 1) % 3, (i + 2) % 3
+    square = _fraction(axis[j] * axis[j] + axis[k] * axis[k])
+    inverse = root(1 / square)
+    out: list[Component] = [0, 0, 0]
+    out[j], out[k] = _whole(-inverse * axis[k]), _whole(inverse * axis[j])
+    return out[0], out[1], out[2]
+
+
+def _fraction(x: Component) -> Fraction:
+    """A rational number: the square of a component of a unit vector."""
+    return x.terms.get(1, Fraction(0)) if isinstance(x, Surd) else Fraction(repr(float(x)))
+
+
+def angle_about(axis: Sequence[Component], R: np.ndarray) -> float:
     """The angle of a rotation about a unit axis, in numbers; of any other rotation the part about the axis.
 
     >>> round(angle_about((0, 0, 1), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])), 12)
@@ -77,6 +98,6 @@ def angle_about(axis: Sequence[float], R: np.ndarray) -> float:
     return float(np.arctan2(k @ spin, np.trace(R) - k @ R @ k))
 
 
-def _exact(x: float) -> float | int:
+def _whole(x: Component) -> Component:
     """Whole numbers as int, so that 0 and 1 stay structural."""
-    return int(x) if float(x).is_integer() else float(x)
+    return round(float(x)) if float(x).is_integer() else x

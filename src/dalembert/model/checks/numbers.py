@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError, Problem
+from dalembert.expressions.numbers import written_out
 from dalembert.model.checks.values import Table, at_start, value
 from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
@@ -114,5 +115,5 @@ def _vector(path: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
 
 
 def _short(formula: Any) -> str:
-    text = str(formula)
+    text = written_out(formula)
     return text if len(text) <= 60 else text[:57] + "..."

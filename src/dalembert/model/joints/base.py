@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, zeros
+from dalembert.algebra.surds import Component
 from dalembert.model.joints.rows import Row
 
-Numbers3 = tuple[float, float, float]
+Numbers3 = tuple[Component, Component, Component]
 
 
 @dataclass(frozen=True)

@@ -56,4 +56,4 @@ class Cylindrical(Joint):
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Angle about the axis and displacement along it."""
-        return (angle_about(self.axis, R), float(np.dot(self.axis, p)))
+        return (angle_about(self.axis, R), float(np.dot(np.array(self.axis, dtype=float), p)))

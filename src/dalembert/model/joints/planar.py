@@ -61,5 +61,5 @@ class Planar(Joint):
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Displacements along the plane and the angle about its normal."""
-        e1, e2 = plane(self.normal)
+        e1, e2 = (np.array(e, dtype=float) for e in plane(self.normal))
         return (float(np.dot(e1, p)), float(np.dot(e2, p)), angle_about(self.normal, R))

@@ -54,4 +54,4 @@ class Prismatic(Joint):
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The displacement along the axis."""
-        return (float(np.dot(self.axis, p)),)
+        return (float(np.dot(np.array(self.axis, dtype=float), p)),)

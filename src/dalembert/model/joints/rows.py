@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, scaled, vector, zeros
-from dalembert.spatial import cross
+from dalembert.algebra.surds import Component
+from dalembert.spatial import cross, perpendicular
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,13 @@ class Row:
     moment: Array
 
 
-def along(name: str, n: Sequence[float], p: Array) -> Row:
+def along(name: str, n: Sequence[Component], p: Array) -> Row:
     """The origin of M does not move along n, a unit vector of F: n · p = 0."""
     direction = vector(list(n))
     return Row(name, direction @ p, direction, zeros(3))
 
 
-def across(name: str, a: Sequence[float], b: Sequence[float], R: Array) -> Row:
+def across(name: str, a: Sequence[Component], b: Sequence[Component], R: Array) -> Row:
     """Vector a of F and vector b of M stay perpendicular: a · R b = 0."""
     first, second = vector(list(a)), R @ vector(list(b))
     return Row(name, first @ second, zeros(3), cross(second, first))
@@ -64,17 +65,17 @@ def _ratio(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
     return 0 if algebra.is_zero(a) else a / b
 
 
-def aligned(axis: Sequence[float], R: Array) -> list[Row]:
+def aligned(axis: Sequence[Component], R: Array) -> list[Row]:
     """The axis has the same direction in both frames."""
     return [across(f"tilt {i + 1}", e, axis, R) for i, e in enumerate(plane(axis))]
 
 
-def on_line(axis: Sequence[float], p: Array) -> list[Row]:
+def on_line(axis: Sequence[Component], p: Array) -> list[Row]:
     """The origin of M stays on the axis through the origin of F."""
     return [along(f"side {i + 1}", e, p) for i, e in enumerate(plane(axis))]
 
 
-def plane(axis: Sequence[float]) -> tuple[list[float], list[float]]:
+def plane(axis: Sequence[Component]) -> tuple[list[Component], list[Component]]:
     """Two unit vectors that complete the axis to a right-handed frame; for a principal axis the next two.
 
     >>> plane((0, 0, 1))
@@ -85,6 +86,5 @@ def plane(axis: Sequence[float]) -> tuple[list[float], list[float]]:
         if abs(n[i]) == 1.0 and not n[(i + 1) % 3] and not n[(i + 2) % 3]:
             first, second = np.eye(3, dtype=int)[[(i + 1) % 3, (i + 2) % 3]]
             return (first.tolist(), second.tolist()) if n[i] > 0 else (second.tolist(), first.tolist())
-    u = np.cross(np.eye(3)[int(np.argmin(np.abs(n)))], n)
-    u = u / np.linalg.norm(u)
-    return u.tolist(), np.cross(n, u).tolist()
+    u = perpendicular(axis)
+    return list(u), list(cross(vector(list(axis)), vector(list(u))))

@@ -78,5 +78,5 @@ class Screw(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The angle, with the full turns that the advance tells."""
         angle = angle_about(self.axis, R)
-        turns = round((float(np.dot(self.axis, p)) / self.lead - angle) / (2 * math.pi))
+        turns = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
         return (angle + 2 * math.pi * turns,)

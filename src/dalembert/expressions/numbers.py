@@ -8,8 +8,8 @@ from typing import Any
 
 import symengine as se
 
-from dalembert.expressions import to_sympy
-from dalembert.expressions.parser import fold
+from dalembert.expressions.reading import fold
+from dalembert.expressions.sympy_bridge import to_sympy
 
 
 def exact(value: float) -> Any:
@@ -40,11 +40,18 @@ def with_numbers(expression: Any, change: Callable[[Any], Any]) -> Any:
     """
 
     def build(node: Any, parts: list[Any]) -> Any:
+        if _is_long_root(node):
+            return change(se.RealDouble(float(node.n(53, real=True))))
         if parts:
             return rebuild(node, parts)
         return change(node) if node.is_Number else node
 
     return fold(se.sympify(expression), lambda node: node.args, build)
+
+
+def _is_long_root(node: Any) -> bool:
+    """True for the root of a number that nobody would write as a root, such as one in a slanted axis given by decimals."""
+    return isinstance(node, se.Pow) and node.args[0].is_Integer and abs(int(node.args[0])) > 10_000
 
 
 def with_exact_numbers(expression: Any) -> Any:
@@ -70,8 +77,17 @@ def for_reading(number: Any) -> Any:
     if not isinstance(number, se.Rational) or number.is_Integer:
         return number
     top, bottom = int(number.p), int(number.q)
-    decimal = bottom > 10 and bottom % 5 == 0 and 10**12 % bottom == 0
+    decimal = bottom > 10 and bottom % 5 == 0 and Fraction(repr(top / bottom)) == Fraction(top, bottom)
     return se.RealDouble(top / bottom) if decimal or max(abs(top), bottom) > 100_000 else number
+
+
+def written_out(formula: Any) -> str:
+    """A formula as text, its numbers as decimals where they are such.
+
+    >>> written_out(se.Rational(981, 100) * se.Symbol("m"))
+    '9.81*m'
+    """
+    return str(with_numbers(formula, for_reading))
 
 
 def readable(expression: Any) -> Any:

@@ -1,0 +1,368 @@
+"""A graph at a random point of the field: every symbol a random residue, every angle a random point of the circle.
+
+An equation between two graphs that holds at such a point holds for all values of all symbols, with the error probability of
+`dalembert.algebra.field`. What functions mean there:
+
+- sin and cos of Σ k θ + r π, with rational k: each θ is a random point of the circle, sums by the addition theorems;
+- sqrt and rational powers by the field's own; a point where a root does not exist is left for another one (`NoRoot`);
+- exp of Σ k x: each x a random residue, sums by products; log, asin, acos, atan and atan2 by the value of their argument, and
+  sin(asin(x)) = x and its kin by points of the circle;
+- a choice `select(c, a, b)` as a + r (b − a) with a random r for each condition c: what is equal for every r is equal on both
+  branches.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+from dalembert.algebra import field
+from dalembert.algebra.field import Circle, P
+from dalembert.algebra.nodes import Node, ordered, turns
+
+
+class NoRoot(ArithmeticError):
+    """The point has no root or power that the graph asks for, or is a pole: take another one."""
+
+
+class Undecidable(Exception):
+    """The graph uses a function that the field does not have; the message names it."""
+
+
+Key = TypeVar("Key", bound=Hashable)
+Linear = tuple[dict[Key, Fraction], Fraction, Fraction]  # Σ k x by keys of x, + r π, + a number
+ONE_PI, ONE_RADIAN = -1, -2  # keys of numbers among the keys of values
+
+
+class Point:
+    """A random point: values of symbols, angles and exponentials, drawn when they are first asked for.
+
+    >>> from dalembert.algebra.graph import GRAPH
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> sine, cosine = GRAPH.sin, GRAPH.cos
+    >>> f = sine(x + y) - sine(x) * cosine(y) - cosine(x) * sine(y)
+    >>> Point(1, [f]).values([f])
+    [0]
+    """
+
+    def __init__(self, seed: int, roots: Iterable[Node], symbols: Mapping[str, int] | None = None) -> None:
+        self._random = random.Random(seed)
+        self.part = _common_denominator(ordered(roots))  # angles and exponents are drawn for 1/part of a symbol
+        self.symbols: dict[str, int] = dict(symbols or {})
+        self.composite = (
+            False  # True: some angle or exponent is no sum of symbols, so that equal ones may look different
+        )
+        self.roots = 0  # how many roots were taken: half of the points have each
+        self.circles: dict[int, Circle] = {}  # cosine and sine of inverse functions, by their values
+        self.logs: dict[int, int] = {}  # x by the value of log x
+        self._angles: dict[int, Circle] = {}
+        self._bases: dict[int, int] = {}
+        self._values: dict[tuple[object, ...], int] = {}
+
+    def draw(self) -> int:
+        """A random residue, not zero."""
+        return self._random.randrange(1, P)
+
+    def symbol(self, name: str) -> int:
+        """The value of a symbol."""
+        if name not in self.symbols:
+            self.symbols[name] = self.draw()
+        return self.symbols[name]
+
+    def values(self, outputs: Sequence[Node], known: Mapping[Node, int] | None = None) -> list[int]:
+        """The residues of the outputs; `known` gives nodes, such as symbols, a value for this call."""
+        walk = _Walk(self, known or {})
+        walk.through(ordered(outputs))
+        return [walk.value[y] for y in outputs]
+
+    # what stands for a function of one value
+
+    def angle(self, key: int) -> Circle:
+        """The circle's point for the part of an angle whose value is `key`."""
+        if key not in self._angles:
+            self._angles[key] = field.random_angle(self._random)
+        return self._angles[key]
+
+    def base(self, key: int) -> int:
+        """exp of the part of an exponent whose value is `key`: a square, as exp is positive."""
+        if key not in self._bases:
+            self._bases[key] = pow(self.draw(), 2, P)
+        return self._bases[key]
+
+    def free(self, *key: object) -> int:
+        """A random value for a function of given values."""
+        if key not in self._values:
+            self._values[key] = self.draw()
+        return self._values[key]
+
+
+def _common_denominator(order: Sequence[Node]) -> int:
+    """The least common denominator of the factors in all angles and exponents of a graph."""
+    done: dict[Node, Linear[Node]] = {}
+    found = {1}
+    for y in order:
+        if y.operation in ("sin", "cos", "tan", "exp", "pow"):
+            atoms, by_pi, number = _sum(y.arguments[-1], lambda a: {a: Fraction(1)}, done)
+            found |= {
+                k.denominator for k in (*atoms.values(), number, *([by_pi] if y.operation in ("exp", "pow") else []))
+            }
+    return math.lcm(*found)
+
+
+class _Walk:
+    """One pass through a graph, arguments first."""
+
+    def __init__(self, point: Point, known: Mapping[Node, int]) -> None:
+        self._point = point
+        self.value: dict[Node, int] = dict(known)
+        self._linear: dict[Node, Linear[int]] = {}
+
+    def through(self, order: Sequence[Node]) -> None:
+        value = self.value
+        for y in order:
+            if y in value:
+                continue
+            operation = y.operation
+            if operation == "add":
+                a, b = y.arguments
+                value[y] = (value[a] + value[b]) % P
+            elif operation == "multiply":
+                a, b = y.arguments
+                value[y] = value[a] * value[b] % P
+            elif operation == "subtract":
+                a, b = y.arguments
+                value[y] = (value[a] - value[b]) % P
+            elif operation == "negative":
+                value[y] = -value[y.arguments[0]] % P
+            elif operation == "constant":
+                value[y] = self._number(y)
+            elif operation == "symbol":
+                value[y] = self._point.symbol(y.value)
+            elif operation == "divide":
+                a, b = y.arguments
+                value[y] = value[a] * self._inverse(value[b]) % P
+            else:
+                value[y] = self._function(y)
+
+    def _inverse(self, a: int) -> int:
+        if not a:
+            raise NoRoot("the point is a pole")
+        return pow(a, -1, P)
+
+    @staticmethod
+    def _number(y: Node) -> int:
+        if not isinstance(y.value, Fraction):
+            raise Undecidable(f"the number {y.value}")
+        return field.residue(y.value)
+
+    def _function(self, y: Node) -> int:
+        name = y.operation
+        if name in ("sin", "cos", "tan"):
+            c, s = self._cosine_and_sine(y.arguments[0])
+            return s * self._inverse(c) % P if name == "tan" else (s if name == "sin" else c)
+        if name == "sqrt":
+            return self._root(self.value[y.arguments[0]])
+        if name == "pow":
+            return self._power(*y.arguments)
+        if name == "exp":
+            return self._exponential(y.arguments[0])
+        if name == "log":
+            out = self._logarithm(y.arguments[0])
+            x = self.value[y.arguments[0]]
+            self._point.logs[min(out, P - out)] = x if out <= P // 2 else self._inverse(x)
+            return out
+        if name in ("asin", "acos", "atan", "atan2"):
+            return self._inverse_function(name, [self.value[a] for a in y.arguments])
+        if name == "select":
+            condition, a, b = y.arguments
+            weight = self._point.free("condition", self._condition(condition))
+            return (self.value[a] + weight * (self.value[b] - self.value[a])) % P
+        if name in ("less", "less_equal", "and", "or"):
+            return self._point.free("condition", self._condition(y))
+        if name == "pi":
+            return self._point.free("pi")
+        raise Undecidable(name)
+
+    def _condition(self, y: Node) -> tuple[object, ...]:
+        """A condition by the values it compares."""
+        if y.operation in ("and", "or"):
+            return (y.operation, *(self._condition(a) for a in y.arguments))
+        return (y.operation, *(self.value[a] for a in y.arguments))
+
+    # roots and powers
+
+    def _root(self, a: int) -> int:
+        if not field.is_square(a):
+            raise NoRoot("a root of what is no square here")
+        self._point.roots += 1
+        return field.root(a)
+
+    def _power(self, base: Node, exponent: Node) -> int:
+        """x^(Σ k y + c) = exp(Σ k y log x) x^c."""
+        atoms, by_pi, number = self._sum(exponent)
+        x = self.value[base]
+        out = field.power(x, number)
+        if out is None:
+            raise NoRoot(f"the power {number} of what has none here")
+        if number.denominator % 2 == 0:
+            self._point.roots += 1
+        for key, k in (*atoms.items(), *(((ONE_PI, by_pi),) if by_pi else ())):
+            part = pow(self._point.free("power", x, key), 2, P)
+            whole = k * self._point.part
+            if whole.denominator != 1:
+                raise Undecidable(f"a power with the exponent {k} of a symbol")
+            out = out * pow(part, int(whole), P) % P
+        return out
+
+    # exponentials
+
+    def _exponential(self, a: Node) -> int:
+        atoms, by_pi, number = self._sum(a)
+        out = 1
+        for key, k in (*atoms.items(), (ONE_PI, by_pi), (ONE_RADIAN, number)):
+            if not k:
+                continue
+            if k.denominator == 1 and key in self._point.logs:
+                out = out * pow(self._point.logs[key], int(k), P) % P  # exp(log x) = x
+                continue
+            whole = k * self._point.part
+            if whole.denominator != 1:
+                raise Undecidable(f"exp of {k} times a symbol")
+            out = out * pow(self._point.base(key), int(whole), P) % P
+        return out
+
+    def _logarithm(self, a: Node) -> int:
+        """log of a product is the sum of the logs of its factors; each is free, by its value."""
+        if a.operation == "exp":
+            return self.value[a.arguments[0]]
+        if a.operation in ("multiply", "divide"):
+            first, second = (self._logarithm(b) for b in a.arguments)
+            return (first + second if a.operation == "multiply" else first - second) % P
+        if a.operation == "sqrt":
+            return self._logarithm(a.arguments[0]) * field.residue(Fraction(1, 2)) % P
+        x = self.value[a]
+        if not x:
+            raise NoRoot("log of zero")
+        return self._point.free("log", x)
+
+    # angles
+
+    def _cosine_and_sine(self, a: Node) -> Circle:
+        atoms, by_pi, number = self._sum(a)
+        out = field.EAST
+        if by_pi:
+            known = field.part_of_pi(by_pi)
+            if known is None:
+                raise Undecidable(f"the angle {by_pi} π")
+            out = known
+        for key, k in (*atoms.items(), (ONE_RADIAN, number)):
+            if k:
+                out = field.turned(out, self._turn(key, k))
+        return out
+
+    def _turn(self, key: int, k: Fraction) -> Circle:
+        """k times the angle whose value is `key`."""
+        known = self._point.circles.get(key)
+        if known is not None and k.denominator == 1:
+            return field.times(int(k), known)
+        whole = k * self._point.part
+        if whole.denominator != 1 or known is not None:
+            raise Undecidable(f"an angle of {k} times a symbol")
+        return field.times(int(whole), self._point.angle(key))
+
+    def _inverse_function(self, name: str, x: list[int]) -> int:
+        """A free value by the values of the arguments, which remembers its cosine and sine."""
+        out = self._point.free(name, *x)
+        key = min(out, P - out)
+        if key not in self._point.circles:
+            c, s = self._known_circle(name, x)
+            self._point.circles[key] = (c, s if key == out else -s % P)
+        return out
+
+    def _known_circle(self, name: str, x: list[int]) -> Circle:
+        if name == "atan2":
+            below = self._inverse(self._root((x[0] * x[0] + x[1] * x[1]) % P))
+            return x[1] * below % P, x[0] * below % P
+        if name == "atan":
+            below = self._inverse(self._root((1 + x[0] * x[0]) % P))
+            return below, x[0] * below % P
+        other = self._root((1 - x[0] * x[0]) % P)
+        return (other, x[0]) if name == "asin" else (x[0], other)
+
+    # sums of multiples
+
+    def _sum(self, a: Node) -> Linear[int]:
+        """A node as Σ k x + r π + c, the x by their values, so that equal ones are one."""
+        return _sum(a, self._atom, self._linear)
+
+    def _atom(self, a: Node) -> dict[int, Fraction]:
+        value = self.value[a]
+        if not value:
+            return {}
+        if a.operation in ("multiply", "divide", "pow"):
+            self._point.composite = True
+        return {value: Fraction(1)} if value <= P // 2 else {P - value: Fraction(-1)}  # x and −x are one
+
+
+def _sum(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
+    """A node as Σ k x + r π + c, where `atom` tells the key of an x that is no sum or multiple itself."""
+    for y in _sums_below(a):
+        if y not in done:
+            done[y] = _split(y, atom, done)
+    return done[a]
+
+
+def _sums_below(a: Node) -> list[Node]:
+    """The node and those below it that it is a sum or multiple of, arguments first."""
+    found, waiting = {a}, [a]
+    while waiting:
+        y = waiting.pop()
+        if turns(y) is None and y.operation in ("add", "subtract", "negative", "multiply", "divide"):
+            new = [
+                b for b in y.arguments if b not in found and (y.operation not in ("multiply", "divide") or _factor(y))
+            ]
+            found.update(new)
+            waiting += new
+    return sorted(found, key=lambda each: each.number)
+
+
+def _factor(y: Node) -> tuple[Fraction, Node] | None:
+    """k and x of a node k x; None where it is a product of something else."""
+    if y.operation not in ("multiply", "divide"):
+        return None
+    a, b = y.arguments
+    if b.operation == "constant" and isinstance(b.value, Fraction) and b.value:
+        return (b.value if y.operation == "multiply" else 1 / b.value), a
+    if a.operation == "constant" and isinstance(a.value, Fraction) and y.operation == "multiply":
+        return a.value, b
+    return None
+
+
+def _split(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
+    k = turns(a)
+    if k is not None:
+        return {}, k, Fraction(0)
+    if a.operation == "constant" and isinstance(a.value, Fraction):
+        return {}, Fraction(0), a.value
+    if a.operation in ("add", "subtract"):
+        first, second = (done[b] for b in a.arguments)
+        return _combined(first, second, 1 if a.operation == "add" else -1)
+    if a.operation == "negative":
+        return _scaled(done[a.arguments[0]], Fraction(-1))
+    if (found := _factor(a)) is not None:
+        return _scaled(done[found[1]], found[0])
+    return atom(a), Fraction(0), Fraction(0)
+
+
+def _scaled(a: Linear[Key], k: Fraction) -> Linear[Key]:
+    return {key: k * x for key, x in a[0].items()}, k * a[1], k * a[2]
+
+
+def _combined(a: Linear[Key], b: Linear[Key], sign: int) -> Linear[Key]:
+    atoms = dict(a[0])
+    for key, k in b[0].items():
+        atoms[key] = atoms.get(key, Fraction(0)) + sign * k
+    return {key: k for key, k in atoms.items() if k}, a[1] + sign * b[1], a[2] + sign * b[2]

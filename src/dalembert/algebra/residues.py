@@ -1,0 +1,177 @@
+"""The exact algebra: scalars of the prime field, for linear systems that are solved in the field and not unrolled."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import field
+from dalembert.algebra.base import Algebra, Array, Scalar, vector
+from dalembert.algebra.field import P
+from dalembert.algebra.nodes import exact
+from dalembert.errors import SingularError
+
+
+class Residue:
+    """a + b i of GF(P²), where i² = −1 and b is zero but for roots of what is no square.
+
+    >>> half = Residue(1) / 2
+    >>> half + half == 1, EXACT.sqrt(Residue(-4)) * EXACT.sqrt(Residue(-4)) == -4
+    (True, True)
+    """
+
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: int, b: int = 0) -> None:
+        self.a, self.b = a % P, b % P
+
+    def __add__(self, other: Any) -> Residue:
+        x = _residue(other)
+        return NotImplemented if x is None else Residue(self.a + x.a, self.b + x.b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Residue:
+        x = _residue(other)
+        return NotImplemented if x is None else Residue(self.a - x.a, self.b - x.b)
+
+    def __rsub__(self, other: Any) -> Residue:
+        return -self + other
+
+    def __neg__(self) -> Residue:
+        return Residue(-self.a, -self.b)
+
+    def __mul__(self, other: Any) -> Residue:
+        x = _residue(other)
+        if x is None:
+            return NotImplemented
+        if not (self.b or x.b):
+            return Residue(self.a * x.a)
+        return Residue(self.a * x.a - self.b * x.b, self.a * x.b + self.b * x.a)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Residue:
+        x = _residue(other)
+        if x is None:
+            return NotImplemented
+        below = field.inverse(x.a * x.a + x.b * x.b) if x.b else field.inverse(x.a)
+        return self * Residue(x.a * below, -x.b * below) if x.b else Residue(self.a * below, self.b * below)
+
+    def __rtruediv__(self, other: Any) -> Residue:
+        x = _residue(other)
+        return NotImplemented if x is None else x / self
+
+    def __eq__(self, other: object) -> bool:
+        x = _residue(other)
+        return x is not None and (self.a, self.b) == (x.a, x.b)
+
+    def __hash__(self) -> int:
+        return hash((self.a, self.b))
+
+    def __repr__(self) -> str:
+        return f"Residue({self.a}, {self.b})" if self.b else f"Residue({self.a})"
+
+
+def _residue(x: Any) -> Residue | None:
+    if type(x) is Residue:
+        return x
+    if isinstance(x, int | np.integer):
+        return Residue(int(x))
+    if isinstance(x, Fraction):
+        return Residue(field.residue(x))
+    return Residue(field.residue(exact(float(x)))) if isinstance(x, float) else None
+
+
+class Exact(Algebra):
+    """Arithmetic in the field. Comparisons have no meaning there."""
+
+    name = "exact"
+
+    def number(self, value: Fraction) -> Scalar:
+        """The residue of a fraction."""
+        return Residue(field.residue(value))
+
+    def is_zero(self, x: Scalar) -> bool:
+        """True for zero."""
+        return x == 0
+
+    def function(self, name: str, *arguments: Scalar) -> Scalar:
+        """Square roots only: every element of GF(P) has one in GF(P²)."""
+        (x,) = (_residue(a) for a in arguments)
+        if name != "sqrt" or x is None or x.b:
+            raise SingularError(f"'{name}' has no exact value here. Expected the root of a number of the field.")
+        return Residue(field.root(x.a)) if field.is_square(x.a) else Residue(0, field.root(-x.a % P))
+
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+        """There is no order in a field."""
+        raise SingularError("a choice has no exact value here. Evaluate it before solving.")
+
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
+        """There is no order in a field."""
+        raise SingularError("a comparison has no exact value here. Evaluate it before solving.")
+
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:
+        """There is no order in a field."""
+        raise SingularError("a condition has no exact value here. Evaluate it before solving.")
+
+
+EXACT = Exact()
+
+
+def residues(values: list[int]) -> Array:
+    """Values of the field as a vector of residues."""
+    return vector([Residue(x) for x in values])
+
+
+def solve(A: Array, b: Array) -> Array:
+    """x of A x = b for a regular A, with pivots as they come.
+
+    >>> solve(np.array([[0, 2], [3, 0]], dtype=object), np.array([4, 9], dtype=object))
+    array([Residue(3), Residue(2)], dtype=object)
+    """
+    rows, pivots = eliminated(np.concatenate([A, b[:, None]], axis=1), A.shape[1])
+    if len(pivots) < A.shape[1]:
+        raise ZeroDivisionError("the matrix is singular at this point")
+    return rows[: len(pivots), -1]
+
+
+def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
+    """The reduced rows of a matrix, and the places of the pivots among its first `columns`: their number is the rank."""
+    left = [[int(x.a) if type(x) is Residue else int(_plain(x)) for x in row] for row in rows]
+    pivots: list[int] = []
+    for j in range(columns):
+        k = len(pivots)
+        best = next((i for i in range(k, len(left)) if left[i][j] % P), None)
+        if best is None:
+            continue
+        left[k], left[best] = left[best], left[k]
+        scale = field.inverse(left[k][j])
+        left[k] = [x * scale % P for x in left[k]]
+        for i, row in enumerate(left):
+            if i != k and row[j] % P:
+                factor = row[j]
+                left[i] = [(x - factor * y) % P for x, y in zip(row, left[k], strict=True)]
+        pivots.append(j)
+    out = np.empty((len(left), rows.shape[1]), dtype=object)
+    for i, row in enumerate(left):
+        out[i] = residues(row)
+    return out, pivots
+
+
+def _plain(x: Any) -> int:
+    found = _residue(x)
+    if found is None or found.b:
+        raise SingularError(f"'{x}' is no element of the field. Expected a number.")
+    return found.a
+
+
+def rank(A: Array) -> int:
+    """The number of independent rows.
+
+    >>> rank(np.array([[1, 2], [2, 4]], dtype=object))
+    1
+    """
+    return len(eliminated(A, A.shape[1])[1])
