@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.equations.free_motion import unexplained_force
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
 from dalembert.kinematics.speeds import invert
 from dalembert.structure import System
@@ -57,20 +56,25 @@ def derive(system: System) -> LinearForm:
     """M u̇ = f for the d free quasi-velocities."""
     algebra, full = system.algebra, square(system)
     d = len(system.speeds.u)
-    T = kinetic(system.motion, full.qd)
-    T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
-    M = algebra.jacobian(T_w[:d], full.u[:d])
-    by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
-    U = full.W.T @ generalized_forces(system.motion)
-    hamel = coefficients(system, full)
-    turning = zeros(d)
-    for j in range(d):
-        turning[j] = T_w @ (hamel.gamma[:, j, :] @ full.u + hamel.drift[:, j])
-    f = U[:d] + by_pi[:d] - turning - system.rate_of(T_w[:d], full)
+    M, f = _operators(system, full, d)
     # now, and only now, the constrained quasi-velocities vanish
     hold = {str(w): 0 for w in full.u[d:]}
-    M, f = algebra.substitute(M, hold), algebra.substitute(f, hold)
+    M, f = algebra.substitute(M[:, :d], hold), algebra.substitute(f, hold)
     return in_speeds("boltzmann_hamel", system, system.speeds, M, f)
+
+
+def _operators(system: System, full: Speeds, count: int) -> tuple[Array, Array]:
+    """M and f of the first `count` equations, M ẇ = f with all n quasi-velocities free."""
+    algebra, j = system.algebra, slice(count)
+    T = kinetic(system.motion, full.qd)
+    T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
+    by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
+    U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)
+    hamel = coefficients(system, full)
+    turning = zeros(count)
+    for i in range(count):
+        turning[i] = T_w @ (hamel.gamma[:, i, :] @ full.u + hamel.drift[:, i])
+    return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning - system.rate_of(T_w[j], full)
 
 
 def square(system: System) -> Speeds:
@@ -96,5 +100,10 @@ def coefficients(system: System, full: Speeds) -> Hamel:
 
 
 def reaction(system: System) -> Array:
-    """The reaction of the constraints, by the same equations written for w = q̇, where every γ vanishes."""
-    return unexplained_force(system)
+    """Yᵀ (M ẇ − f) with all n equations: those of the constrained w have the reaction on their right."""
+    algebra, q, qd, full = system.algebra, system.q, system.qd, square(system)
+    M, f = _operators(system, full, len(q))
+    w = full.Y @ qd + full.Z
+    wd = algebra.total_derivative(w, (q, qd), (qd, system.qdd), system.clock)
+    there = {str(x): value for x, value in zip(full.u, w, strict=True)}
+    return full.Y.T @ (M @ wd - algebra.substitute(f, there))
