@@ -32,6 +32,7 @@ ABOUT = About(
     needs="energies",
     velocities="u",
     count="d",
+    lineage=("T", "V"),
     singular_mass=True,
     citation="""@article{hamel1904,
   author = {Hamel, Georg},

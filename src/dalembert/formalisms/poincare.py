@@ -36,6 +36,7 @@ ABOUT = About(
     needs="energies",
     velocities="s",
     count="n",
+    lineage=("T", "V"),
     nonlinear=True,
     servo=True,
     redundant="takes",

@@ -27,6 +27,7 @@ ABOUT = About(
     needs="energies",
     velocities="q̇_NI",
     count="n − s",
+    lineage=("T", "V"),
     servo=True,
     nonlinear=True,
     citation="""@book{routh1877,

@@ -31,6 +31,7 @@ ABOUT = About(
     needs="bodies",
     velocities="u_NI",
     count="d − s",
+    lineage=("T", "bodies", "active forces"),
     citation="""@article{yoosefian2025,
   author = {Yoosefian Nooshabadi, Mohammad Hussein and Nejat Pishkenari, Hossein},
   title = {Development of an efficient formulation for {V}olterra's equations of motion for multibody dynamical systems},
