@@ -96,7 +96,7 @@ class Equations:
 
         >>> import dalembert as dl
         >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
-        ('disk, contact', 'disk, slip 1', 'disk, slip 2')
+        ('floor, contact', 'floor, slip 1', 'floor, slip 2')
         """
         return self.workspace.facts.levels.names
 
