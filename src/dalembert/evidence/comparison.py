@@ -34,7 +34,7 @@ class Comparison:
     integrator: str
     rows: tuple[Row, ...]
     refused: Mapping[str, str]
-    runs: Mapping[str, Trajectory] = field(repr=False)
+    runs: Mapping[str, Any] = field(repr=False)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
