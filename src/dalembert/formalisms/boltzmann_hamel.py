@@ -71,11 +71,16 @@ def _operators(system: System, full: Speeds, count: int) -> tuple[Array, Array]:
     T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
     by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
     U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)
-    hamel = coefficients(system, full)
-    turning = zeros(count)
-    for i in range(count):
-        turning[i] = T_w @ (hamel.gamma[:, i, :] @ full.u + hamel.drift[:, i])
-    return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning - system.rate_of(T_w[j], full)
+    turning = _turning(system, full, T_w)
+    return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning[j] - system.rate_of(T_w[j], full)
+
+
+def _turning(system: System, full: Speeds, T_w: Array) -> Array:
+    """Σ_i ∂T*/∂w_i (Σ_l γⁱ_jl w_l + γⁱ_j) for every j; with w_l summed first, as q̇ = W w + X, no γ is formed on the way."""
+    total = zeros(len(system.q))
+    for momentum, (curl, rest) in zip(T_w, _curls(system, full), strict=True):
+        total = total + momentum * (curl @ full.qd + rest)
+    return full.W.T @ total
 
 
 def square(system: System) -> Speeds:
@@ -88,16 +93,21 @@ def square(system: System) -> Speeds:
 
 def coefficients(system: System, full: Speeds) -> Hamel:
     """γⁱ_jl = Σ (∂Y_ik/∂q_m − ∂Y_im/∂q_k) W_kj W_ml, and γⁱ_j from X, ∂Y/∂t and ∂Z/∂q."""
-    algebra, n = system.algebra, len(system.q)
+    n = len(system.q)
+    gamma, drift = zeros(n, n, n), zeros(n, n)
+    for i, (curl, rest) in enumerate(_curls(system, full)):
+        gamma[i] = full.W.T @ curl @ full.W
+        drift[i] = full.W.T @ (curl @ full.X + rest)
+    return Hamel(gamma, drift)
+
+
+def _curls(system: System, full: Speeds) -> list[tuple[Array, Array]]:
+    """∂Y_ik/∂q_m − ∂Y_im/∂q_k and ∂Y_ik/∂t − ∂Z_i/∂q_k of every i: what γ is made of."""
+    algebra = system.algebra
     Y_q = algebra.jacobian(full.Y, system.q)  # (i, k, m)
     Y_t = algebra.jacobian(full.Y, vector([system.t]))[..., 0]
     Z_q = algebra.jacobian(full.Z, system.q)
-    gamma, drift = zeros(n, n, n), zeros(n, n)
-    for i in range(n):
-        curl = Y_q[i] - Y_q[i].T
-        gamma[i] = full.W.T @ curl @ full.W
-        drift[i] = full.W.T @ (curl @ full.X + Y_t[i] - Z_q[i])
-    return Hamel(gamma, drift)
+    return [(Y_q[i] - Y_q[i].T, Y_t[i] - Z_q[i]) for i in range(len(full.u))]
 
 
 def reaction(system: System) -> Array:
