@@ -17,6 +17,8 @@ from pathlib import Path
 import dalembert as dl
 from dalembert import formalisms, gallery
 from dalembert.equations import About
+from dalembert.equations.about import FACTS
+from dalembert.evidence.lineages import RECURSION, grouped, independent_roads
 from dalembert.handles import Workspace
 
 DOCS = Path(__file__).parent
@@ -71,6 +73,7 @@ def facts(about: About) -> str:
         ("dynamic equations", about.count),
         ("states", STATES[about.velocities]),
         *((words, yes(getattr(about, field))) for field, words in CHOICES.items()),
+        ("rests on", ", ".join(about.lineage)),
         ("redundant constraints", REDUNDANT[about.redundant]),
         *((words, "yes") for words in ALWAYS),
     ]
@@ -105,6 +108,18 @@ def handles() -> str:
     return table(head, rows)
 
 
+def lineages() -> str:
+    """What is shared, who rests on it, and how many independent roads that leaves."""
+    known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION}
+    energies = [about.lineage for about in ABOUTS if about.needs == "energies"]
+    sentence = (
+        f"{len(ABOUTS)} formalisms and the recursion are {independent_roads(known.values())} independent roads for a model made "
+        f"of bodies; {len(energies)} of them are {independent_roads(energies)} for a model given by its energies."
+    )
+    groups = [(", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in grouped(known).items()]
+    return "\n\n".join([sentence, table(("rests on", "by"), groups), table(("fact", "meaning"), FACTS.items())])
+
+
 def counts(names: Sequence[str] = MODELS) -> str:
     """Numbers of dynamic equations and states, counted by deriving."""
     spaces = {name: Workspace(dl.load(name), "portable") for name in names}
@@ -133,7 +148,7 @@ def blocks() -> dict[Path, dict[str, Block]]:
     """Every generated block, file by file."""
     out: dict[Path, dict[str, Block]] = {
         README: {"formalisms": short_catalogue},
-        INDEX: {"catalogue": catalogue, "handles": handles, "counts": counts},
+        INDEX: {"catalogue": catalogue, "handles": handles, "lineages": lineages, "counts": counts},
     }
     for about in ABOUTS:
         out[page(about.key)] = {

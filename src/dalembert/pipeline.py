@@ -6,7 +6,7 @@ load ──► check ──► derive ──► simulate ──► verify, compa
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,14 @@ from dalembert.analysis.dynamics import inverse_dynamics as inverse_dynamics
 from dalembert.analysis.dynamics import mass_matrix as mass_matrix
 from dalembert.analysis.mobility import Mobility
 from dalembert.analysis.mobility import mobility as mobility_report
-from dalembert.errors import EngineError, InputError, nearest
-from dalembert.evidence.agreement import Agreement, Verdict, compare_recursion, differences, reference
-from dalembert.evidence.comparison import Comparison, Row
+from dalembert.errors import InputError, nearest
+from dalembert.evidence.comparison import compare as compare
+from dalembert.evidence.verification import verify as verify
 from dalembert.handles import Equations, Trajectory, Workspace
 from dalembert.handles.simulation import start_state
-from dalembert.handles.workspace import ENGINES, choose_engine
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
-from dalembert.structure import facts_of, samples
-from dalembert.structure.facts import with_regular_speeds
+from dalembert.structure import facts_of
 
 
 def load(source: str | Path, **options: Any) -> Model:
@@ -161,86 +159,6 @@ def simulate(model: Model, duration: float | None = None, *, formalism: str = "l
     return derive(model, formalism).simulate(duration, **options)
 
 
-def verify(
-    model: Model,
-    *,
-    states: int = 200,
-    tolerance: float = 1e-10,
-    engines: Sequence[str] | None = None,
-    seed: int = 20,
-    everything: bool = False,
-    progress: Callable[[float], Any] | None = None,
-) -> Agreement:
-    """Every formalism that applies, at random consistent states, on every engine: do they agree?
-
-    Models made of bodies are also compared with the O(n) recursion. For a large model the formalisms whose equations would
-    take minutes to compile are left out and named, unless `everything` is true.
-
-    >>> agreement = verify(load("simple-pendulum"), states=20, engines=["portable"])
-    >>> agreement.agrees
-    True
-    """
-    if states < 1:
-        raise InputError(f"verify: states is {states}. Expected at least 1.")
-    chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
-    spaces = {engine: Workspace(model, engine) for engine in chosen}
-    first = spaces[chosen[0]]
-    drawn = with_regular_speeds(first.model, first.facts, samples.consistent(first.model, 2 * states, seed=seed))
-    sampled = samples.States(drawn.q[:, :states], drawn.qd[:, :states], drawn.t[:states])
-    verdicts: dict[str, Verdict] = {}
-    notes: list[str] = []
-    spared: list[str] = []
-    known = None
-    for index, key in enumerate(formalisms.KEYS):
-        if progress is not None:
-            progress(index / len(formalisms.KEYS))
-        about = formalisms.find(key).ABOUT
-        reason = formalisms.refusal(about, first.model, first.facts)
-        if reason is not None:
-            verdicts[key] = Verdict("refused", reason, None, None)
-            continue
-        worst: list[tuple[float, float]] = []
-        large = None
-        for space in spaces.values():
-            reason = None if everything else formalisms.too_large(about, first.model, space.engine)
-            if reason is not None:
-                large = reason
-                continue
-            try:
-                road = Equations(space, key)
-                if known is None:
-                    _, _, _, M = first.manifold.evaluate(sampled.q, sampled.qd, sampled.t, first.values())
-                    known = reference(road, sampled, M)
-                worst.append(differences(road, sampled, known))
-            except EngineError as error:
-                notes.append(f"{key} was left out on {space.engine}: {error}")
-        if worst:
-            found = (max(a for a, _ in worst), max(r for _, r in worst))
-            verdicts[key] = Verdict("agrees" if max(found) <= tolerance else "differs", None, *found)
-        elif large is not None:
-            verdicts[key] = Verdict("left out", large, None, None)
-        else:
-            verdicts[key] = Verdict("refused", notes[-1], None, None)
-        if worst and large is not None:
-            spared.append(key)
-    if spared:
-        notes.append(
-            f"left out on {chosen[0]} as too long to compile quickly: {', '.join(spared)}. They were compared on the other "
-            "engine; everything=True, or --all on the command line, takes them too."
-        )
-    recursion = None
-    if known is not None and first.model.bodies:
-        recursion = compare_recursion(first.declared, sampled, known, tolerance)
-    if progress is not None:
-        progress(1.0)
-    return Agreement(model.name, len(sampled), tolerance, tuple(chosen), verdicts, tuple(notes), recursion)
-
-
-def _installed_engines() -> list[str]:
-    best = choose_engine(None)
-    return [best] + [engine for engine in ENGINES if engine != best and engine == "portable"]
-
-
 def feedforward(
     model: Model,
     motion: Mapping[str, Any],
@@ -270,67 +188,6 @@ def computed_torque(model: Model, motion: Mapping[str, Any], gains: tuple[float,
     np.True_
     """
     return following.computed_torque(model, motion, gains)
-
-
-def compare(
-    model: Model,
-    keys: Sequence[str] | None = None,
-    *,
-    duration: float | None = None,
-    integrator: str | None = None,
-    samples: int | None = None,
-    engine: str | None = None,
-    max_step: float | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    parameters: Mapping[str, float] | None = None,
-    progress: Callable[[float], Any] | None = None,
-) -> Comparison:
-    """Formalisms side by side over one simulation each, with all drift control switched off.
-
-    With `rk45` the largest step is one sample interval unless given, as in papers/volterra.
-
-    >>> table = compare(load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
-    >>> [(row.n_dynamic, row.n_states) for row in table]
-    [(3, 6), (1, 4)]
-    """
-    space = Workspace(model, engine)
-    length = model.duration if duration is None else duration
-    count = model.samples if samples is None else samples
-    if integrator == "rk45" and max_step is None and count > 1:
-        max_step = length / (count - 1)
-    refused, rows, runs = {}, [], {}
-    wanted = list(keys or formalisms.KEYS)
-    for index, key in enumerate(wanted):
-        reason = formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.facts)
-        if progress is not None:
-            progress(index / len(wanted))
-        if reason is not None and not keys:
-            refused[key] = reason
-            continue
-        equations = Equations(space, key, parameters)
-        run = equations.simulate(
-            length, integrator=integrator, samples=count, project=False, rtol=rtol, atol=atol, max_step=max_step
-        )
-        runs[key] = run
-        rows.append(_row(equations, run))
-    if progress is not None:
-        progress(1.0)
-    method = next(iter(runs.values())).integrator if runs else integrator or "taylor"
-    return Comparison(model.name, float(length), method, tuple(rows), refused, runs)
-
-
-def _row(equations: Equations, run: Trajectory) -> Row:
-    return Row(
-        equations.formalism,
-        equations.n_dynamic,
-        equations.n_states,
-        equations.operations,
-        run.cpu_seconds,
-        run.energy_error,
-        run.constraint_error,
-        run.momentum_error,
-    )
 
 
 def citation(formalism: str) -> str:

@@ -45,7 +45,7 @@ def test_a_controller_keeps_the_biped_on_its_step_and_errors_die_out(step):
     # the torques are those of inverse dynamics
     q, qd, qdd = designed(biped, step, run.t)
     tau = dl.inverse_dynamics(biped, q, qd, qdd)
-    names = [name.removeprefix("control of ") for name in controlled.constraint_names]
+    names = [name.removeprefix("control of ") for name in run.constraint_names]
     order = [names.index(name) for name in biped.coordinate_names]
     assert np.allclose(run.multipliers[order], tau, atol=1e-7 * np.abs(tau).max())
     # with α = 100, β = 20 both roots are −10: e(t) = e₀ (1 + 10 t) exp(−10 t)
@@ -63,7 +63,7 @@ def test_a_closed_linkage_is_driven_by_its_crank():
     driven = model.copy().drive(crank, law[crank])
     run = dl.derive(driven, "lagrange").simulate(0.5, samples=26)
     tau = dl.inverse_dynamics(model, run.q, run.qd, run.qdd, actuated=[crank])
-    names = driven.constraint_names
+    names = run.constraint_names
     assert np.allclose(run.multipliers[names.index(f"drive of {crank}")], tau[0], atol=1e-8 * np.abs(tau).max())
     # power of the drive is the rate of the energy
     power = tau[0] * run.qd[0]

@@ -13,13 +13,26 @@ def test_agreement(run):
     for key in formalisms.KEYS:
         verdict = "refused" if key == "dirac" else "agrees"  # the wheel is nonholonomic
         assert any(line.split()[:2] == [key, verdict] for line in found.out.splitlines())
-    assert f"{len(formalisms.KEYS) - 1} formalisms agree on 'cart-pendulum'" in found.out
+    sentence = f"{len(formalisms.KEYS) - 1} formalisms by 3 independent roads agree at 10 states of 'cart-pendulum'"
+    assert sentence in " ".join(found.out.split())
+
+
+def test_the_table_is_grouped_by_what_formalisms_rest_on(run):
+    lines = run("verify", "simple-pendulum", *FEW).out.splitlines()
+    begins = [line.split()[0] for line in lines if line.split()[1:2] == ["agrees"]]
+    assert begins[:4] == ["lagrange", "boltzmann_hamel", "routh", "poincare"]
+    assert begins[-1] == "recursion"
+    assert any(line.startswith("gauss") and "T, V, free motion" in line for line in lines)
 
 
 def test_as_json(run):
     found = run("verify", "cart-pendulum", *FEW, "--json").data
     assert found["agrees"] is True
-    assert found["states"] == 10
+    assert (found["states"], found["roads"]) == (10, 3)
+    assert {
+        "facts": ["T", "V", "free motion"],
+        "by": ["maggi", "udwadia_kalaba", "gauss", "phong", "nullspace"],
+    } in found["lineages"]
     assert found["engines"] == ["portable"]
     assert found["max_difference"] < 1e-10
     assert found["formalisms"]["kane"]["status"] == "agrees"
@@ -43,6 +56,13 @@ def test_refusals_come_with_reasons(run, tmp_path):
     line = next(line for line in found.out.splitlines() if line.startswith("gibbs_appell"))
     assert "refused" in line
     assert "the model is given by its energies" in line
+
+
+def test_energies_are_told_as_one_road(run, tmp_path):
+    (tmp_path / "free.toml").write_text(
+        'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
+    )
+    assert "formalisms by 1 road agree at 10 states" in " ".join(run("verify", "free.toml", *FEW).out.split())
 
 
 def test_unknown_engine(run):

@@ -47,6 +47,38 @@ def test_hamel_coefficients_vanish_for_true_velocities():
     assert np.abs(coefficients(dl.load("double-pendulum"))).max() == 0
 
 
+def moving_speeds() -> dl.Model:
+    """Quasi-velocities that depend on time, so that γ has its rheonomic companions."""
+    model = dl.Model("moving speeds").coordinates("x", "y").coordinate("theta", start=0.3)
+    joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 0, 1), "theta")]
+    model.body("sled", joint=joints, mass=2, center=(0.3, 0, 0), inertia=(0, 0, 0.4))
+    model.speeds("cos(theta + 0.1*t)*dot(x) + sin(theta + 0.1*t)*dot(y) + x*t", "dot(theta) + x*y")
+    return model.nonholonomic("cos(theta)*dot(y) - sin(theta)*dot(x) - 0.2*cos(t)", name="blade")
+
+
+@pytest.mark.parametrize("name", ["rolling-disk", "three-bodies", "moving speeds"])
+def test_the_sum_over_hamel_coefficients_is_what_they_say_one_by_one(name):
+    model = moving_speeds() if name == "moving speeds" else dl.load(name)
+    system = Workspace(model, "portable").system
+    full = boltzmann_hamel.square(system)
+    hamel, momenta = (
+        boltzmann_hamel.coefficients(system, full),
+        system.algebra.symbols([f"m{i}" for i in range(len(full.u))]),
+    )
+    one_by_one = [momenta @ (hamel.gamma[:, j, :] @ full.u + hamel.drift[:, j]) for j in range(len(full.u))]
+    together = boltzmann_hamel._turning(system, full, momenta)
+    inputs = stack(system.q, full.u, momenta, vector([system.t]))
+    parameters = system.algebra.symbols(list(model.parameter_values))
+    function = compile_function(system.algebra, inputs, stack(vector(one_by_one), together), parameters)
+    first, second = np.split(function(np.random.default_rng(2).normal(size=(len(inputs), 4)), _values(model)), 2)
+    assert np.abs(first).max() > 0.1
+    np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-9)
+
+
+def _values(model: dl.Model) -> np.ndarray:
+    return np.array(list(model.parameter_values.values()), dtype=float)
+
+
 def test_legendre_identities_against_direct_differentiation_of_the_hamiltonian():
     pytest.importorskip("heyoka", reason="differentiates through an inverse, which only the fast algebra does well")
     space = Workspace(dl.load("cart-pendulum"), "heyoka")

@@ -183,6 +183,9 @@ def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> 
     assert r"\dot{\theta}_{2}^{2}" in written
     assert r"M \dot{v} = f + A^{\mathsf{T}} \lambda" in written
     assert "forces that the constraints exert on the system" in written
+    rough = latex.equations(derive("rough-surface", "lagrange"))
+    assert r"M \dot{v} = f + C + A^{\mathsf{T}} \lambda" in rough
+    assert r"where $C + A^{\mathsf{T}} \lambda$ are the generalized forces that the constraints exert" in rough
     reduced = latex.equations(derive("cart-pendulum", "volterra_reduced"))
     assert r"G_{x} &=" in reduced
     assert r"\dot{u}_{1} &=" in reduced

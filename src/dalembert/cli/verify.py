@@ -57,29 +57,32 @@ def run(arguments: Namespace) -> int:
 def _table(agreement: Agreement) -> Table:
     from rich.text import Text
 
+    from dalembert.evidence.lineages import grouped
+
     columns = ["formalism", "status", "accelerations", "reactions"]
-    verdicts = dict(agreement.formalisms)
-    if agreement.recursion is not None:
-        verdicts["recursion, O(n)"] = agreement.recursion
+    verdicts = agreement.verdicts
     refused = any(verdict.reason for verdict in verdicts.values())
-    table = output.table(*columns, *(["reason"] if refused else []), numbers=columns[2:])
-    for key, verdict in verdicts.items():
-        found = verdict.acceleration_difference, verdict.reaction_difference
-        status = Text(verdict.status, _STYLE[verdict.status])
-        table.add_row(key, status, *map(output.small, found), *([verdict.reason or ""] if refused else []))
+    table = output.table(*columns, "rests on", *(["reason"] if refused else []), numbers=columns[2:])
+    for lineage, names in grouped({name: verdict.lineage for name, verdict in verdicts.items()}).items():
+        table.add_section()
+        for name in names:
+            verdict = verdicts[name]
+            found = map(output.small, (verdict.acceleration_difference, verdict.reaction_difference))
+            status, facts = Text(verdict.status, _STYLE[verdict.status]), ", ".join(lineage)
+            table.add_row(name, status, *found, facts, *([verdict.reason or ""] if refused else []))
     return table
 
 
 def _sentence(agreement: Agreement) -> str:
-    applied = [verdict for verdict in agreement.formalisms.values() if verdict.status in ("agrees", "differs")]
-    differing = [key for key, verdict in agreement.formalisms.items() if verdict.status == "differs"]
-    if agreement.recursion is not None and agreement.recursion.status == "differs":
-        differing.append("recursion")
+    compared = [verdict for verdict in agreement.formalisms.values() if verdict.compared]
+    differing = [name for name, verdict in agreement.verdicts.items() if verdict.status == "differs"]
+    roads = "1 road" if agreement.roads == 1 else f"{agreement.roads} independent roads"
+    states = "1 state" if agreement.states == 1 else f"{agreement.states} states"
     if not differing:
-        begin = f"{len(applied)} formalisms agree on '{agreement.model}'"
+        begin = f"{len(compared)} formalisms by {roads} agree at {states} of '{agreement.model}'"
     else:
-        begin = f"The formalisms differ on '{agreement.model}' ({', '.join(differing)})"
+        begin = f"The formalisms differ on '{agreement.model}' ({', '.join(differing)}), at {states}, by {roads}"
     return (
         f"{begin}: the largest relative difference is {agreement.max_difference:.2e} (tolerance "
-        f"{agreement.tolerance:g}), at {agreement.states} states, engines {', '.join(agreement.engines)}."
+        f"{agreement.tolerance:g}), engines {', '.join(agreement.engines)}."
     )

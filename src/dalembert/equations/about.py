@@ -5,6 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Fact = Literal["T", "V", "free motion", "Legendre", "bodies", "active forces", "wrenches", "recursion"]
+# what several formalisms take from the same place, in a sentence each; positions, Jacobians, the loads as declared and the levels
+# of the constraints are shared by all and not listed
+FACTS: dict[Fact, str] = {
+    "T": "inertia terms are derivatives of the kinetic energy",
+    "V": "gravity and springs are derivatives of the potential energy",
+    "free motion": "M and h of M q̈ = h come from Lagrange's operators, in one place",
+    "Legendre": "H and its derivatives come from L by the Legendre transform, in one place",
+    "bodies": "inertia terms are sums of momenta or accelerations of bodies, through their Jacobians",
+    "active forces": "all loads are forces on partial velocities, summed in one place",
+    "wrenches": "loads are forces and moments on each body",
+    "recursion": "inertia terms pass from body to body, without Jacobians",
+}
+
 
 @dataclass(frozen=True)
 class About:
@@ -17,6 +31,7 @@ class About:
     velocities: Literal["q̇", "u", "u_NI", "q̇_NI", "s", "p", "twists"]
     count: Literal["n", "d", "d − s", "n − s", "6N"]  # number of dynamic equations, Table 1 of papers/volterra
     citation: str
+    lineage: tuple[Fact, ...]  # the shared facts its inertia and load terms rest on
     nonholonomic: bool = True  # takes constraints on velocities
     nonlinear: bool = False  # takes constraints that are nonlinear in the velocities
     servo: bool = False  # takes constraints with feedback, whose velocity level does not hold at first

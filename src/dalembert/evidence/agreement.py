@@ -1,38 +1,31 @@
-"""Do the formalisms agree? The same accelerations and reactions at random consistent states, by roads that share nothing."""
+"""Do the formalisms agree? What was found at random consistent states, and by how many independent roads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass, field
 
-import numpy as np
-
-from dalembert.analysis import dynamics
-from dalembert.model import Model
-from dalembert.structure.samples import States
-
-
-class Road(Protocol):
-    """Equations that give accelerations and reactions at a batch of states."""
-
-    def accelerations(self, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """q̈, (n, batch)."""
-        ...
-
-    def reactions(self, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """Aᵀλ, (n, batch)."""
-        ...
+from dalembert.evidence.lineages import Lineage, grouped, independent_roads
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of one formalism."""
+    """What was found of one formalism, or of another way to the same accelerations."""
 
     status: str  # agrees, differs, refused (it cannot treat the model) or left out (the model is large)
     reason: str | None
     acceleration_difference: float | None
     reaction_difference: float | None
+    lineage: Lineage = ()  # the shared facts it rests on; none: it shares nothing that has a name
+
+    @property
+    def compared(self) -> bool:
+        """True when numbers were compared."""
+        return self.status in ("agrees", "differs")
+
+    def to_dict(self) -> dict:
+        """The finding as plain data."""
+        return {**asdict(self), "lineage": list(self.lineage)}
 
 
 @dataclass(frozen=True)
@@ -40,19 +33,41 @@ class Agreement:
     """The largest relative differences between the formalisms, and the reasons of those that do not apply."""
 
     model: str
-    states: int
+    states: int  # states at which all were compared
     tolerance: float
     engines: tuple[str, ...]
     formalisms: Mapping[str, Verdict]
-    notes: tuple[str, ...] = ()  # what an engine could not do, and what was left out as too large
-    recursion: Verdict | None = None  # the O(n) recursion, for models made of bodies
+    notes: tuple[
+        str, ...
+    ] = ()  # fewer states than asked for, what an engine could not do, what was left out as too large
+    others: Mapping[str, Verdict] = field(default_factory=dict)  # by name: what is no formalism, such as the recursion
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """Everything by name: the formalisms, then the others."""
+        return {**self.formalisms, **self.others}
+
+    @property
+    def recursion(self) -> Verdict | None:
+        """The recursion from body to body, for models made of bodies."""
+        return self.others.get("recursion")
+
+    @property
+    def lineages(self) -> dict[Lineage, tuple[str, ...]]:
+        """What was compared, grouped by the shared facts it rests on."""
+        return grouped({name: verdict.lineage for name, verdict in self.verdicts.items() if verdict.compared})
+
+    @property
+    def roads(self) -> int:
+        """The number of independent roads that were compared: no two of them share a fact. See `lineages`."""
+        return independent_roads(self.lineages)
 
     @property
     def max_difference(self) -> float:
         """The largest relative difference of all."""
         found = [
             difference
-            for verdict in self._verdicts
+            for verdict in self.verdicts.values()
             for difference in (verdict.acceleration_difference, verdict.reaction_difference)
             if difference is not None
         ]
@@ -60,65 +75,27 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """True when every formalism that applies agrees within the tolerance."""
-        return all(verdict.status != "differs" for verdict in self._verdicts)
-
-    @property
-    def _verdicts(self) -> list[Verdict]:
-        return [*self.formalisms.values(), *([self.recursion] if self.recursion else [])]
+        """True when at least two were compared, at one state or more, and all of them agree within the tolerance."""
+        compared = [verdict for verdict in self.verdicts.values() if verdict.compared]
+        return self.states > 0 and len(compared) > 1 and all(verdict.status == "agrees" for verdict in compared)
 
     def __bool__(self) -> bool:
         return self.agrees
 
     def to_dict(self) -> dict:
         """The findings as plain data."""
+        recursion = self.recursion
         return {
             "model": self.model,
             "states": self.states,
             "tolerance": self.tolerance,
             "engines": list(self.engines),
-            "formalisms": {key: asdict(verdict) for key, verdict in self.formalisms.items()},
-            "recursion": asdict(self.recursion) if self.recursion else None,
+            "formalisms": {key: verdict.to_dict() for key, verdict in self.formalisms.items()},
+            "recursion": recursion.to_dict() if recursion else None,
+            "others": {name: verdict.to_dict() for name, verdict in self.others.items()},
+            "roads": self.roads,
+            "lineages": [{"facts": list(facts), "by": list(names)} for facts, names in self.lineages.items()],
             "max_difference": self.max_difference,
             "agrees": self.agrees,
             "notes": list(self.notes),
         }
-
-
-@dataclass(frozen=True)
-class Reference:
-    """The values every road is compared with, and the sizes that make differences relative."""
-
-    qdd: np.ndarray
-    reaction: np.ndarray
-    force: np.ndarray  # size of the forces at play at each state
-
-
-def reference(road: Road, states: States, M: np.ndarray) -> Reference:
-    """Accelerations, reactions and force sizes of the first road; M is (n, n, batch)."""
-    qdd = road.accelerations(states.q, states.qd, states.t)
-    reaction = road.reactions(states.q, states.qd, states.t)
-    inertia = np.einsum("ijs,js->is", np.abs(M), np.abs(qdd)).max(axis=0)
-    return Reference(qdd, reaction, np.maximum(inertia, np.abs(reaction).max(axis=0, initial=0.0)))
-
-
-def differences(road: Road, states: States, known: Reference) -> tuple[float, float]:
-    """The largest differences in q̈ and Aᵀλ over the states, relative to accelerations and forces of each state."""
-    qdd = road.accelerations(states.q, states.qd, states.t)
-    reaction = road.reactions(states.q, states.qd, states.t)
-    pace = np.abs(known.qdd).max(axis=0)
-    return _relative(qdd - known.qdd, pace), _relative(reaction - known.reaction, known.force)
-
-
-def compare_recursion(model: Model, states: States, known: Reference, tolerance: float) -> Verdict:
-    """The accelerations by recursion from body to body against those of the formalisms."""
-    qdd = dynamics.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
-    found = _relative(qdd - known.qdd, np.abs(known.qdd).max(axis=0))
-    return Verdict("agrees" if found <= tolerance else "differs", None, found, None)
-
-
-def _relative(gap: np.ndarray, size: np.ndarray) -> float:
-    """max |gap| / size, where states at which nothing happens count absolutely; nan counts as infinite."""
-    ratio = np.abs(gap).max(axis=0, initial=0.0) / np.where(size > 1e-12, size, 1.0)
-    worst = float(ratio.max(initial=0.0))
-    return worst if np.isfinite(worst) else float("inf")

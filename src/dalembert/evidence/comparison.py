@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from dalembert import formalisms
+from dalembert.handles import Equations, Trajectory, Workspace
+from dalembert.model import Model
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,70 @@ def _short(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.2e}" if isinstance(value, float) else str(value)
+
+
+def compare(
+    model: Model,
+    keys: Sequence[str] | None = None,
+    *,
+    duration: float | None = None,
+    integrator: str | None = None,
+    samples: int | None = None,
+    engine: str | None = None,
+    max_step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    parameters: Mapping[str, float] | None = None,
+    progress: Callable[[float], Any] | None = None,
+) -> Comparison:
+    """Formalisms side by side over one simulation each, with all drift control switched off.
+
+    With `rk45` the largest step is one sample interval unless given, as in papers/volterra.
+
+    >>> import dalembert as dl
+    >>> table = compare(dl.load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
+    >>> [(row.n_dynamic, row.n_states) for row in table]
+    [(3, 6), (1, 4)]
+    """
+    space = Workspace(model, engine)
+    length = model.duration if duration is None else duration
+    count = model.samples if samples is None else samples
+    if integrator == "rk45" and max_step is None and count > 1:
+        max_step = length / (count - 1)
+    options = {"integrator": integrator, "samples": count, "rtol": rtol, "atol": atol, "max_step": max_step}
+    refused = {} if keys else _refused(space)
+    wanted = [key for key in keys or formalisms.KEYS if key not in refused]
+    rows: list[Row] = []
+    runs: dict[str, Trajectory] = {}
+    for index, key in enumerate(wanted):
+        _tell(progress, index / len(wanted))
+        equations = Equations(space, key, parameters)
+        runs[key] = equations.simulate(length, project=False, **options)
+        rows.append(_row(equations, runs[key]))
+    _tell(progress, 1.0)
+    method = next(iter(runs.values())).integrator if runs else integrator or "taylor"
+    return Comparison(model.name, float(length), method, tuple(rows), refused, runs)
+
+
+def _refused(space: Workspace) -> dict[str, str]:
+    """The formalisms that cannot treat the model, with their reasons."""
+    reasons = {key: formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.facts) for key in formalisms.KEYS}
+    return {key: reason for key, reason in reasons.items() if reason is not None}
+
+
+def _tell(progress: Callable[[float], Any] | None, done: float) -> None:
+    if progress is not None:
+        progress(done)
+
+
+def _row(equations: Equations, run: Trajectory) -> Row:
+    return Row(
+        equations.formalism,
+        equations.n_dynamic,
+        equations.n_states,
+        equations.operations,
+        run.cpu_seconds,
+        run.energy_error,
+        run.constraint_error,
+        run.momentum_error,
+    )

@@ -1,4 +1,4 @@
-"""One file per formalism, each on its own road; they never import each other, which makes their agreement evidence."""
+"""One file per formalism; they never import each other, and each states the shared facts it rests on: its lineage."""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.equations.free_motion import unexplained_force
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
 from dalembert.kinematics.speeds import invert
 from dalembert.structure import System
@@ -33,6 +32,7 @@ ABOUT = About(
     needs="energies",
     velocities="u",
     count="d",
+    lineage=("T", "V"),
     singular_mass=True,
     citation="""@article{hamel1904,
   author = {Hamel, Georg},
@@ -57,20 +57,30 @@ def derive(system: System) -> LinearForm:
     """M u̇ = f for the d free quasi-velocities."""
     algebra, full = system.algebra, square(system)
     d = len(system.speeds.u)
-    T = kinetic(system.motion, full.qd)
-    T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
-    M = algebra.jacobian(T_w[:d], full.u[:d])
-    by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
-    U = full.W.T @ generalized_forces(system.motion)
-    hamel = coefficients(system, full)
-    turning = zeros(d)
-    for j in range(d):
-        turning[j] = T_w @ (hamel.gamma[:, j, :] @ full.u + hamel.drift[:, j])
-    f = U[:d] + by_pi[:d] - turning - system.rate_of(T_w[:d], full)
+    M, f = _operators(system, full, d)
     # now, and only now, the constrained quasi-velocities vanish
     hold = {str(w): 0 for w in full.u[d:]}
-    M, f = algebra.substitute(M, hold), algebra.substitute(f, hold)
+    M, f = algebra.substitute(M[:, :d], hold), algebra.substitute(f, hold)
     return in_speeds("boltzmann_hamel", system, system.speeds, M, f)
+
+
+def _operators(system: System, full: Speeds, count: int) -> tuple[Array, Array]:
+    """M and f of the first `count` equations, M ẇ = f with all n quasi-velocities free."""
+    algebra, j = system.algebra, slice(count)
+    T = kinetic(system.motion, full.qd)
+    T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
+    by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
+    U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)
+    turning = _turning(system, full, T_w)
+    return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning[j] - system.rate_of(T_w[j], full)
+
+
+def _turning(system: System, full: Speeds, T_w: Array) -> Array:
+    """Σ_i ∂T*/∂w_i (Σ_l γⁱ_jl w_l + γⁱ_j) for every j; with w_l summed first, as q̇ = W w + X, no γ is formed on the way."""
+    total = zeros(len(system.q))
+    for momentum, (curl, rest) in zip(T_w, _curls(system, full), strict=True):
+        total = total + momentum * (curl @ full.qd + rest)
+    return full.W.T @ total
 
 
 def square(system: System) -> Speeds:
@@ -83,18 +93,28 @@ def square(system: System) -> Speeds:
 
 def coefficients(system: System, full: Speeds) -> Hamel:
     """γⁱ_jl = Σ (∂Y_ik/∂q_m − ∂Y_im/∂q_k) W_kj W_ml, and γⁱ_j from X, ∂Y/∂t and ∂Z/∂q."""
-    algebra, n = system.algebra, len(system.q)
-    Y_q = algebra.jacobian(full.Y, system.q)  # (i, k, m)
-    Y_t = algebra.jacobian(full.Y, vector([system.t]))[..., 0]
-    Z_q = algebra.jacobian(full.Z, system.q)
+    n = len(system.q)
     gamma, drift = zeros(n, n, n), zeros(n, n)
-    for i in range(n):
-        curl = Y_q[i] - Y_q[i].T
+    for i, (curl, rest) in enumerate(_curls(system, full)):
         gamma[i] = full.W.T @ curl @ full.W
-        drift[i] = full.W.T @ (curl @ full.X + Y_t[i] - Z_q[i])
+        drift[i] = full.W.T @ (curl @ full.X + rest)
     return Hamel(gamma, drift)
 
 
+def _curls(system: System, full: Speeds) -> list[tuple[Array, Array]]:
+    """∂Y_ik/∂q_m − ∂Y_im/∂q_k and ∂Y_ik/∂t − ∂Z_i/∂q_k of every i: what γ is made of."""
+    algebra = system.algebra
+    Y_q = algebra.jacobian(full.Y, system.q)  # (i, k, m)
+    Y_t = algebra.jacobian(full.Y, vector([system.t]))[..., 0]
+    Z_q = algebra.jacobian(full.Z, system.q)
+    return [(Y_q[i] - Y_q[i].T, Y_t[i] - Z_q[i]) for i in range(len(full.u))]
+
+
 def reaction(system: System) -> Array:
-    """The reaction of the constraints, by the same equations written for w = q̇, where every γ vanishes."""
-    return unexplained_force(system)
+    """Yᵀ (M ẇ − f) with all n equations: those of the constrained w have the reaction on their right."""
+    algebra, q, qd, full = system.algebra, system.q, system.qd, square(system)
+    M, f = _operators(system, full, len(q))
+    w = full.Y @ qd + full.Z
+    wd = algebra.total_derivative(w, (q, qd), (qd, system.qdd), system.clock)
+    there = {str(x): value for x, value in zip(full.u, w, strict=True)}
+    return full.Y.T @ (M @ wd - algebra.substitute(f, there))

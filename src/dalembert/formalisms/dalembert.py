@@ -33,6 +33,7 @@ ABOUT = About(
     needs="bodies",
     velocities="q̇",
     count="n",
+    lineage=("bodies",),
     nonlinear=True,
     servo=True,
     citation="""@book{desapio2017,

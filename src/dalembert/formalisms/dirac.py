@@ -36,6 +36,7 @@ ABOUT = About(
     needs="energies",
     velocities="p",
     count="n",
+    lineage=("T", "V", "Legendre"),
     nonholonomic=False,
     citation="""@book{dirac1964,
   author = {Dirac, Paul A. M.},

@@ -32,6 +32,7 @@ ABOUT = About(
     needs="energies",
     velocities="q̇",
     count="n",
+    lineage=("T", "V", "free motion"),
     nonlinear=True,
     servo=True,
     redundant="takes",

@@ -25,6 +25,7 @@ ABOUT = About(
     needs="bodies",
     velocities="u",
     count="d",
+    lineage=("bodies", "active forces"),
     singular_mass=True,
     citation="""@article{appell1899,
   author = {Appell, Paul},

@@ -30,6 +30,7 @@ ABOUT = About(
     needs="energies",
     velocities="p",
     count="n",
+    lineage=("T", "V", "Legendre"),
     nonlinear=True,
     servo=True,
     citation="""@article{hamilton1835,

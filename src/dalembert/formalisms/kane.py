@@ -25,6 +25,7 @@ ABOUT = About(
     needs="bodies",
     velocities="u",
     count="d",
+    lineage=("bodies", "active forces"),
     singular_mass=True,
     citation="""@book{kane1985,
   author = {Kane, Thomas R. and Levinson, David A.},

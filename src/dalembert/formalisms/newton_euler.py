@@ -36,6 +36,7 @@ ABOUT = About(
     needs="bodies",
     velocities="twists",
     count="6N",
+    lineage=("bodies", "wrenches"),
     nonlinear=True,
     servo=True,
     citation="""@article{saha1999,

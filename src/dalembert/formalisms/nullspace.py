@@ -33,6 +33,7 @@ ABOUT = About(
     needs="energies",
     velocities="q̇",
     count="d",
+    lineage=("T", "V", "free motion"),
     nonlinear=True,
     servo=True,
     singular_mass=True,

@@ -26,7 +26,6 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver
-from dalembert.equations.free_motion import unexplained_force
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
 
@@ -37,6 +36,7 @@ ABOUT = About(
     needs="energies",
     velocities="s",
     count="n",
+    lineage=("T", "V"),
     nonlinear=True,
     servo=True,
     redundant="takes",
@@ -56,15 +56,7 @@ def derive(system: System) -> LinearForm:
     algebra, q, t = system.algebra, system.q, system.clock
     speeds = _square(system)
     G, H, s, qd = speeds.Y, speeds.W, speeds.u, speeds.qd  # (2.2)(2.3)
-    T_s = kinetic(system.motion, qd)  # (2.4)
-    T_ss = algebra.gradient(T_s, s)
-    M_s = algebra.jacobian(T_ss, s)  # (2.13)
-    P_dot = algebra.total_derivative(G.T, (q, qd), t)
-    R = system.at_rates(algebra.jacobian(G @ system.qd, q).T, qd)  # (2.7)
-    Q = system.at_rates(generalized_forces(system.motion), qd)  # (2.8)
-    total = Q - algebra.gradient(potential(system.motion), q)
-    inner = total - (P_dot - R) @ T_ss + algebra.gradient(T_s, q)
-    S = H.T @ inner - algebra.total_derivative(T_ss, (q, qd), t)  # (2.15), P⁻¹ = Hᵀ
+    M_s, S = _unconstrained(system, speeds)
     A = system.at_rates(system.constraints.A, qd)
     beta = system.at_rates(system.constraints.beta, qd)
     bias = algebra.total_derivative(qd, (q, qd), t)  # Ḣ s
@@ -85,6 +77,21 @@ def derive(system: System) -> LinearForm:
         J=A @ H,
         solver=Solver(graph, numbers, rank_revealing=True),
     )
+
+
+def _unconstrained(system: System, speeds: Speeds) -> tuple[Array, Array]:
+    """M_s and S of M_s ṡ = S: (2.14), functions of (q, s, t)."""
+    algebra, q, t = system.algebra, system.q, system.clock
+    G, H, s, qd = speeds.Y, speeds.W, speeds.u, speeds.qd
+    T_s = kinetic(system.motion, qd)  # (2.4)
+    T_ss = algebra.gradient(T_s, s)
+    M_s = algebra.jacobian(T_ss, s)  # (2.13)
+    P_dot = algebra.total_derivative(G.T, (q, qd), t)
+    R = system.at_rates(algebra.jacobian(G @ system.qd, q).T, qd)  # (2.7)
+    Q = system.at_rates(generalized_forces(system.motion), qd)  # (2.8)
+    total = Q - algebra.gradient(potential(system.motion), q)
+    inner = total - (P_dot - R) @ T_ss + algebra.gradient(T_s, q)
+    return M_s, H.T @ inner - algebra.total_derivative(T_ss, (q, qd), t)  # (2.15), P⁻¹ = Hᵀ
 
 
 def _square(system: System) -> Speeds:
@@ -110,8 +117,13 @@ def _completion(system: System) -> Array:
 
 
 def reaction(system: System) -> Array:
-    """Q_c of (3.6) with s = q̇: what the unconstrained equations leave over."""
-    return unexplained_force(system)
+    """Q_c = Gᵀ S_c with S_c = M_s ṡ − S: (3.8)."""
+    algebra, qd, speeds = system.algebra, system.qd, _square(system)
+    M_s, S = _unconstrained(system, speeds)
+    s = speeds.Y @ qd  # (2.2)
+    sd = algebra.total_derivative(s, (system.q, qd), (qd, system.qdd), system.clock)
+    S_c = M_s @ sd - algebra.substitute(S, {str(x): value for x, value in zip(speeds.u, s, strict=True)})
+    return speeds.Y.T @ S_c
 
 
 def graph(algebra: Algebra, M: Array, S: Array, A: Array, b: Array, C: Array) -> tuple[Array, Array]:

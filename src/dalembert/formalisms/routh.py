@@ -17,7 +17,6 @@ from __future__ import annotations
 from dalembert.algebra import Array, identity, vector, zeros
 from dalembert.algebra.linear import ldl_solve
 from dalembert.equations import About, LinearForm
-from dalembert.equations.free_motion import unexplained_force
 from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
 
@@ -28,6 +27,7 @@ ABOUT = About(
     needs="energies",
     velocities="q̇_NI",
     count="n − s",
+    lineage=("T", "V"),
     servo=True,
     nonlinear=True,
     citation="""@book{routh1877,
@@ -88,9 +88,10 @@ def derive(system: System) -> LinearForm:
 
 
 def reaction(system: System) -> Array:
-    """The reaction of the constraints by papers/volterra (18)(19); it vanishes on the ignorable coordinates."""
-    out = unexplained_force(system)
-    out[list(system.facts.ignorable)] = 0
+    """d/dt ∂R/∂q̇_NI − ∂R/∂q_NI − Q_NI, and nothing on the ignorable coordinates: papers/volterra (18)(19)."""
+    routhian, out = derive(system), zeros(len(system.q))
+    N = [i for i in range(len(system.q)) if i not in system.facts.ignorable]
+    out[N] = routhian.M @ system.qdd[N] - routhian.f
     return out
 
 

@@ -31,6 +31,7 @@ ABOUT = About(
     needs="energies",
     velocities="q̇",
     count="n",
+    lineage=("T", "V", "free motion"),
     nonlinear=True,
     servo=True,
     singular_mass=True,

@@ -28,6 +28,7 @@ ABOUT = About(
     needs="bodies",
     velocities="u",
     count="d",
+    lineage=("T", "bodies", "active forces"),
     singular_mass=True,
     citation="""@article{volterra1898,
   author = {Volterra, Vito},

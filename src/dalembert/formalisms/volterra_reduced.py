@@ -17,9 +17,8 @@ a₁ is a₂.
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, zeros
+from dalembert.algebra import Array, identity, zeros
 from dalembert.equations import About, LinearForm, in_speeds
-from dalembert.equations.free_motion import unexplained_force
 from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.kinematics.speeds import invert
 from dalembert.spatial import skew
@@ -32,6 +31,7 @@ ABOUT = About(
     needs="bodies",
     velocities="u_NI",
     count="d − s",
+    lineage=("T", "bodies", "active forces"),
     citation="""@article{yoosefian2025,
   author = {Yoosefian Nooshabadi, Mohammad Hussein and Nejat Pishkenari, Hossein},
   title = {Development of an efficient formulation for {V}olterra's equations of motion for multibody dynamical systems},
@@ -97,8 +97,12 @@ def _K(system: System, speeds: Speeds) -> Array:
 
 
 def reaction(system: System) -> Array:
-    """The reaction of the constraints by (18)(19); it vanishes on the ignorable coordinates by Definition 1."""
-    out = unexplained_force(system)
+    """(64) written for u = q̇, all n of them, against (18)(19); on ignorable coordinates it vanishes by Definition 1."""
+    algebra, q, qd, n = system.algebra, system.q, system.qd, len(system.q)
+    free = Speeds(qd, identity(n), zeros(n), identity(n), zeros(n))
+    T_u = algebra.gradient(kinetic(system.motion, qd), qd)  # (50)
+    rate = algebra.total_derivative(T_u, (q, qd), (qd, system.qdd), system.clock)  # M q̈ + A, (47)(52)
+    out = rate - _K(system, free) - active_forces(system.motion, free.W)  # (63), (33)
     out[list(system.facts.ignorable)] = 0
     return out
 

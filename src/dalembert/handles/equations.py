@@ -91,6 +91,16 @@ class Equations:
         return self.form.n_states
 
     @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """The names of the rows of `multipliers`: every constraint, contacts and norms of quaternions written out.
+
+        >>> import dalembert as dl
+        >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
+        ('floor, contact', 'floor, slip 1', 'floor, slip 2')
+        """
+        return self.workspace.facts.levels.names
+
+    @property
     def ignorable(self) -> tuple[str, ...]:
         """The names of the ignorable coordinates."""
         return tuple(self.model.coordinate_names[i] for i in self.workspace.facts.ignorable)
@@ -117,7 +127,7 @@ class Equations:
         if known.chosen and self.speeds:
             out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
         if known.dropped and self.about.redundant == "drops":
-            out.append(f"redundant constraints dropped: {', '.join(known.dropped)}")
+            out.append(f"redundant constraints dropped: {', '.join(known.dropped)}; multipliers are the smallest ones")
         if known.dropped and self.about.redundant == "takes":
             out.append(f"redundant constraints kept: {', '.join(known.dropped)}; multipliers are the smallest ones")
         if self.engine == "heyoka" and self.workspace.mode(self.about) == "assembled":
@@ -229,13 +239,31 @@ class Equations:
         return qdd
 
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ at states (n,) or (n, batch)."""
+        """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch): ideal and non-ideal part together."""
         positions, v, time, constants, _ = self._state(q, qd, t)
         return self.kernel.reactions(positions, v, time, constants)
 
+    def ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """The first part of (3.47) in papers/poincare, M^(1/2) B⁺(b − A a): the reaction if C were zero."""
+        positions, v, time, constants, _ = self._state(q, qd, t)
+        return self.kernel.ideal_reactions(positions, v, time, constants)
+
+    def non_ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """The second part of (3.47) in papers/poincare, M^(1/2) (1 − B⁺B) M^(−1/2) C: what C adds to the reaction."""
+        return self.reactions(q, qd, t) - self.ideal_reactions(q, qd, t)
+
     def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """λ at states (n,) or (n, batch), one for each constraint; the smallest where it is not unique."""
-        reaction = self.reactions(q, qd, t)
+        """λ of M q̈ = h + C + Aᵀλ at states (n,) or (n, batch), one for each of `constraint_names`.
+
+        Where λ is not unique it is the smallest one, and `notes` say so.
+
+        >>> import dalembert as dl
+        >>> eom = dl.derive(dl.load("simple-pendulum").copy().drive("theta", "0.5*t"), "lagrange")
+        >>> dict(zip(eom.constraint_names, eom.multipliers([0.0], [0.5]).round(9).tolist()))
+        {'drive of theta': 0.0}
+        """
+        positions, v, time, constants, _ = self._state(q, qd, t)
+        reaction = self.kernel.carried(positions, v, time, constants)  # Aᵀλ
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self._values)
         inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)

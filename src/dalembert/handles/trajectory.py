@@ -58,8 +58,18 @@ def _rates(part: Part) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reactions(part: Part) -> np.ndarray:
-    """Aᵀλ along a stretch."""
+    """Aᵀλ + C along a stretch."""
     return part.equations.kernel.reactions(*_columns(part))
+
+
+def _ideal_reactions(part: Part) -> np.ndarray:
+    """The ideal part of the reactions along a stretch."""
+    return part.equations.kernel.ideal_reactions(*_columns(part))
+
+
+def _carried(part: Part) -> np.ndarray:
+    """Aᵀλ along a stretch."""
+    return part.equations.kernel.carried(*_columns(part))
 
 
 class Trajectory:
@@ -208,28 +218,43 @@ class Trajectory:
     @property
     def violation_names(self) -> tuple[str, ...]:
         """What the rows of `violation` are."""
-        names = self.equations.workspace.facts.levels.names
+        names = self.constraint_names
         held = len(self.observed.position_violation)
         return (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names))
 
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """The names of the rows of `multipliers`; see `Equations.constraint_names`."""
+        return self.equations.constraint_names
+
     @cached_property
     def reactions(self) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ along the run, (n, samples)."""
+        """The generalized reaction forces Aᵀλ + C along the run, (n, samples): ideal and non-ideal part together."""
         return self._together(_reactions)
 
     @cached_property
+    def ideal_reactions(self) -> np.ndarray:
+        """The first part of (3.47) in papers/poincare along the run, (n, samples): the reactions if C were zero."""
+        return self._together(_ideal_reactions)
+
+    @property
+    def non_ideal_reactions(self) -> np.ndarray:
+        """The second part of (3.47) in papers/poincare along the run, (n, samples): what C adds to the reactions."""
+        return self.reactions - self.ideal_reactions
+
+    @cached_property
     def multipliers(self) -> np.ndarray:
-        """λ along the run, (constraints, samples); the smallest where it is not unique."""
+        """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations._values)
         inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
-        return np.einsum("skn,ns->ks", inverse, self.reactions)
+        return np.einsum("skn,ns->ks", inverse, self._together(_carried))
 
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """The force and moment in every joint along the run, by the name of the child body.
 
         What the parent exerts on the child through the joint, drives included, at the place of the joint, in the
-        axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas act through the coordinates, so they
-        show up as drives; contacts (knife edges, rolling discs) act at their place.
+        axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas, and C of non-ideal ones, act through
+        the coordinates, so they show up as drives; contacts (knife edges, rolling discs) act at their place.
         """
         return joint_reactions(self.equations, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))
 

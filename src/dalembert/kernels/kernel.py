@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, stack, vector
+from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.equations import LinearForm
 from dalembert.equations.power import power
 from dalembert.kernels.compile import Function, compile_function
@@ -171,7 +171,7 @@ class Kernel:
         return qd, qdd, lam
 
     def reactions(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ at states (q, v, t), by the formalism's own road."""
+        """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""
         qd, qdd, lam = self.accelerations(q, v, t, constants)
         if self.residual is not None:
             return self._residual(_stacked(q, qd, qdd, t), constants)
@@ -180,6 +180,24 @@ class Kernel:
         J, C = out[: k * n].reshape(k, n, *q.shape[1:]), out[k * n :]
         total = np.einsum("kn...,k...->n...", J, lam)
         return total + C if len(C) else total
+
+    @cached_property
+    def ideal(self) -> Kernel:
+        """The same equations with C = 0: their reaction is the ideal part of (3.47) in papers/poincare."""
+        return replace(self, form=replace(self.form, C=zeros(0))) if len(self.form.C) else self
+
+    def ideal_reactions(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+        """M^(1/2) B⁺(b − A a), the reaction the constraints would have at the same state if they were ideal."""
+        return self.ideal.reactions(q, v, t, constants)
+
+    def carried(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+        """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction less C."""
+        reaction = self.reactions(q, v, t, constants)
+        return reaction - self._non_ideal(_stacked(q, v, t), constants) if len(self.form.C) else reaction
+
+    @cached_property
+    def _non_ideal(self) -> Function:
+        return self._compile(self.in_state(non_ideal_forces(self.form.system.motion), self.form.system.qdd))
 
     @cached_property
     def _residual(self) -> Function:
@@ -191,7 +209,7 @@ class Kernel:
     def _reaction_matrix(self) -> Function:
         form = self.form
         J = form.A if form.J is None else form.J
-        C = non_ideal_forces(form.system.motion)
+        C = non_ideal_forces(form.system.motion) if len(form.C) else zeros(0)
         return self._compile(self.in_state(stack(J.ravel(), C), form.system.qdd))
 
     def _assembled(

@@ -86,7 +86,10 @@ class Description:
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """The names of the constraints in the order of their rows: holonomic formulas, loops, nonholonomic formulas."""
+        """The names of the constraints as declared: holonomic formulas, loops, nonholonomic formulas.
+
+        Contacts and norms of quaternions are not among them; `Equations.constraint_names` has every row of the multipliers.
+        """
         loops = tuple(name for loop in self.loops for name in loop.row_names)
         return (*(c.name for c in self.holonomic_list), *loops, *(c.name for c in self.nonholonomic_list))
 

@@ -47,23 +47,35 @@ def from_trajectory(run: Run) -> xarray.Dataset:
         "q": (("coordinate", "time"), run.q, _about("generalized coordinates")),
         "qd": (("coordinate", "time"), run.qd, _about("rates of the coordinates")),
         "momenta": (("coordinate", "time"), run.momenta, _about("generalized momenta ∂L/∂q̇")),
-        "reactions": (("coordinate", "time"), run.reactions, _about("generalized reaction forces Aᵀλ")),
+        "reactions": (("coordinate", "time"), run.reactions, _about("generalized reaction forces Aᵀλ + C")),
         "speeds": (("speed", "time"), run.speeds, _about("quasi-velocities u")),
         "linear_momentum": (("axis", "time"), run.linear_momentum, _about("linear momentum, world axes", "kg·m/s")),
         "angular_momentum": (("axis", "time"), run.angular_momentum, _about("about the world origin", "kg·m²/s")),
-        "multipliers": (("constraint", "time"), run.multipliers, _about("λ of M q̈ = h + Aᵀλ")),
+        "multipliers": (("constraint", "time"), run.multipliers, _about("λ of M q̈ = h + C + Aᵀλ")),
+        **_reaction_parts(run),
         "violation": (("violation_of", "time"), run.violation, _about("φ, then φ̇ and ψ")),
     }
     places: dict[str, Any] = {
         "time": ("time", run.t, _about("time", "s")),
         "coordinate": ("coordinate", _words(model_of(run).coordinate_names)),
         "speed": ("speed", _words(known.speed_names)),
-        "constraint": ("constraint", _words(known.levels.names)),
+        "constraint": ("constraint", _words(run.constraint_names)),
         "violation_of": ("violation_of", _words(run.violation_names)),
         "axis": ("axis", _words(_AXES)),
         **_descriptions(run),
     }
     return xarray.Dataset(variables, places, _attributes(run))
+
+
+def _reaction_parts(run: Run) -> dict[str, Any]:
+    """The two parts of the reactions, where constraints are non-ideal."""
+    if not model_of(run).non_ideal_forces:
+        return {}
+    where = ("coordinate", "time")
+    return {
+        "ideal_reactions": (where, run.ideal_reactions, _about("reactions if C were zero")),
+        "non_ideal_reactions": (where, run.non_ideal_reactions, _about("what C adds to the reactions")),
+    }
 
 
 def save(run: Run, path: Path) -> Path:

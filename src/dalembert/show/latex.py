@@ -129,7 +129,8 @@ def _sentence(sheet: Sheet, section: Section) -> str:
         if not len(sheet.A):
             return f"Dynamics, ${law}${behind}:"
         force = rf"{sheet.multipliers}^{{\mathsf{{T}}}} \lambda"
-        said = f"where ${force}$ are the generalized forces that the constraints exert on the system"
+        push = f"C + {force}" if len(sheet.C) else force
+        said = f"where ${push}$ are the generalized forces that the constraints exert on the system"
         return f"Dynamics, ${law} + {force}${behind}, {said}:"
     if section.law == "constraints":
         return rf"Constraints ({escape(', '.join(sheet.constraints))}), $A {x} = \beta$:"

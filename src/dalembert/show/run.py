@@ -96,6 +96,21 @@ class Run(Protocol):
         ...
 
     @property
+    def ideal_reactions(self) -> np.ndarray:
+        """The reactions if C were zero."""
+        ...
+
+    @property
+    def non_ideal_reactions(self) -> np.ndarray:
+        """What C adds to the reactions."""
+        ...
+
+    @property
+    def constraint_names(self) -> Sequence[str]:
+        """What the rows of `multipliers` are."""
+        ...
+
+    @property
     def multipliers(self) -> np.ndarray:
         """Multipliers of the constraints."""
         ...

@@ -123,7 +123,8 @@ def _heading(sheet: Sheet, section: Section) -> str:
         letter = sheet.multipliers
         if not letter or not len(sheet.A):
             return f"{law} {v}{symmetric}"
-        return f"{law} + {letter}ᵀ·λ {v}{symmetric}; {letter}ᵀ·λ is what the constraints exert on the system"
+        push = f"C + {letter}ᵀ·λ" if len(sheet.C) else f"{letter}ᵀ·λ"
+        return f"{law} + {letter}ᵀ·λ {v}{symmetric}; {push} is what the constraints exert on the system"
     if section.law == "constraints":
         return f"Constraints ({', '.join(sheet.constraints)}): A·{x} = β"
     return section.heading

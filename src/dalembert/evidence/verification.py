@@ -1,0 +1,192 @@
+"""Every formalism that applies, at random consistent states, on every engine, against the first of them.
+
+A claim about no states is an error. What is no formalism but leads to the same accelerations stands in `OTHERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert import formalisms
+from dalembert.analysis import dynamics
+from dalembert.errors import EngineError, InputError, SingularError
+from dalembert.evidence.agreement import Agreement, Verdict
+from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
+from dalembert.evidence.lineages import RECURSION
+from dalembert.handles import Equations, Workspace
+from dalembert.handles.workspace import ENGINES, choose_engine
+from dalembert.model import Model
+from dalembert.structure import samples
+from dalembert.structure.facts import with_regular_speeds
+from dalembert.structure.samples import States
+
+
+@dataclass(frozen=True)
+class Task:
+    """One model on its engines, and the states at which everything is compared."""
+
+    spaces: tuple[Workspace, ...]
+    states: States
+    tolerance: float
+    everything: bool  # also formalisms that take minutes to compile
+
+    @property
+    def first(self) -> Workspace:
+        """The engine the reference comes from."""
+        return self.spaces[0]
+
+    def judged(self, accelerations: float, reactions: float | None) -> tuple[str, None, float, float | None]:
+        """Status, reason and differences, as a `Verdict` begins."""
+        agree = max(accelerations, reactions or 0.0) <= self.tolerance
+        return "agrees" if agree else "differs", None, accelerations, reactions
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict, and what is to be noted beside it."""
+
+    verdict: Verdict
+    notes: tuple[str, ...] = ()
+    spared: bool = False  # compared, but not on every engine, because it is too large for one
+
+
+def verify(
+    model: Model,
+    *,
+    states: int = 200,
+    tolerance: float = 1e-10,
+    engines: Sequence[str] | None = None,
+    seed: int = 20,
+    everything: bool = False,
+    progress: Callable[[float], Any] | None = None,
+) -> Agreement:
+    """Every formalism that applies, at random consistent states, on every engine: do they agree?
+
+    Models made of bodies are also compared with the recursion from body to body. For a large model the formalisms whose
+    equations would take minutes to compile are left out and named, unless `everything` is true. `Agreement.roads` says how
+    many independent roads agree, `Agreement.states` at how many states.
+
+    >>> import dalembert as dl
+    >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["portable"])
+    >>> agreement.agrees, agreement.states, agreement.roads
+    (True, 20, 3)
+    """
+    if states < 1:
+        raise InputError(f"verify: states is {states}. Expected at least 1.")
+    tell = progress or (lambda _: None)
+    chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
+    spaces = tuple(Workspace(model, engine) for engine in chosen)
+    task = Task(spaces, _states(spaces[0], states, seed), tolerance, everything)
+    findings: dict[str, Finding] = {}
+    known: Reference | None = None
+    for index, key in enumerate(formalisms.KEYS):
+        tell(index / len(formalisms.KEYS))
+        findings[key], known = _finding(task, key, known)
+    if known is None:
+        raise EngineError(_nothing(model, findings))
+    rows = {name: row(task, known) for name, row in OTHERS.items()}
+    tell(1.0)
+    return Agreement(
+        model.name,
+        len(task.states),
+        tolerance,
+        tuple(chosen),
+        {key: finding.verdict for key, finding in findings.items()},
+        _notes(task, states, findings),
+        {name: verdict for name, verdict in rows.items() if verdict is not None},
+    )
+
+
+def _installed_engines() -> list[str]:
+    best = choose_engine(None)
+    return [best] + [engine for engine in ENGINES if engine != best and engine == "portable"]
+
+
+def _states(space: Workspace, count: int, seed: int) -> States:
+    """`count` random states, or fewer; never none."""
+    drawn = samples.consistent(space.model, 2 * count, seed=seed)
+    regular = with_regular_speeds(space.model, space.facts, drawn)
+    if len(regular):
+        return States(regular.q[:, :count], regular.qd[:, :count], regular.t[:count])
+    known = space.facts
+    held = ", ".join(known.levels.names[i] for i in known.rows) or "none"
+    raise SingularError(
+        f"model '{space.model.name}': verify has nothing to compare. At none of {len(drawn)} random states do the speeds "
+        f"({', '.join(known.speed_names) or 'none'}) and the independent constraints ({held}) determine the velocities. "
+        "Expected at least one such state. Remove constraints that are nearly dependent, or declare other speeds."
+    )
+
+
+def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Reference | None]:
+    """What is found of one formalism; the first that can be evaluated becomes the reference."""
+    about = formalisms.find(key).ABOUT
+    reason = formalisms.refusal(about, task.first.model, task.first.facts)
+    if reason is not None:
+        return Finding(Verdict("refused", reason, None, None, about.lineage)), known
+    worst: list[tuple[float, float]] = []
+    notes: list[str] = []
+    large: list[str] = []
+    for space in task.spaces:
+        reason = None if task.everything else formalisms.too_large(about, space.model, space.engine)
+        if reason is not None:
+            large.append(reason)
+            continue
+        try:
+            road = Equations(space, key)
+            known = _reference(task, road) if known is None else known
+            worst.append(largest_differences(road, task.states, known))
+        except EngineError as error:
+            notes.append(f"{key} was left out on {space.engine}: {error}")
+    if worst:
+        found = task.judged(max(a for a, _ in worst), max(r for _, r in worst))
+    elif large:
+        found = "left out", large[-1], None, None
+    else:
+        found = "refused", notes[-1], None, None
+    return Finding(Verdict(*found, about.lineage), tuple(notes), bool(worst and large)), known
+
+
+def _reference(task: Task, road: Equations) -> Reference:
+    at, first = task.states, task.first
+    _, _, _, M = first.manifold.evaluate(at.q, at.qd, at.t, first.values())
+    return reference(road, at, M)
+
+
+def recursion(task: Task, known: Reference) -> Verdict | None:
+    """The accelerations by recursion from body to body, for a model made of bodies."""
+    model, at = task.first.declared, task.states
+    if not model.bodies:
+        return None
+    qdd = dynamics.forward_dynamics(model, at.q, at.qd, None, at.t, friction=True)
+    return Verdict(*task.judged(difference_of_accelerations(qdd, known), None), RECURSION)
+
+
+# what is no formalism: None where it does not apply to the model
+OTHERS: Mapping[str, Callable[[Task, Reference], Verdict | None]] = {"recursion": recursion}
+
+
+def _notes(task: Task, asked: int, findings: Mapping[str, Finding]) -> tuple[str, ...]:
+    """What a reader of the verdicts has to know besides."""
+    out = [note for finding in findings.values() for note in finding.notes]
+    if len(task.states) < asked:
+        out.append(
+            f"compared at {len(task.states)} states where {asked} were asked for: at the others speeds and constraints do "
+            "not determine the velocities well enough"
+        )
+    spared = [key for key, finding in findings.items() if finding.spared]
+    if spared:
+        out.append(
+            f"left out on {task.first.engine} as too long to compile quickly: {', '.join(spared)}. They were compared on the "
+            "other engine; everything=True, or --all on the command line, takes them too."
+        )
+    return tuple(out)
+
+
+def _nothing(model: Model, findings: Mapping[str, Finding]) -> str:
+    reasons = "; ".join(f"{key}: {finding.verdict.reason}" for key, finding in findings.items())
+    return (
+        f"model '{model.name}': verify has nothing to compare, because no formalism could be evaluated ({reasons}). Expected at "
+        "least two. Take everything=True, or --all on the command line, or another engine."
+    )

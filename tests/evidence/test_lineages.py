@@ -1,0 +1,160 @@
+"""The lineages that formalisms state are true: each shared fact is falsified, and exactly those move that rest on it."""
+
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms, recursive
+from dalembert.equations import free_motion, legendre
+from dalembert.equations.about import FACTS
+from dalembert.evidence.lineages import RECURSION, grouped, independent_roads
+from dalembert.kinematics import active_forces, applied, kinetic, potential
+from dalembert.kinematics.motion import Motion
+from dalembert.structure import samples
+
+LINEAGES = {**{m.ABOUT.key: m.ABOUT.lineage for m in formalisms.FORMALISMS}, "recursion": RECURSION}
+WRONG = 1.3
+
+
+def mechanism() -> dl.Model:
+    """Everything that inertia and loads can do, with a constraint that every formalism takes."""
+    model = dl.Model("mechanism", gravity=(0, -9.81, 0)).coordinates("a", "b").coordinate("s", start=0.2)
+    model.start([0.4, 0.3, 0.2], [0.0, 0.0, 0.0])
+    model.body("upper", joint=model.revolute((0, 0, 1), "a"), mass=2, center=(0.5, 0.1, 0), inertia=(0.1, 0.2, 0.3))
+    elbow = model.revolute((0, 1, 0), "b", position=(1, 0, 0))
+    model.body("fore", parent="upper", joint=elbow, mass=1, center=(0.4, 0, 0.1), inertia=(0.3, 0.2, 0.1))
+    model.body("slide", joint=model.prismatic((0, 1, 0), "s"), mass=1.5)
+    model.spring(("fore", "world"), stiffness=30, natural_length=0.2, points=((0.5, 0, 0), (0.3, 1, 0.5)))
+    model.force("fore", ("1 + t", 2, "-dot(a)"), point=(0.7, 0, 0))
+    return model.holonomic("s - sin(a)", name="cam").start([0.4, 0.3, np.sin(0.4)], [0.0, 0.0, 0.0])
+
+
+def answers() -> dict[str, np.ndarray]:
+    """Accelerations and reactions of every formalism, and the accelerations of the recursion, at a few states."""
+    model = mechanism()
+    at = (STATES.q, STATES.qd, STATES.t)
+    out = {}
+    for key in formalisms.KEYS:
+        eom = dl.derive(model, key, engine="portable")
+        out[key] = np.concatenate([eom.accelerations(*at), eom.reactions(*at)])
+    out["recursion"] = dl.forward_dynamics(model, STATES.q, STATES.qd, None, STATES.t)
+    return out
+
+
+STATES = samples.consistent(mechanism(), 3)
+TRUE = answers()
+
+
+def everywhere(monkeypatch, original, wrong) -> None:
+    """Put `wrong` in place of a function, under every name it was imported by."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("dalembert"):
+            for place, value in list(vars(module).items()):
+                if value is original:
+                    monkeypatch.setattr(module, place, wrong)
+
+
+def moved() -> set[str]:
+    now = answers()
+    return {key for key, value in TRUE.items() if not np.allclose(now[key], value, rtol=1e-6, atol=1e-6)}
+
+
+class TrueMotion(Motion):
+    """A motion whose masses stay what they are."""
+
+    masses = property(Motion.masses.fget)
+
+
+def heavier(monkeypatch) -> None:
+    """Bodies are too heavy in every sum over bodies but that of the kinetic energy."""
+    right = Motion.masses.fget
+
+    def wrong(motion):
+        return tuple(replace(body, mass=WRONG * body.mass) for body in right(motion))
+
+    def honest(motion, qd):
+        return kinetic(TrueMotion(*(getattr(motion, field.name) for field in fields(motion))), qd)
+
+    monkeypatch.setattr(Motion, "masses", property(wrong))
+    everywhere(monkeypatch, kinetic, honest)
+
+
+def falsify(monkeypatch, fact) -> None:
+    if fact == "bodies":
+        heavier(monkeypatch)
+        return
+    original = {
+        "T": kinetic,
+        "V": potential,
+        "free motion": free_motion.free_motion,
+        "Legendre": legendre.legendre,
+        "active forces": active_forces,
+        "wrenches": applied,
+        "recursion": recursive.mass_matrix,
+    }[fact]
+
+    def wrong(*given):
+        out = original(*given)
+        match fact:
+            case "free motion":
+                return out[0], WRONG * out[1]
+            case "Legendre":
+                return replace(out, H_q=WRONG * out.H_q)
+            case "wrenches":
+                scaled = [tuple(replace(w, force=WRONG * w.force) for w in load.wrenches) for load in out]
+                return [replace(load, wrenches=parts) for load, parts in zip(out, scaled, strict=True)]
+        return WRONG * out
+
+    everywhere(monkeypatch, original, wrong)
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_exactly_those_move_that_rest_on_a_falsified_fact(monkeypatch, fact):
+    falsify(monkeypatch, fact)
+    assert moved() == {key for key, lineage in LINEAGES.items() if fact in lineage}
+
+
+def test_all_formalisms_agree_while_nothing_is_falsified():
+    for key, value in TRUE.items():
+        assert np.allclose(value, TRUE["lagrange"][: len(value)], rtol=1e-9, atol=1e-9), key
+
+
+def test_only_what_begins_with_the_free_motion_follows_it():
+    assert {key for key, lineage in LINEAGES.items() if "free motion" in lineage} == {
+        "maggi",
+        "udwadia_kalaba",
+        "gauss",
+        "phong",
+        "nullspace",
+    }
+
+
+def test_there_are_three_independent_roads_with_bodies_and_one_with_energies():
+    assert independent_roads(LINEAGES.values()) == 3
+    of_energies = [m.ABOUT.lineage for m in formalisms.FORMALISMS if m.ABOUT.needs == "energies"]
+    assert independent_roads(of_energies) == 1
+    assert independent_roads([]) == 0
+    assert independent_roads([RECURSION, RECURSION]) == 1
+
+
+def test_the_largest_choice_is_found_whatever_the_order():
+    # a greedy choice of the first would find one
+    lineages = [("T", "bodies"), ("T", "V"), ("bodies", "wrenches")]
+    assert independent_roads(lineages) == independent_roads(lineages[::-1]) == 2
+
+
+def test_groups_are_complete_and_use_known_facts():
+    groups = grouped(LINEAGES)
+    assert sorted(name for names in groups.values() for name in names) == sorted(LINEAGES)
+    assert {fact for lineage in groups for fact in lineage} == set(FACTS)
+
+
+def test_a_wrong_kinetic_energy_is_noticed_by_every_other_road(monkeypatch):
+    falsify(monkeypatch, "T")
+    agreement = dl.verify(mechanism(), states=3, engines=["portable"])
+    assert not agreement
+    differing = {name for name, verdict in agreement.verdicts.items() if verdict.status == "differs"}
+    assert {key for key, lineage in LINEAGES.items() if "T" not in lineage} <= differing

@@ -1,0 +1,121 @@
+"""`verify` counts what it compares, and never certifies nothing."""
+
+import numpy as np
+import pytest
+from sympy.physics.mechanics import dynamicsymbols
+
+import dalembert as dl
+from dalembert import formalisms, pipeline
+from dalembert.evidence import comparison, verification
+from dalembert.evidence.agreement import Agreement, Verdict
+from dalembert.structure.samples import States
+
+AGREES = Verdict("agrees", None, 0.0, 0.0, ("T", "V"))
+
+
+def three_rails(lean: float) -> dl.Model:
+    """Two constraints that differ by a little."""
+    model = dl.Model("rails").coordinates("x", "y", "z")
+    rails = [model.prismatic(axis, name) for axis, name in zip(np.eye(3).tolist(), "xyz", strict=True)]
+    model.body("bead", joint=rails, mass=1)
+    return model.holonomic("x", name="wall").holonomic(f"x + {lean}*y", name="leaning wall")
+
+
+def outcome(model: dl.Model) -> Agreement | dl.DalembertError:
+    try:
+        return dl.verify(model, states=5, engines=["portable"])
+    except dl.DalembertError as error:
+        return error
+
+
+def test_nearly_dependent_constraints_are_compared_or_refused():
+    found = outcome(three_rails(1e-4))
+    if isinstance(found, Agreement):
+        assert (found.states, found.roads, found.agrees) == (5, 3, True)
+    else:
+        assert "leaning wall" in str(found)
+
+
+def keep(monkeypatch, count):
+    """Let only `count` of the drawn states be good."""
+    monkeypatch.setattr(
+        verification,
+        "with_regular_speeds",
+        lambda model, known, s: States(s.q[:, :count], s.qd[:, :count], s.t[:count]),
+    )
+
+
+def test_no_states_are_an_error_with_a_reason(monkeypatch):
+    keep(monkeypatch, 0)
+    with pytest.raises(
+        dl.SingularError, match=r"model 'rails': verify has nothing to compare\. At none of 10 .*\(wall"
+    ) as e:
+        dl.verify(three_rails(1.0), states=5, engines=["portable"])
+    assert "Remove constraints that are nearly dependent, or declare other speeds." in str(e.value)
+
+
+def test_fewer_states_than_asked_for_are_told(monkeypatch):
+    keep(monkeypatch, 3)
+    agreement = dl.verify(three_rails(1.0), states=5, engines=["portable"])
+    assert agreement.states == agreement.to_dict()["states"] == 3
+    assert agreement
+    (note,) = agreement.notes
+    assert note.startswith("compared at 3 states where 5 were asked for")
+
+
+def test_nothing_compared_is_an_error(monkeypatch):
+    monkeypatch.setattr(formalisms, "too_large", lambda about, model, engine: "it is too large")
+    with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
+        dl.verify(three_rails(1.0), states=5, engines=["portable"])
+
+
+@pytest.mark.parametrize(
+    ("states", "verdicts"),
+    [
+        (0, {"lagrange": AGREES, "kane": AGREES}),
+        (5, {}),
+        (5, {"lagrange": AGREES}),
+        (5, {"lagrange": Verdict("refused", "no", None, None), "kane": Verdict("left out", "large", None, None)}),
+    ],
+)
+def test_nothing_compared_is_no_agreement(states, verdicts):
+    assert not Agreement("m", states, 1e-10, ("portable",), verdicts)
+
+
+def test_roads_and_lineages_of_a_model_of_bodies():
+    agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["portable"])
+    assert (agreement.states, agreement.roads, agreement.agrees) == (4, 3, True)
+    names = [name for group in agreement.lineages.values() for name in group]
+    assert set(names) == {*formalisms.KEYS, "recursion"} - {"dirac"}  # the wheel is nonholonomic
+    assert len(names) == len(set(names))
+    data = agreement.to_dict()
+    assert data["roads"] == 3
+    assert data["recursion"] == data["others"]["recursion"]
+    assert data["formalisms"]["kane"]["lineage"] == ["bodies", "active forces"]
+    assert {"facts": ["recursion"], "by": ["recursion"]} in data["lineages"]
+
+
+def test_energies_are_one_road():
+    x = dynamicsymbols("x")
+    model = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2, potential=x**2)
+    agreement = dl.verify(model, states=4, engines=["portable"])
+    assert agreement
+    assert agreement.roads == 1
+    assert agreement.recursion is None
+    assert agreement.to_dict()["recursion"] is None
+
+
+@pytest.mark.parametrize("status", ["agrees", "differs"])
+def test_a_further_row_counts(monkeypatch, status):
+    row = Verdict(status, None, 0.25, None, ("recursion",))
+    monkeypatch.setattr(verification, "OTHERS", {"mine": lambda task, known: row, "absent": lambda task, known: None})
+    agreement = dl.verify(dl.load("simple-pendulum"), states=3, engines=["portable"])
+    assert agreement.others == {"mine": row}
+    assert agreement.agrees is (status == "agrees")
+    assert agreement.max_difference == 0.25
+    assert agreement.roads == 3
+
+
+def test_the_page_of_contents_only_names_the_stages():
+    assert pipeline.verify is verification.verify
+    assert pipeline.compare is comparison.compare

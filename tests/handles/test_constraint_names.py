@@ -1,0 +1,76 @@
+"""Names of the rows of the multipliers, where contacts and quaternions bring rows that nobody declared by formula."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import gallery
+
+
+@pytest.mark.parametrize("name", gallery.names())
+def test_every_row_of_the_multipliers_has_a_name(name):
+    model = dl.load(name)
+    eom = dl.derive(model, "lagrange", engine="portable")
+    assert len(eom.multipliers(*model.initial)) == len(eom.constraint_names) == len(set(eom.constraint_names))
+    assert set(model.constraint_names) <= set(eom.constraint_names)
+
+
+def top_and_block() -> dl.Model:
+    """A heavy ball on a quaternion, and a block that is pulled: the norm stands before what was declared."""
+    model = (
+        dl.Model("top and block", gravity=(0, 0, -9.81)).coordinates("w", "a", "b", "c").coordinate("s", start_rate=0.0)
+    )
+    joint = model.spherical(quaternion=("w", "a", "b", "c"))
+    model.body("ball", joint=joint, mass=2, center=(0, 0.3, 0), inertia=(0.2, 0.3, 0.4))
+    model.body("block", joint=model.prismatic((1, 0, 0), "s"), mass=1)
+    model.nonholonomic("dot(s) - 0.25*t", name="pull")
+    return model.start([1, 0, 0, 0, 0], [0, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba"])
+def test_the_index_by_name_is_the_right_row(key):
+    model = top_and_block()
+    eom = dl.derive(model, key)
+    assert model.constraint_names == ("pull",)  # as declared
+    assert eom.constraint_names == ("norm of ball", "pull")
+    run = eom.simulate(0.5, samples=3)
+    assert run.constraint_names == eom.constraint_names
+    pull = run.multipliers[run.constraint_names.index("pull")]
+    assert np.allclose(pull, 0.25, atol=1e-9)  # m s̈
+    assert not np.allclose(run.multipliers[model.constraint_names.index("pull")], 0.25)  # the norm of the quaternion
+    assert run.violation_names[-1] == "pull, velocity"
+
+
+def test_contacts_are_written_out_before_loops_and_velocities():
+    model = dl.load("rolling-disk")
+    assert model.constraint_names == ()
+    eom = dl.derive(model, "lagrange")
+    assert eom.constraint_names == ("floor, contact", "floor, slip 1", "floor, slip 2")
+    run = eom.simulate(0.2, samples=5)
+    # the plane carries the weight and what lifts the centre: the joint of a free disc carries nothing upright
+    contact = run.multipliers[run.constraint_names.index("floor, contact")]
+    force = next(iter(run.joint_reactions().values())).force
+    assert np.allclose(force[2], 0, atol=1e-9)
+    assert contact.min() > 0
+
+
+def test_data_sets_carry_the_names(tmp_path):
+    run = dl.derive(top_and_block(), "lagrange").simulate(0.5, samples=3)
+    data = run.to_xarray()
+    assert data.constraint.values.tolist() == list(run.constraint_names)
+    assert np.allclose(data.multipliers.sel(constraint="pull"), 0.25, atol=1e-9)
+    assert "ideal_reactions" not in data
+    assert run.save(tmp_path / "run.csv").read_text().splitlines()[0].endswith('"violation(pull, velocity)"')
+
+
+def test_data_sets_carry_both_parts_where_constraints_do_work():
+    run = dl.derive(dl.load("rough-surface"), "lagrange").simulate(0.5, samples=3)
+    data = run.to_xarray()
+    assert np.allclose(data.ideal_reactions + data.non_ideal_reactions, data.reactions)
+    assert np.abs(data.non_ideal_reactions).max() > 1
+
+
+def test_the_smallest_multipliers_are_flagged():
+    for key in ("lagrange", "udwadia_kalaba"):
+        eom = dl.derive(dl.load("over-constrained"), key)
+        assert any(note.endswith("multipliers are the smallest ones") for note in eom.notes)
