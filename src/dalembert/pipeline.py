@@ -19,7 +19,14 @@ from dalembert.analysis.dynamics import mass_matrix as mass_matrix
 from dalembert.analysis.mobility import Mobility
 from dalembert.analysis.mobility import mobility as mobility_report
 from dalembert.errors import EngineError, InputError, nearest
-from dalembert.evidence.agreement import Agreement, Verdict, compare_recursion, differences, reference
+from dalembert.evidence.agreement import (
+    Agreement,
+    Verdict,
+    check_principle,
+    compare_recursion,
+    differences,
+    reference,
+)
 from dalembert.evidence.comparison import Comparison, Row
 from dalembert.handles import Equations, Trajectory, Workspace
 from dalembert.handles.simulation import start_state
@@ -173,8 +180,9 @@ def verify(
 ) -> Agreement:
     """Every formalism that applies, at random consistent states, on every engine: do they agree?
 
-    Models made of bodies are also compared with the O(n) recursion. For a large model the formalisms whose equations would
-    take minutes to compile are left out and named, unless `everything` is true.
+    Models made of bodies are also compared with the O(n) recursion, and what was found is put into d'Alembert's principle with
+    nothing but positions and the declared forces: `Agreement.principle`, with a tolerance of its own. For a large model the
+    formalisms whose equations would take minutes to compile are left out and named, unless `everything` is true.
 
     >>> agreement = verify(load("simple-pendulum"), states=20, engines=["portable"])
     >>> agreement.agrees
@@ -231,9 +239,10 @@ def verify(
     recursion = None
     if known is not None and first.model.bodies:
         recursion = compare_recursion(first.declared, sampled, known, tolerance)
+    principle = None if known is None else check_principle(first.declared, sampled, known)
     if progress is not None:
         progress(1.0)
-    return Agreement(model.name, len(sampled), tolerance, tuple(chosen), verdicts, tuple(notes), recursion)
+    return Agreement(model.name, len(sampled), tolerance, tuple(chosen), verdicts, tuple(notes), recursion, principle)
 
 
 def _installed_engines() -> list[str]:

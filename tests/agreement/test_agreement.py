@@ -26,6 +26,8 @@ def test_every_formalism_agrees_on_the_gallery(name):
     assert left_out == expected_to_refuse(model)
     assert {verdict.status for verdict in agreement.formalisms.values()} <= {"agrees", "refused"}
     assert agreement.recursion is None or agreement.recursion.status == "agrees"
+    assert agreement.principle is not None
+    assert agreement.principle.status == "agrees"
     assert agreement
     assert agreement.max_difference <= 1e-10
 
@@ -117,7 +119,17 @@ def test_findings_are_plain_data_and_progress_is_told():
     found = dl.verify(dl.load("simple-pendulum"), states=3, engines=["portable"], progress=heard.append).to_dict()
     assert heard[-1] == 1.0
     assert heard == sorted(heard)
-    facts = ["model", "states", "tolerance", "engines", "formalisms", "recursion", "max_difference", "agrees"]
+    facts = [
+        "model",
+        "states",
+        "tolerance",
+        "engines",
+        "formalisms",
+        "recursion",
+        "principle",
+        "max_difference",
+        "agrees",
+    ]
     assert [key for key in found if key != "notes"] == facts
     assert found["agrees"] is True
     assert list(found["formalisms"]) == list(formalisms.KEYS)

@@ -61,6 +61,8 @@ def _table(agreement: Agreement) -> Table:
     verdicts = dict(agreement.formalisms)
     if agreement.recursion is not None:
         verdicts["recursion, O(n)"] = agreement.recursion
+    if agreement.principle is not None:
+        verdicts["the principle"] = agreement.principle
     refused = any(verdict.reason for verdict in verdicts.values())
     table = output.table(*columns, *(["reason"] if refused else []), numbers=columns[2:])
     for key, verdict in verdicts.items():
@@ -75,6 +77,8 @@ def _sentence(agreement: Agreement) -> str:
     differing = [key for key, verdict in agreement.formalisms.items() if verdict.status == "differs"]
     if agreement.recursion is not None and agreement.recursion.status == "differs":
         differing.append("recursion")
+    if agreement.principle is not None and agreement.principle.status == "differs":
+        differing.append("the principle")
     if not differing:
         begin = f"{len(applied)} formalisms agree on '{agreement.model}'"
     else:

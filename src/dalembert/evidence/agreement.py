@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from dalembert.analysis import dynamics
+from dalembert.evidence import principle
 from dalembert.model import Model
 from dalembert.structure.samples import States
 
@@ -46,6 +47,7 @@ class Agreement:
     formalisms: Mapping[str, Verdict]
     notes: tuple[str, ...] = ()  # what an engine could not do, and what was left out as too large
     recursion: Verdict | None = None  # the O(n) recursion, for models made of bodies
+    principle: Verdict | None = None  # d'Alembert's principle at the accelerations and reactions that were found
 
     @property
     def max_difference(self) -> float:
@@ -65,7 +67,7 @@ class Agreement:
 
     @property
     def _verdicts(self) -> list[Verdict]:
-        return [*self.formalisms.values(), *([self.recursion] if self.recursion else [])]
+        return [*self.formalisms.values(), *(v for v in (self.recursion, self.principle) if v is not None)]
 
     def __bool__(self) -> bool:
         return self.agrees
@@ -79,6 +81,7 @@ class Agreement:
             "engines": list(self.engines),
             "formalisms": {key: asdict(verdict) for key, verdict in self.formalisms.items()},
             "recursion": asdict(self.recursion) if self.recursion else None,
+            "principle": asdict(self.principle) if self.principle else None,
             "max_difference": self.max_difference,
             "agrees": self.agrees,
             "notes": list(self.notes),
@@ -115,6 +118,26 @@ def compare_recursion(model: Model, states: States, known: Reference, tolerance:
     qdd = dynamics.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     found = _relative(qdd - known.qdd, np.abs(known.qdd).max(axis=0))
     return Verdict("agrees" if found <= tolerance else "differs", None, found, None)
+
+
+def check_principle(model: Model, states: States, known: Reference) -> Verdict:
+    """The accelerations and reactions put into d'Alembert's principle, with positions and declarations alone."""
+    found = dict(principle.residual(model, states, known.qdd, known.reaction).largest)
+    worst = max(found, key=lambda kind: found[kind])
+    reaction = found.pop("reaction")
+    motion = max(found.values())
+    if max(motion, reaction) <= principle.TOLERANCE:
+        return Verdict("agrees", None, motion, reaction)
+    return Verdict("differs", _MEANING[worst], motion, reaction)
+
+
+_MEANING = {
+    "motion": "the forces do virtual work on displacements that the constraints admit",
+    "position": "the states do not fulfil the declared constraints on position level",
+    "velocity": "the states do not fulfil the declared constraints on velocity level",
+    "acceleration": "the accelerations do not fulfil the declared constraints",
+    "reaction": "the reactions are not what applied and inertia forces leave over",
+}
 
 
 def _relative(gap: np.ndarray, size: np.ndarray) -> float:

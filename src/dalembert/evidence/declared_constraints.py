@@ -7,7 +7,7 @@ Where feedback drives a loop to zero, its rows matter also off the target, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,7 +164,7 @@ def _loop(watch: Watch, loop: Loop) -> Condition:
         (watch.traced(lambda places, i=i: ends(places)[i].p), watch.traced(lambda places, i=i: ends(places)[i].R))
         for i in (0, 1)
     ]
-    return _held(loop.name, watch, watch.traced(gap), loop.feedback, _sizes(_are_lengths(loop, watch), *halves))
+    return _held(loop.name, watch, watch.traced(gap), loop.feedback, _sizes(watch, _are_lengths(loop, watch), *halves))
 
 
 def _are_lengths(loop: Loop, watch: Watch) -> np.ndarray:
@@ -177,13 +177,15 @@ def _are_lengths(loop: Loop, watch: Watch) -> np.ndarray:
     return np.array([[True]] * len(lengths) + [[False]] * len(turns))
 
 
-def _sizes(lengths: np.ndarray, first: tuple[Traced, Traced], second: tuple[Traced, Traced]) -> tuple[np.ndarray, ...]:
+def _sizes(
+    watch: Watch, lengths: np.ndarray, first: tuple[Traced, Traced], second: tuple[Traced, Traced]
+) -> tuple[np.ndarray, ...]:
     """How large the parts of the rows are on each level: places and their rates, or axes and theirs."""
     (F, R_F), (M, R_M) = first, second
-    apart = _length(M.value - F.value)
-    reach, fast, quick = (_length(getattr(F, x)) + _length(getattr(M, x)) for x in ("value", "rate", "second"))
-    spin = _length(R_F.rate) + _length(R_M.rate)
-    jerk = _length(R_F.second) + _length(R_M.second) + spin**2
+    apart, reach = _length(M.value - F.value), _length(F.value) + _length(M.value)
+    fast, spin = (sum(_size(x.rate, x, watch.states.qd) for x in pair) for pair in ((F, M), (R_F, R_M)))
+    quick, jerk = (sum(_size(x.second, x, watch.qdd) for x in pair) for pair in ((F, M), (R_F, R_M)))
+    jerk = jerk + spin**2
     return (
         np.where(lengths, reach, 1.0),
         np.where(lengths, fast + apart * spin, spin),
@@ -191,29 +193,38 @@ def _sizes(lengths: np.ndarray, first: tuple[Traced, Traced], second: tuple[Trac
     )
 
 
+def _size(rate: np.ndarray, moved: Traced, by: np.ndarray) -> np.ndarray:
+    """The size of a rate, and of the parts of it that come from each coordinate and may cancel."""
+    parts = np.sqrt(np.sum(moved.change.reshape(-1, *moved.change.shape[-2:]) ** 2, axis=0))
+    return _length(rate) + np.sum(parts * np.abs(by), axis=0)
+
+
 def unfulfilled(places: Places, joint: Joint, F: Place, M: Place) -> tuple[list[Scalar], list[Scalar]]:
-    """Lengths and directions that vanish when M is where the joint lets it be; rows may say the same thing twice."""
+    """Lengths and directions that vanish when M is where the joint lets it be; rows may say the same thing twice.
+
+    An axis may also be turned over, as the rows of the joints admit it.
+    """
     span = list(M.p - F.p)
 
-    def parallel(axis: Any) -> list[Scalar]:
-        return list(F.R @ vector(list(axis)) - M.R @ vector(list(axis)))
-
-    def sideways(axis: Any) -> list[Scalar]:
-        a, b, c = F.R @ vector(list(axis))
-        x, y, z = span
+    def across(axis: Any, v: Sequence[Scalar]) -> list[Scalar]:
+        (a, b, c), (x, y, z) = F.R @ vector(list(axis)), v
         return [y * c - z * b, z * a - x * c, x * b - y * a]
 
+    def parallel(axis: Any) -> list[Scalar]:
+        return across(axis, M.R @ vector(list(axis)))
+
+    unturned = list((F.R - M.R).ravel())
     match joint:
         case Fixed():
-            return span, [x for e in np.eye(3) for x in parallel(e)]
+            return span, unturned
         case Revolute():
             return span, parallel(joint.axis)
         case Prismatic():
-            return sideways(joint.axis), [x for e in np.eye(3) for x in parallel(e)]
+            return across(joint.axis, span), unturned
         case Cylindrical():
-            return sideways(joint.axis), parallel(joint.axis)
+            return across(joint.axis, span), parallel(joint.axis)
         case Screw():
-            return [*sideways(joint.axis), _thread(places, joint, F, M)], parallel(joint.axis)
+            return [*across(joint.axis, span), _thread(places, joint, F, M)], parallel(joint.axis)
         case Universal():
             first, second = F.R @ vector(list(joint.axes[0])), M.R @ vector(list(joint.axes[1]))
             return span, [first @ second]
