@@ -211,7 +211,7 @@ def unfulfilled(places: Places, joint: Joint, F: Place, M: Place) -> tuple[list[
         return [y * c - z * b, z * a - x * c, x * b - y * a]
 
     def parallel(axis: Any) -> list[Scalar]:
-        return across(axis, M.R @ vector(list(axis)))
+        return across(axis, list(M.R @ vector(list(axis))))
 
     unturned = list((F.R - M.R).ravel())
     match joint:
