@@ -122,13 +122,12 @@ def compare_recursion(model: Model, states: States, known: Reference, tolerance:
 
 def check_principle(model: Model, states: States, known: Reference) -> Verdict:
     """The accelerations and reactions put into d'Alembert's principle, with positions and declarations alone."""
-    found = dict(principle.residual(model, states, known.qdd, known.reaction).largest)
-    worst = max(found, key=lambda kind: found[kind])
-    reaction = found.pop("reaction")
-    motion = max(found.values())
-    if max(motion, reaction) <= principle.TOLERANCE:
-        return Verdict("agrees", None, motion, reaction)
-    return Verdict("differs", _MEANING[worst], motion, reaction)
+    found = principle.residual(model, states, known.qdd, known.reaction)
+    sizes = found.largest
+    differences = (max(sizes["motion"], sizes["acceleration"]), sizes["reaction"])
+    if not found.broken:
+        return Verdict("agrees", None, *differences)
+    return Verdict("differs", _MEANING[found.broken[0]], *differences)
 
 
 _MEANING = {
