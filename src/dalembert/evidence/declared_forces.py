@@ -20,7 +20,7 @@ from dalembert.algebra.series import series
 from dalembert.evidence.watch import Traced, Watch, distance, half_square
 from dalembert.model import WORLD
 from dalembert.model.elements import Body
-from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Spring, Torque
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,18 @@ def declared_work(watch: Watch) -> list[Work]:
     if watch.model.energies is not None:
         return list(_energies(watch))
     works = [work for body in watch.model.bodies for work in _of_body(watch, body)]
+    works += [_of_load(watch, load) for load in watch.model.loads if not isinstance(load, InJoint)]
+    return works + joint_work(watch)
+
+
+def joint_work(watch: Watch) -> list[Work]:
+    """What drives the joints from inside: rotors, torques, springs and friction."""
+    works = []
     for rotor in watch.model.rotors:
         turn = watch.traced(lambda places, r=rotor: places.value(r.body, r.joint, r.motion))
         inertia = watch.number(rotor.inertia) * watch.number(rotor.ratio) ** 2
         works.append(_product(f"inertia of {rotor.name}", -inertia * turn.second, turn))
-    return works + [_of_load(watch, load) for load in watch.model.loads]
+    return works + [_in_joint(watch, load) for load in watch.model.loads if isinstance(load, InJoint)]
 
 
 def non_ideal_work(watch: Watch) -> np.ndarray:
@@ -58,7 +65,7 @@ def inertias(watch: Watch) -> np.ndarray:
     for body in watch.model.bodies:
         center, axes = _matter(watch, body)
         total += watch.number(body.mass) * np.einsum("xnk,xnk->nk", center.change, center.change)
-        total += np.einsum("abk,xank,xbnk->nk", _second_moments(watch, body), axes.change, axes.change)
+        total += np.einsum("abk,xank,xbnk->nk", second_moments(watch, body), axes.change, axes.change)
     for rotor in watch.model.rotors:
         turn = watch.traced(lambda places, r=rotor: places.value(r.body, r.joint, r.motion))
         total += watch.number(rotor.inertia) * (watch.number(rotor.ratio) * turn.change) ** 2
@@ -67,14 +74,15 @@ def inertias(watch: Watch) -> np.ndarray:
 
 def _matter(watch: Watch, body: Body) -> tuple[Traced, Traced]:
     """The mass centre and the axes of a body."""
-    return watch.traced(lambda places: places.point(body.name, body.center)), _axes(watch, body.name)
+    return watch.traced(lambda places: places.point(body.name, body.center)), axes_of(watch, body.name)
 
 
-def _axes(watch: Watch, body: str) -> Traced:
+def axes_of(watch: Watch, body: str) -> Traced:
+    """The axes of a body, the columns of R."""
     return watch.traced(lambda places: places.frames[body].R)
 
 
-def _second_moments(watch: Watch, body: Body) -> np.ndarray:
+def second_moments(watch: Watch, body: Body) -> np.ndarray:
     """S = ½ tr(I) 1 − I about the mass centre, (3, 3, K)."""
     inertia = watch.numbers(body.inertia)
     return 0.5 * np.trace(inertia) * np.eye(3)[:, :, None] - inertia
@@ -82,7 +90,7 @@ def _second_moments(watch: Watch, body: Body) -> np.ndarray:
 
 def _of_body(watch: Watch, body: Body) -> Iterator[Work]:
     center, axes = _matter(watch, body)
-    mass, S = watch.number(body.mass), _second_moments(watch, body)
+    mass, S = watch.number(body.mass), second_moments(watch, body)
     yield _on_point(f"inertia of {body.name}", -mass * center.second, center)
     turning = -np.einsum("abk,xak->xbk", S, axes.second)
     yield _on_point(
@@ -93,13 +101,13 @@ def _of_body(watch: Watch, body: Body) -> Iterator[Work]:
     yield _on_point(f"gravity on {body.name}", mass * watch.numbers(watch.model.gravity), center)
 
 
-def _of_load(watch: Watch, load: Load) -> Work:
+def _of_load(watch: Watch, load: Force | Torque | Spring | Damper) -> Work:
     match load:
         case Force():
             body = next(b for b in watch.model.bodies if b.name == load.body)
             at = body.center if load.point is None else load.point
             return _on_point(
-                load.name, _in_world(watch, load.force, load.frame), watch.traced(lambda p: p.point(body.name, at))
+                load.name, in_world(watch, load.force, load.frame), watch.traced(lambda p: p.point(body.name, at))
             )
         case Torque():
             return _couple(watch, load)
@@ -108,25 +116,23 @@ def _of_load(watch: Watch, load: Load) -> Work:
         case Damper():
             length = watch.traced(lambda places: distance(places, load.bodies, load.points))
             return _product(load.name, -watch.number(load.damping) * length.rate, length)
-        case JointTorque() | JointSpring() | JointFriction():
-            return _in_joint(watch, load)
 
 
-def _in_world(watch: Watch, components: tuple, frame: str) -> np.ndarray:
+def in_world(watch: Watch, components: tuple, frame: str) -> np.ndarray:
     """A vector given in the axes of `frame`."""
-    return np.einsum("xak,ak->xk", _axes(watch, frame).value, watch.numbers(components))
+    return np.einsum("xak,ak->xk", axes_of(watch, frame).value, watch.numbers(components))
 
 
 def _couple(watch: Watch, load: Torque) -> Work:
     """A couple works on the turn of its body, and its reaction on the turn of the other."""
-    torque = _in_world(watch, load.torque, load.frame)
-    value = np.einsum("xk,xnk->nk", torque, _turn(_axes(watch, load.body)))
+    torque = in_world(watch, load.torque, load.frame)
+    value = np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, load.body)))
     if load.reaction not in (None, WORLD):
-        value = value - np.einsum("xk,xnk->nk", torque, _turn(_axes(watch, load.reaction)))
+        value = value - np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, load.reaction)))
     return Work(load.name, value, np.abs(value))
 
 
-def _turn(axes: Traced) -> np.ndarray:
+def turn_of(axes: Traced) -> np.ndarray:
     """The small rotation in a change of the axes, (3, n, K): half the sum of R_a × δR_a."""
     return 0.5 * np.cross(axes.value[:, :, None, :], axes.change, axis=0).sum(axis=1)
 

@@ -56,6 +56,7 @@ class Places:
     algebra: Algebra
     lower: Lowering
     frames: Mapping[str, Place]
+    hinges: Mapping[str, Array]  # where each body hangs: the origin of the last joint that moves it
 
     def numbers(self, formulas: Sequence[Any]) -> Array:
         """Formulas as a vector of scalars."""
@@ -78,7 +79,7 @@ class Places:
 def places(model: Model, algebra: Algebra, values: Mapping[str, Scalar]) -> Places:
     """The places of all bodies, given a scalar for every symbol."""
     lower = Lowering(algebra, values)
-    frames = {WORLD: Place(zeros(3), identity(3))}
+    frames, hinges = {WORLD: Place(zeros(3), identity(3))}, {}
     rest = list(model.bodies)
     while rest:
         body = next(b for b in rest if b.parent in frames)
@@ -89,8 +90,11 @@ def places(model: Model, algebra: Algebra, values: Mapping[str, Scalar]) -> Plac
             shift, turn = displaced(algebra, joint, [lower(x) for x in joint.values])
             at = _placed(algebra, at, position, rotation)
             at = Place(at.point(shift), at.R @ turn)
+            if joint.values:
+                hinges[body.name] = at.p
         frames[body.name] = at
-    return Places(model, algebra, lower, frames)
+        hinges.setdefault(body.name, at.p)
+    return Places(model, algebra, lower, frames, hinges)
 
 
 def displaced(algebra: Algebra, joint: Joint, values: Sequence[Scalar]) -> tuple[Array, Array]:
