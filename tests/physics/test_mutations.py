@@ -319,14 +319,24 @@ def load(name: str, change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
     return function(getattr(applied, name), changed)
 
 
-def stronger(one):
-    """The force and all that belongs to it half as strong again: nothing contradicts itself."""
-    wrenches = tuple(replace(w, force=w.force * 1.5, moment=w.moment * 1.5) for w in one.wrenches)
-    return replace(one, force=one.force * 1.5, potential=_times(one.potential, 1.5), wrenches=wrenches)
+LOADS = {
+    "force": "_force",
+    "torque": "_torque",
+    "joint_torque": "_joint_torque",
+    "joint_spring": "_joint_spring",
+    "joint_damper": "_joint_spring",
+    "joint_friction": "_joint_friction",
+    "spring": "_spring",
+    "loose spring": "_spring",
+    "damper": "_damper",
+}
 
 
-def _times(x, factor):
-    return None if x is None else x * factor
+def stronger(one, factor=1.5):
+    """The force and all that belongs to it stronger by a factor: nothing contradicts itself."""
+    wrenches = tuple(replace(w, force=w.force * factor, moment=w.moment * factor) for w in one.wrenches)
+    potential = None if one.potential is None else one.potential * factor
+    return replace(one, force=one.force * factor, potential=potential, wrenches=wrenches)
 
 
 def negated(x):
@@ -498,20 +508,7 @@ MATRIX = (
     Mutation("gravity", arm, load("_gravity", stronger), "RP"),
     Mutation("gravity in the tree", arm, function(links.moving, lambda m: replace(m, gravity=m.gravity * 1.1)), "R"),
     # loads
-    *(
-        Mutation(f"size of {kind}", loaded(kind), load(name, stronger), "P")
-        for kind, name in (
-            ("force", "_force"),
-            ("torque", "_torque"),
-            ("joint_torque", "_joint_torque"),
-            ("joint_spring", "_joint_spring"),
-            ("joint_damper", "_joint_spring"),
-            ("joint_friction", "_joint_friction"),
-            ("spring", "_spring"),
-            ("loose spring", "_spring"),
-            ("damper", "_damper"),
-        )
-    ),
+    *(Mutation(f"size of {kind}", loaded(kind), load(name, stronger), "P") for kind, name in LOADS.items()),
     Mutation(
         "joint spring counted twice", loaded("joint_spring"), function(applied._joint_spring, lambda f: f * 2), "P"
     ),
@@ -618,6 +615,17 @@ def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyP
     mutation.falsify(monkeypatch)
     found = watchers(model, NOTICED, mutation.more)
     assert {NAMES[letter] for letter in mutation.must} <= set(found), found
+
+
+@pytest.mark.parametrize("kind", LOADS)
+def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytest.MonkeyPatch):
+    model = loaded(kind)()
+    load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
+    space = Workspace(model, "portable")
+    states = samples.consistent(space.model, 20, seed=7)
+    found = by_formalism(space, "kane", states)
+    assert found.qdd is not None
+    assert "motion" in principle.residual(model, states, found.qdd, found.reaction).broken
 
 
 @pytest.mark.parametrize("make", dict.fromkeys(mutation.model for mutation in MATRIX), ids=lambda make: make.__name__)

@@ -164,9 +164,9 @@ def _in_joint(watch: Watch, load: InJoint) -> Work:
 
 
 def _on_point(name: str, force: np.ndarray, point: Traced) -> Work:
-    """Force (x, K) times the change of its point (x, n, K)."""
+    """Force (x, K) times the change of its point (x, n, K); its size does not count on right angles between them."""
     value = np.einsum("xk,xnk->nk", force, point.change)
-    return Work(name, value, np.einsum("xk,xnk->nk", np.abs(force), np.abs(point.change)))
+    return Work(name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(point.change, axis=0))
 
 
 def _product(name: str, force: np.ndarray, scalar: Traced) -> Work:
