@@ -106,12 +106,15 @@ def _moved(seen: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, np
 def _left(seen: Watch, name: str, center: Any, actions: list[Action]) -> np.ndarray:
     """The resultants about the mass centre, relative to their parts."""
     at = seen.traced(lambda places: places.point(name, center)).value
-    mine = [action for action in actions if action.body == name]
-    forces = [action.force for action in mine]
-    moments = [action.couple for action in mine] + [np.cross(a.point - at, a.force, axis=0) for a in mine]
     out = np.zeros(seen.K)
+    forces, moments = [], []
+    for action in (action for action in actions if action.body == name):
+        arm, size = action.point - at, np.linalg.norm(action.force, axis=0)
+        forces.append((action.force, size))
+        moments.append((action.couple, np.linalg.norm(action.couple, axis=0)))
+        moments.append((np.cross(arm, action.force, axis=0), np.linalg.norm(arm, axis=0) * size))
     for parts in (forces, moments):
-        total, size = np.abs(sum(parts)).max(axis=0), sum(np.abs(part).max(axis=0) for part in parts)
+        total, size = np.linalg.norm(sum(x for x, _ in parts), axis=0), sum(size for _, size in parts)
         out = np.maximum(out, np.where(total == 0, 0.0, total / np.where(size > 0, size, 1.0)))
     return np.where(np.isfinite(out), out, np.inf)
 

@@ -106,7 +106,7 @@ def _scale(inertia: np.ndarray, slopes: np.ndarray) -> np.ndarray:
 
     A coordinate without inertia gets a unit in which the constraints weigh it like the others.
     """
-    heavy = inertia > 1e-12 * inertia.max(axis=0, initial=0.0)
+    heavy = inertia > 1e-28 * inertia.max(axis=0, initial=0.0)  # only rounding is below: units of 1e-9 are not
     scale = np.where(heavy, 1 / np.sqrt(np.where(heavy, inertia, 1.0)), 0.0)
     weighed = np.abs(slopes * scale).max(axis=1, initial=0.0)
     shares = np.abs(slopes) / np.where(weighed > 0, weighed, 1.0)[:, None]
