@@ -18,7 +18,7 @@ import dalembert as dl
 from dalembert import formalisms, gallery
 from dalembert.equations import About
 from dalembert.equations.about import FACTS
-from dalembert.evidence.lineages import RECURSION, grouped, independent_roads
+from dalembert.evidence.lineages import PRINCIPLE, RECURSION, grouped, independent_roads
 from dalembert.handles import Workspace
 
 DOCS = Path(__file__).parent
@@ -110,11 +110,11 @@ def handles() -> str:
 
 def lineages() -> str:
     """What is shared, who rests on it, and how many independent roads that leaves."""
-    known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION}
-    energies = [about.lineage for about in ABOUTS if about.needs == "energies"]
+    known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION, "the principle": PRINCIPLE}
+    energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
-        f"{len(ABOUTS)} formalisms and the recursion are {independent_roads(known.values())} independent roads for a model made "
-        f"of bodies; {len(energies)} of them are {independent_roads(energies)} for a model given by its energies."
+        f"{len(ABOUTS)} formalisms, the recursion and the principle are {independent_roads(known.values())} independent roads for "
+        f"a model made of bodies; {len(energies)} of them are {independent_roads(energies)} for a model given by its energies."
     )
     groups = [(", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in grouped(known).items()]
     return "\n\n".join([sentence, table(("rests on", "by"), groups), table(("fact", "meaning"), FACTS.items())])

@@ -26,6 +26,8 @@ def test_every_formalism_agrees_on_the_gallery(name):
     assert left_out == expected_to_refuse(model)
     assert {verdict.status for verdict in agreement.formalisms.values()} <= {"agrees", "refused"}
     assert agreement.recursion is None or agreement.recursion.status == "agrees"
+    assert agreement.principle is not None
+    assert agreement.principle.status == "agrees"
     assert agreement
     assert agreement.max_difference <= 1e-10
 

@@ -10,7 +10,7 @@ import dalembert as dl
 from dalembert import formalisms, recursive
 from dalembert.equations import free_motion, legendre
 from dalembert.equations.about import FACTS
-from dalembert.evidence.lineages import RECURSION, grouped, independent_roads
+from dalembert.evidence.lineages import PRINCIPLE, RECURSION, grouped, independent_roads
 from dalembert.kinematics import active_forces, applied, kinetic, potential
 from dalembert.kinematics.motion import Motion
 from dalembert.structure import samples
@@ -111,7 +111,7 @@ def falsify(monkeypatch, fact) -> None:
     everywhere(monkeypatch, original, wrong)
 
 
-@pytest.mark.parametrize("fact", FACTS)
+@pytest.mark.parametrize("fact", [fact for fact in FACTS if fact not in PRINCIPLE])
 def test_exactly_those_move_that_rest_on_a_falsified_fact(monkeypatch, fact):
     falsify(monkeypatch, fact)
     assert moved() == {key for key, lineage in LINEAGES.items() if fact in lineage}
@@ -132,10 +132,10 @@ def test_only_what_begins_with_the_free_motion_follows_it():
     }
 
 
-def test_there_are_three_independent_roads_with_bodies_and_one_with_energies():
-    assert independent_roads(LINEAGES.values()) == 3
+def test_there_are_four_independent_roads_with_bodies_and_two_with_energies():
+    assert independent_roads([*LINEAGES.values(), PRINCIPLE]) == 4
     of_energies = [m.ABOUT.lineage for m in formalisms.FORMALISMS if m.ABOUT.needs == "energies"]
-    assert independent_roads(of_energies) == 1
+    assert independent_roads([*of_energies, PRINCIPLE]) == 2
     assert independent_roads([]) == 0
     assert independent_roads([RECURSION, RECURSION]) == 1
 
@@ -149,7 +149,7 @@ def test_the_largest_choice_is_found_whatever_the_order():
 def test_groups_are_complete_and_use_known_facts():
     groups = grouped(LINEAGES)
     assert sorted(name for names in groups.values() for name in names) == sorted(LINEAGES)
-    assert {fact for lineage in groups for fact in lineage} == set(FACTS)
+    assert {fact for lineage in groups for fact in lineage} | set(PRINCIPLE) == set(FACTS)
 
 
 def test_a_wrong_kinetic_energy_is_noticed_by_every_other_road(monkeypatch):

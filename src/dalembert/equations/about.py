@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Fact = Literal["T", "V", "free motion", "Legendre", "bodies", "active forces", "wrenches", "recursion"]
+Fact = Literal["T", "V", "free motion", "Legendre", "bodies", "active forces", "wrenches", "recursion", "positions"]
 # what several formalisms take from the same place, in a sentence each; positions, Jacobians, the loads as declared and the levels
 # of the constraints are shared by all and not listed
 FACTS: dict[Fact, str] = {
@@ -17,6 +17,7 @@ FACTS: dict[Fact, str] = {
     "active forces": "all loads are forces on partial velocities, summed in one place",
     "wrenches": "loads are forces and moments on each body",
     "recursion": "inertia terms pass from body to body, without Jacobians",
+    "positions": "positions by a walk of their own, differentiated in numbers, and the words of the declarations",
 }
 
 

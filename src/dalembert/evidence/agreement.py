@@ -53,6 +53,11 @@ class Agreement:
         return self.others.get("recursion")
 
     @property
+    def principle(self) -> Verdict | None:
+        """D'Alembert's principle at the accelerations and reactions that were found, from positions and declarations alone."""
+        return self.others.get("the principle")
+
+    @property
     def lineages(self) -> dict[Lineage, tuple[str, ...]]:
         """What was compared, grouped by the shared facts it rests on."""
         return grouped({name: verdict.lineage for name, verdict in self.verdicts.items() if verdict.compared})

@@ -8,6 +8,7 @@ from dalembert.equations.about import FACTS, Fact
 
 Lineage = tuple[Fact, ...]
 RECURSION: Lineage = ("recursion",)
+PRINCIPLE: Lineage = ("positions",)
 
 
 def independent_roads(lineages: Iterable[Lineage]) -> int:

@@ -12,9 +12,10 @@ from typing import Any
 from dalembert import formalisms
 from dalembert.analysis import dynamics
 from dalembert.errors import EngineError, InputError, SingularError
+from dalembert.evidence import principle
 from dalembert.evidence.agreement import Agreement, Verdict
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
-from dalembert.evidence.lineages import RECURSION
+from dalembert.evidence.lineages import PRINCIPLE, RECURSION
 from dalembert.handles import Equations, Workspace
 from dalembert.handles.workspace import ENGINES, choose_engine
 from dalembert.model import Model
@@ -64,14 +65,15 @@ def verify(
 ) -> Agreement:
     """Every formalism that applies, at random consistent states, on every engine: do they agree?
 
-    Models made of bodies are also compared with the recursion from body to body. For a large model the formalisms whose
+    Models made of bodies are also compared with the recursion from body to body, and what was found is put into d'Alembert's
+    principle with nothing but positions and the declared forces, with tolerances of its own. For a large model the formalisms whose
     equations would take minutes to compile are left out and named, unless `everything` is true. `Agreement.roads` says how
     many independent roads agree, `Agreement.states` at how many states.
 
     >>> import dalembert as dl
     >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["portable"])
     >>> agreement.agrees, agreement.states, agreement.roads
-    (True, 20, 3)
+    (True, 20, 4)
     """
     if states < 1:
         raise InputError(f"verify: states is {states}. Expected at least 1.")
@@ -163,8 +165,29 @@ def recursion(task: Task, known: Reference) -> Verdict | None:
     return Verdict(*task.judged(difference_of_accelerations(qdd, known), None), RECURSION)
 
 
+def dalemberts_principle(task: Task, known: Reference) -> Verdict:
+    """The accelerations and reactions put into d'Alembert's principle, with positions and declarations alone."""
+    found = principle.residual(task.first.declared, task.states, known.qdd, known.reaction)
+    sizes = found.largest
+    differences = (max(sizes["motion"], sizes["acceleration"]), sizes["reaction"])
+    if not found.broken:
+        return Verdict("agrees", None, *differences, PRINCIPLE)
+    return Verdict("differs", _BROKEN[found.broken[0]], *differences, PRINCIPLE)
+
+
+_BROKEN = {
+    "motion": "the forces do virtual work on displacements that the constraints admit",
+    "position": "the states do not fulfil the declared constraints on position level",
+    "velocity": "the states do not fulfil the declared constraints on velocity level",
+    "acceleration": "the accelerations do not fulfil the declared constraints",
+    "reaction": "the reactions are not what applied and inertia forces leave over",
+}
+
 # what is no formalism: None where it does not apply to the model
-OTHERS: Mapping[str, Callable[[Task, Reference], Verdict | None]] = {"recursion": recursion}
+OTHERS: Mapping[str, Callable[[Task, Reference], Verdict | None]] = {
+    "recursion": recursion,
+    "the principle": dalemberts_principle,
+}
 
 
 def _notes(task: Task, asked: int, findings: Mapping[str, Finding]) -> tuple[str, ...]:

@@ -1,0 +1,178 @@
+"""Every body cut free: what its joints transmit, its loads and its inertia are in balance, in force and in moment.
+
+The virtual displacements of the principle here are those of each body alone, three shifts and three turns, so the forces in the
+joints work too. As in `principle`, accelerations come from positions and loads from the declarations:
+
+    f_J − Σ f_child + Σ F − m r̈_G = 0
+    m_J − Σ m_child + Σ τ + Σ (r − r_G) × F − Σ S_ab R_a × R̈_b = 0
+
+Along its own motions a joint transmits nothing but what drives it: the other half of what makes reactions right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.reactions import JointReaction
+from dalembert.errors import InputError
+from dalembert.evidence.declared_forces import (
+    axes_of,
+    in_world,
+    joint_work,
+    non_ideal_work,
+    second_moments,
+    turn_of,
+)
+from dalembert.evidence.watch import Watch, distance, watch
+from dalembert.model import Model
+from dalembert.model.loads import Damper, Force, Load, Spring, Torque
+from dalembert.structure.samples import States
+
+
+@dataclass(frozen=True)
+class Action:
+    """A force at a point and a couple on a body, in world axes, each (3, K)."""
+
+    body: str
+    force: np.ndarray
+    point: np.ndarray
+    couple: np.ndarray
+
+
+def unbalanced(
+    model: Model, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]
+) -> dict[str, np.ndarray]:
+    """What is left over on each body (K,), relative to the forces and moments at play; reactions in world axes.
+
+    >>> import dalembert as dl
+    >>> model = dl.load("double-pendulum")
+    >>> eom = dl.derive(model, "kane", engine="portable")
+    >>> states = States(np.array([[0.3], [0.5]]), np.array([[1.2], [0.1]]), np.zeros(1))
+    >>> here = (states.q, states.qd, states.t)
+    >>> found = unbalanced(model, states, eom.accelerations(*here), eom.joint_reactions(*here))
+    >>> all(left.max() < 1e-14 for left in found.values())
+    True
+    """
+    if model.contacts:
+        raise InputError(
+            f"model '{model.name}': contact '{model.contacts[0].name}' also pushes on its body, and joint reactions do not tell "
+            "how much. Expected a model without contacts."
+        )
+    seen = watch(model, states, np.asarray(qdd, dtype=float))
+    actions = [action for load in model.loads for action in _of_load(seen, load)]
+    actions += [*_joints(seen, reactions), *_loops(seen, reactions), *_inertia_and_gravity(seen)]
+    return {body.name: _left(seen, body.name, body.center, actions) for body in model.bodies}
+
+
+def undriven(model: Model, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]) -> np.ndarray:
+    """The work of the joints of the tree along their own motions less that of their drives (K,), relative to its parts.
+
+    Constraints given by formulas act through the joints without a place of their own, so a model has to have none.
+    """
+    if model.holonomic_list or model.nonholonomic_list or model.contacts:
+        raise InputError(
+            f"model '{model.name}': its constraints by formulas or contacts drive the joints too. Expected joints and loops only."
+        )
+    seen = watch(model, states, np.asarray(qdd, dtype=float))
+    total = -sum((work.value for work in joint_work(seen)), start=non_ideal_work(seen))
+    size = np.abs(total)
+    for body in model.bodies:
+        found = reactions[body.name]
+        for push, (mine, other) in zip((found.force, found.moment), _moved(seen, body.name, body.parent), strict=True):
+            total = total + np.einsum("xk,xnk->nk", push, mine - other)
+            size = size + np.linalg.norm(push, axis=0) * (np.linalg.norm(mine, axis=0) + np.linalg.norm(other, axis=0))
+    size = np.sqrt(np.sum(size**2, axis=0))
+    return np.sqrt(np.sum(total**2, axis=0)) / np.where(size > 0, size, 1.0)
+
+
+def _moved(seen: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """How the matter of a body and that of its parent move where it hangs, then how they turn: (3, n, K) each."""
+    hinge = seen.traced(lambda places: places.hinges[body]).value
+    shifts, turns = [], []
+    for name in (body, parent):
+        axes = axes_of(seen, name)
+        origin = seen.traced(lambda places, n=name: places.frames[n].p)
+        arm = np.einsum("xak,xk->ak", axes.value, hinge - origin.value)
+        shifts.append(origin.change + np.einsum("xank,ak->xnk", axes.change, arm))
+        turns.append(turn_of(axes))
+    yield shifts[0], shifts[1]
+    yield turns[0], turns[1]
+
+
+def _left(seen: Watch, name: str, center: Any, actions: list[Action]) -> np.ndarray:
+    """The resultants about the mass centre, relative to their parts."""
+    at = seen.traced(lambda places: places.point(name, center)).value
+    out = np.zeros(seen.K)
+    forces, moments = [], []
+    for action in (action for action in actions if action.body == name):
+        arm, size = action.point - at, np.linalg.norm(action.force, axis=0)
+        forces.append((action.force, size))
+        moments.append((action.couple, np.linalg.norm(action.couple, axis=0)))
+        moments.append((np.cross(arm, action.force, axis=0), np.linalg.norm(arm, axis=0) * size))
+    for parts in (forces, moments):
+        total, size = np.linalg.norm(sum(x for x, _ in parts), axis=0), sum(size for _, size in parts)
+        out = np.maximum(out, np.where(total == 0, 0.0, total / np.where(size > 0, size, 1.0)))
+    return np.where(np.isfinite(out), out, np.inf)
+
+
+def _inertia_and_gravity(seen: Watch) -> Iterator[Action]:
+    still = np.zeros((3, seen.K))
+    for body in seen.model.bodies:
+        center = seen.traced(lambda places, b=body: places.point(b.name, b.center))
+        axes, S, mass = axes_of(seen, body.name), second_moments(seen, body), seen.number(body.mass)
+        # ∫ ρ × ρ̈ dm = Σ S_ab R_a × R̈_b
+        turned = np.cross(axes.value[:, :, None, :], axes.second[:, None, :, :], axis=0)
+        yield Action(body.name, -mass * center.second, center.value, -np.einsum("abk,xabk->xk", S, turned))
+        yield Action(body.name, mass * seen.numbers(seen.model.gravity), center.value, still)
+
+
+def _joints(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+    """On each body what its parent exerts, and on the parent the opposite."""
+    for body in seen.model.bodies:
+        hinge = seen.traced(lambda places, b=body: places.hinges[b.name]).value
+        found = reactions[body.name]
+        yield Action(body.name, found.force, hinge, found.moment)
+        yield Action(body.parent, -found.force, hinge, -found.moment)
+
+
+def _loops(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+    """On the second body what the first exerts through the cut joint, at the origin of M, and back."""
+    for loop in seen.model.loops:
+        first, second = loop.bodies
+        at = seen.traced(lambda places, c=loop: places.point(c.bodies[1], c.position)).value
+        found = reactions[loop.name]
+        yield Action(second, found.force, at, found.moment)
+        yield Action(first, -found.force, at, -found.moment)
+
+
+def _of_load(seen: Watch, load: Load) -> Iterator[Action]:
+    """Loads between bodies; torques, springs and friction inside a joint are part of what the joint transmits."""
+    still = np.zeros((3, seen.K))
+    match load:
+        case Force():
+            body = next(b for b in seen.model.bodies if b.name == load.body)
+            at = body.center if load.point is None else load.point
+            point = seen.traced(lambda places: places.point(body.name, at)).value
+            yield Action(load.body, in_world(seen, load.force, load.frame), point, still)
+        case Torque():
+            couple = in_world(seen, load.torque, load.frame)
+            yield Action(load.body, still, still, couple)
+            if load.reaction is not None:
+                yield Action(load.reaction, still, still, -couple)
+        case Spring() | Damper():
+            first, second = (
+                seen.traced(lambda places, b=body, x=x: places.point(b, x)).value
+                for body, x in zip(load.bodies, load.points, strict=True)
+            )
+            length = seen.traced(lambda places: distance(places, load.bodies, load.points))
+            if isinstance(load, Spring):
+                pull = seen.number(load.stiffness) * (length.value - seen.number(load.natural_length))
+            else:
+                pull = seen.number(load.damping) * length.rate
+            along = pull * (second - first) / length.value
+            yield Action(load.bodies[1], -along, second, still)
+            yield Action(load.bodies[0], along, first, still)

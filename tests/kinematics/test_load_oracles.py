@@ -1,0 +1,309 @@
+"""An oracle for every load: its generalized force against the textbook, on every road that has one.
+
+The law is written out by hand for a small mechanism. Asked are the forces with their Jacobians, the potentials by a complex step,
+the wrenches on the bodies, the recursion, and the words that the principle uses.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import FLOATS, plain, vector
+from dalembert.evidence.declared_forces import declared_work
+from dalembert.evidence.watch import watch
+from dalembert.kinematics import generalized_forces, move, potential
+from dalembert.kinematics.applied import applied
+from dalembert.model import Model
+from dalembert.structure.samples import States
+
+STEP = 1e-30
+
+
+def moved(model, q, qd, t):
+    return move(model, FLOATS, t, vector(list(q)), vector(list(qd)), dict(model.parameter_values))
+
+
+def by_forces(model, q, qd, t):
+    return plain(sum((load.J.T @ load.force for load in applied(moved(model, q, qd, t))), start=vector([0.0] * len(q))))
+
+
+def by_potential(model, q, qd, t):
+    slopes = [np.imag(potential(moved(model, q + 1j * STEP * e, qd, t))) / STEP for e in np.eye(len(q))]
+    return np.real(plain(generalized_forces(moved(model, q, qd, t)))) - np.array(slopes, dtype=float)
+
+
+def by_wrenches(model, q, qd, t):
+    motion = moved(model, q, qd, t)
+    total = np.zeros(len(q))
+    for load in applied(motion):
+        if not load.wrenches:
+            total = total + plain(load.J.T @ load.force)
+        for part in load.wrenches:
+            body = motion.body(part.body)
+            total = total + plain(body.B.T @ part.force + body.D.T @ part.moment)
+    return total
+
+
+def by_recursion(model, q, qd, t):
+    bare = model.copy()
+    bare.loads, bare._gravity = (), (0, 0, 0)
+    with_loads, without = (dl.inverse_dynamics(m, q, qd, 0 * q, t, friction=True) for m in (model, bare))
+    return without - with_loads
+
+
+def by_declaration(model, q, qd, t):
+    seen = watch(model, States(q[:, None], qd[:, None], np.array([t])), np.zeros((len(q), 1)))
+    return sum((w.value[:, 0] for w in declared_work(seen) if "inertia" not in w.name), start=np.zeros(len(q)))
+
+
+ROADS = {
+    "forces": by_forces,
+    "potential": by_potential,
+    "wrenches": by_wrenches,
+    "recursion": by_recursion,
+    "declaration": by_declaration,
+}
+
+
+def pendulum() -> Model:
+    """A rod that hangs from the origin along −y, mass centre at 0.6; theta turns it about z."""
+    model = Model("pendulum").coordinates("theta")
+    rod = {"mass": 2.0, "center": (0, -0.6, 0), "inertia": (0.1, 0.1, 0.1)}
+    return model.body("rod", joint=model.revolute((0, 0, 1), "theta"), **rod)
+
+
+def pair() -> Model:
+    """A cart on x and a rod on it; the rod's angle is measured against the cart."""
+    model = Model("pair").coordinates("x", "theta")
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=3.0, inertia=(0.1, 0.1, 0.1))
+    rod = {"mass": 2.0, "center": (0, -0.6, 0), "inertia": (0.1, 0.1, 0.1)}
+    return model.body("rod", parent="cart", joint=model.revolute((0, 0, 1), "theta"), **rod)
+
+
+def screwdriver() -> Model:
+    """A body that turns about z by `turn` and slides along it by `slide`, both through formulas of the coordinates."""
+    model = Model("screwdriver").coordinates("turn", "slide")
+    joint = model.cylindrical((0, 0, 1), "turn - 2*slide", "slide + 0.1*turn**2")
+    return model.body("bit", joint=joint, mass=1.0, center=(0.1, 0, 0), inertia=(0.1, 0.1, 0.2))
+
+
+@dataclass(frozen=True)
+class Oracle:
+    name: str
+    model: Callable[[], Model]
+    law: Callable  # Q(q, q̇, t), by hand
+
+
+def _spring_length(theta):
+    """From (0.8, 0) to the point 1 below the pivot: √(1 + 0.64 − 1.6 sin θ)."""
+    return np.sqrt(1.64 - 1.6 * np.sin(theta))
+
+
+def _between(x, theta):
+    """From the wall at (−2, 0) to the point 1 below the pivot of the rod on the cart, and its slopes."""
+    along, down = x + 2 + np.sin(theta), -np.cos(theta)
+    length = np.hypot(along, down)
+    return length, np.array([along, along * np.cos(theta) + down * np.sin(theta)]) / length
+
+
+def _pull(force):
+    def law(q, qd, t):
+        length, slopes = _between(*q)
+        return force(length, slopes @ qd) * slopes
+
+    return law
+
+
+TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
+ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
+
+ORACLES = (
+    # F at the mass centre, 0.6 below the pivot: δr = 0.6 (cos θ, sin θ) δθ
+    Oracle(
+        "force at the mass centre",
+        lambda: pendulum().force("rod", (3, "2*t", 5)),
+        lambda q, qd, t: [0.6 * (3 * np.cos(q[0]) + 2 * t * np.sin(q[0]))],
+    ),
+    Oracle(
+        "force at a point",
+        lambda: pendulum().force("rod", (3, -2, 5), point=(0, -1.5, 0.7)),
+        lambda q, qd, t: [1.5 * (3 * np.cos(q[0]) - 2 * np.sin(q[0]))],
+    ),
+    # a follower force keeps its arm: torque 3 × 1.5 whatever the angle
+    Oracle(
+        "force in body axes",
+        lambda: pendulum().force("rod", (3, -2, 5), point=(0, -1.5, 0.7), frame="rod"),
+        lambda q, qd, t: [4.5],
+    ),
+    Oracle(
+        "force on a body that is carried",
+        lambda: pair().force("rod", (3, -2, 0), point=(0, -1.5, 0)),
+        lambda q, qd, t: [3, 1.5 * (3 * np.cos(q[1]) - 2 * np.sin(q[1]))],
+    ),
+    Oracle("torque", lambda: pendulum().torque("rod", (7, 8, "3*t")), lambda q, qd, t: [3 * t]),
+    # seen from the rod, y of the rod's torque points along (−sin θ, cos θ): it does no work
+    Oracle("torque in body axes", lambda: pair().torque("rod", (0, 8, 3), frame="rod"), lambda q, qd, t: [0, 3]),
+    Oracle(
+        "torque and its reaction",
+        lambda: pair().torque("rod", (0, 0, 3), reaction="cart"),
+        lambda q, qd, t: [0, 3],
+    ),
+    Oracle(
+        "torque in a joint",
+        lambda: pair().joint_torque("rod", "2*cos(theta) - dot(x)"),
+        lambda q, qd, t: [0, 2 * np.cos(q[1]) - qd[0]],
+    ),
+    # works on the joint's own motions: δ(turn − 2 slide) and δ(slide + 0.1 turn²)
+    Oracle("torque through a formula", lambda: screwdriver().joint_torque("bit", 5), lambda q, qd, t: [5, -10]),
+    Oracle(
+        "force in the second motion",
+        lambda: screwdriver().joint_torque("bit", 5, motion=1),
+        lambda q, qd, t: [q[0], 5],
+    ),
+    Oracle("actuator within its limit", lambda: pendulum().actuator("rod", "4*t", limit=6), lambda q, qd, t: [4 * t]),
+    Oracle("actuator at its limit", lambda: pendulum().actuator("rod", "40*t", limit=6), lambda q, qd, t: [6]),
+    Oracle("actuator at its lower limit", lambda: pendulum().actuator("rod", -9, limit=(-2, 6)), lambda q, qd, t: [-2]),
+    Oracle(
+        "table of torques",
+        lambda: pendulum().torque_table("rod", [0, 0.5, 1, 2], [1, -2, 4, 0]),
+        lambda q, qd, t: [np.interp(t, [0, 0.5, 1, 2], [1, -2, 4, 0])],
+    ),
+    Oracle(
+        "table of torques after its end",
+        lambda: pendulum().torque_table("rod", [0, 0.2, 0.4], [1, -2, 4]),
+        lambda q, qd, t: [4],
+    ),
+    Oracle(
+        "table of wrenches",
+        lambda: pendulum().wrench_table("rod", [0, 1], force=[[1, 2, 3], [5, 0, 1]], torque=[[0, 0, 1], [0, 0, 3]]),
+        lambda q, qd, t: [0.6 * ((1 + 4 * t) * np.cos(q[0]) + (2 - 2 * t) * np.sin(q[0])) + 1 + 2 * t],
+    ),
+    Oracle(
+        "joint spring",
+        lambda: pendulum().joint_spring("rod", stiffness=7, rest=0.2),
+        lambda q, qd, t: [-7 * (q[0] - 0.2)],
+    ),
+    Oracle(
+        "joint spring and damper",
+        lambda: pair().joint_spring("cart", stiffness=7, rest=0.2, damping=3),
+        lambda q, qd, t: [-7 * (q[0] - 0.2) - 3 * qd[0], 0],
+    ),
+    Oracle(
+        "joint spring through a formula",
+        lambda: screwdriver().joint_spring("bit", stiffness=7, rest=0.2, damping=3),
+        lambda q, qd, t: np.array([1, -2]) * (-7 * (q[0] - 2 * q[1] - 0.2) - 3 * (qd[0] - 2 * qd[1])),
+    ),
+    Oracle(
+        "viscous friction",
+        lambda: pendulum().joint_friction("rod", viscous=0.4),
+        lambda q, qd, t: [-0.4 * qd[0]],
+    ),
+    # at a rate of three smoothings: 3/√10 of Coulomb's force
+    Oracle(
+        "Coulomb friction",
+        lambda: pendulum().joint_friction("rod", coulomb=2, smoothing="1.3/3"),
+        lambda q, qd, t: [-2 * 3 / np.sqrt(10) * np.sign(qd[0])],
+    ),
+    # Q = −k (L − L₀) dL/dθ with dL/dθ = −0.8 cos θ / L
+    Oracle(
+        "spring",
+        lambda: pendulum().spring(stiffness=9, natural_length=0.5, **TO_WALL),
+        lambda q, qd, t: [
+            9 * (_spring_length(q[0]) - 0.5) * 0.8 * np.cos(q[0]) / _spring_length(q[0]),
+        ],
+    ),
+    Oracle(
+        "spring without natural length",
+        lambda: pendulum().spring(stiffness=9, **TO_WALL),
+        lambda q, qd, t: [9 * 0.8 * np.cos(q[0])],
+    ),
+    # Q = −c (dL/dθ)² θ̇
+    Oracle(
+        "damper",
+        lambda: pendulum().damper(damping=3, **TO_WALL),
+        lambda q, qd, t: [-3 * (0.8 * np.cos(q[0]) / _spring_length(q[0])) ** 2 * qd[0]],
+    ),
+    Oracle(
+        "spring of two bodies",
+        lambda: pair().spring(stiffness=9, natural_length=0.5, **ON_CART),
+        _pull(lambda length, rate: -9 * (length - 0.5)),
+    ),
+    Oracle("damper of two bodies", lambda: pair().damper(damping=3, **ON_CART), _pull(lambda length, rate: -3 * rate)),
+)
+
+
+def heavy() -> Model:
+    """The rod on the cart under gravity along −y and a little of x."""
+    model = pair()
+    model._gravity = (0.5, -9.81, 0)
+    return model
+
+
+GRAVITY = Oracle(
+    "gravity",
+    heavy,
+    lambda q, qd, t: [5 * 0.5, 2 * 0.6 * (0.5 * np.cos(q[1]) - 9.81 * np.sin(q[1]))],
+)
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("oracle", [*ORACLES, GRAVITY], ids=lambda oracle: oracle.name)
+def test_generalized_force_is_that_of_the_textbook(oracle, road):
+    model = oracle.model()
+    q, qd, t = np.array([0.35, -0.6])[: len(model.coordinate_names)], np.array([1.3, 0.7]), 0.6
+    qd = qd[: len(q)]
+    assert ROADS[road](model, q, qd, t) == pytest.approx(
+        np.array(oracle.law(q, qd, t), dtype=float), rel=1e-12, abs=1e-12
+    )
+
+
+def test_every_kind_of_load_has_an_oracle():
+    from dalembert.model import loads
+
+    asked = {type(load) for oracle in ORACLES for load in oracle.model().loads}
+    assert asked == {
+        loads.Force,
+        loads.Torque,
+        loads.JointTorque,
+        loads.JointSpring,
+        loads.JointFriction,
+        loads.Spring,
+        loads.Damper,
+    }
+
+
+@pytest.mark.parametrize("key", ["lagrange", "kane", "newton_euler"])
+def test_a_rotor_resists_by_the_square_of_its_ratio(key):
+    # (I + J N²) θ̈ = τ with I = 0.1 + 2 · 0.36
+    model = pendulum().rotor("rod", 0.05, ratio=-4).joint_torque("rod", 3)
+    expected = 3 / (0.1 + 2 * 0.36 + 0.05 * 16)
+    assert dl.derive(model, key, engine="portable").accelerations([0.3], [1.2]) == pytest.approx([expected], rel=1e-13)
+    assert dl.forward_dynamics(model, [0.3], [1.2]) == pytest.approx([expected], rel=1e-13)
+
+
+@pytest.mark.parametrize("key", ["lagrange", "dalembert", "newton_euler"])
+def test_a_drive_takes_the_force_that_its_motion_needs(key):
+    # λ of θ − 0.2 t² = 0 is (I + m l²) θ̈ + m g l sin θ
+    model = pendulum()
+    model._gravity = (0, -9.81, 0)
+    model.drive("theta", "0.2*t**2")
+    t = 1.5
+    eom = dl.derive(model, key, engine="portable")
+    expected = 0.82 * 0.4 + 2 * 9.81 * 0.6 * np.sin(0.45)
+    assert eom.reactions([0.45], [0.6], t) == pytest.approx([expected], rel=1e-13)
+
+
+@pytest.mark.parametrize("key", ["lagrange", "dalembert", "kane"])
+def test_non_ideal_forces_do_their_work(key):
+    # a block of 3 on a wedge y = x / 2 with C = (−4, 1): along the wedge (1, 1/2) remains m (1 + 1/4) ẍ = −4 + 1/2 − m g / 2
+    model = Model("wedge", gravity=(0, -9.81, 0)).coordinates("x", "y")
+    model.body("block", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=3.0)
+    model.holonomic("y - x/2").non_ideal({"x": -4, "y": 1})
+    eom = dl.derive(model, key, engine="portable")
+    xdd = (-4 + 0.5 - 3 * 9.81 / 2) / (3 * 1.25)
+    assert eom.accelerations([0.2, 0.1], [0.4, 0.2]) == pytest.approx([xdd, xdd / 2], rel=1e-13)
+    reaction = eom.reactions([0.2, 0.1], [0.4, 0.2])
+    assert reaction == pytest.approx([3 * xdd, 3 * xdd / 2 + 3 * 9.81], rel=1e-13)

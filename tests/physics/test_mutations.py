@@ -1,0 +1,637 @@
+"""The mutation matrix: every shared fact is falsified in turn, and each entry states who must notice.
+
+Who can notice:
+
+    formalisms   two formalisms of different lineage give other accelerations or reactions than each other
+    recursion    the O(n) recursion gives other accelerations than Lagrange's equations
+    principle    what Lagrange's equations give does not fulfil d'Alembert's principle, which shares nothing with them
+
+A fact that only one of many roads uses is seen by the others; a fact that all of them share is seen by the principle alone.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+import pytest
+import symengine as se
+
+import dalembert as dl
+from dalembert import formalisms
+from dalembert.algebra import identity
+from dalembert.equations import free_motion as free_motions
+from dalembert.equations import legendre as legendres
+from dalembert.errors import InconsistentStateError, SingularError
+from dalembert.evidence import principle
+from dalembert.formalisms import kane
+from dalembert.handles import Equations, Workspace
+from dalembert.kernels import Kernel
+from dalembert.model import Model
+from dalembert.model import joints as kinds
+from dalembert.model.joints import rows
+from dalembert.spatial import rotations
+from dalembert.structure import samples
+
+# some of these modules hold a function of their own name
+applied, constraints, contacts, energies, loops, motion, speeds = (
+    import_module(f"dalembert.kinematics.{name}")
+    for name in ("applied", "constraints", "contacts", "energies", "loops", "motion", "speeds")
+)
+forward, inverse, links, mass, recursive_loads, recursive_rows, recursive_speeds = (
+    import_module(f"dalembert.recursive.{name}")
+    for name in ("forward", "inverse", "links", "mass", "loads", "rows", "speeds")
+)
+
+ROADS = ("lagrange", "kane", "newton_euler")  # energies; partial velocities; wrenches
+NOTICED, QUIET = 1e-6, 1e-9
+SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
+ROD = {"mass": 0.8, "center": (0.4, 0.05, 0.1), "inertia": (0.02, 0.1, 0.11, 0.01, 0.0, 0.005)}
+PLACE = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
+
+
+# the models: each small, and such that the fact in question matters
+
+
+def arm(*more: str) -> Model:
+    """Two bodies on axes that cross at no simple angle."""
+    model = Model("arm", gravity=(1.0, -9.81, 2.0)).coordinates("a", "b", *more).start({"a": 0.3, "b": -0.4}, {})
+    model.body("upper", joint=model.revolute((0, 0, 1), "a", position=(0.1, 0, 0)), **SOLID)
+    return model.body("lower", parent="upper", joint=model.revolute((1, 2, 2), "b", **PLACE), **ROD)
+
+
+def driven() -> Model:
+    """Joints that time moves along, a damper that feels it, and a holonomic constraint that moves."""
+    model = Model("driven", gravity=(0, 0, -9.81)).coordinates("a", "x").start([0.3, 0.2], [0.1, 0])
+    model.body("base", joint=model.revolute((0, 1, 0), "a + 0.3*sin(2*t)"), **SOLID)
+    model.body("slider", parent="base", joint=model.prismatic((1, 0, 0), "x + 0.1*cos(3*t)", **PLACE), **ROD)
+    return model.damper(("world", "slider"), damping=0.7, points=((0, 0, 3), (0.1, 0, 0)))
+
+
+@cache
+def jointed(kind: str) -> Callable[[], Model]:
+    """A body on a joint of one kind, on a base that turns, with a load inside the joint."""
+    counts = {"revolute": 1, "prismatic": 1, "screw": 1, "cylindrical": 2, "universal": 2, "planar": 3, "spherical": 3}
+
+    def make() -> Model:
+        names = [f"r{i}" for i in range(counts.get(kind, 0))]
+        model = Model(kind, gravity=(1.0, -9.81, 2.0)).coordinates("q", *names)
+        model.start({"q": 0.4, **dict.fromkeys(names, 0.3)}, {"q": 0.5})
+        model.body("base", joint=model.revolute((0, 1, 0), "q"), **SOLID)
+        joint = {
+            "revolute": lambda a: model.revolute((1, 2, 2), a, **PLACE),
+            "prismatic": lambda a: model.prismatic((1, 2, 2), a, **PLACE),
+            "screw": lambda a: model.screw((1, 2, 2), a, 0.8, **PLACE),
+            "cylindrical": lambda a, b: model.cylindrical((1, 2, 2), a, b, **PLACE),
+            "universal": lambda a, b: model.universal(((0, 0, 1), (1, 1, 0)), (a, b), **PLACE),
+            "planar": lambda a, b, c: model.planar((1, 2, 2), (a, b), c, **PLACE),
+            "spherical": lambda a, b, c: model.spherical((a, b, c), "zxy", **PLACE),
+        }[kind]
+        return model.body("link", parent="base", joint=joint(*names), **ROD)
+
+    make.__name__ = f"on {kind}"
+    return make
+
+
+def ball() -> Model:
+    """A body on a point, by a quaternion."""
+    model = Model("ball", gravity=(1.0, -9.81, 2.0)).coordinates("w", "x", "y", "z").start({"w": 1}, {"x": 0.3})
+    model.body("body", joint=model.spherical(quaternion=("w", "x", "y", "z"), **PLACE), **SOLID)
+    return model
+
+
+def floating() -> Model:
+    """A free body by Euler angles."""
+    names = ("X", "Y", "Z", "a", "b", "c")
+    model = Model("floating", gravity=(0, 0, -9.81)).coordinates(*names).start({"b": 0.4}, {"a": 0.3})
+    return model.body("body", joint=model.free(("X", "Y", "Z"), ("a", "b", "c"), "zxy", **PLACE), **SOLID)
+
+
+@cache
+def loaded(kind: str) -> Callable[[], Model]:
+    """The arm with one load of a kind."""
+    ends = {"bodies": ("upper", "lower"), "points": ((0.1, -1.5, 0.2), (0.6, 0.3, 0))}
+
+    def make() -> Model:
+        model = arm()
+        match kind:
+            case "force":
+                model.force("lower", ("2*cos(t)", 1, "-b"), point=(0.5, 0.1, 0), frame="upper")
+            case "torque":
+                model.torque("lower", ("2*cos(t)", 1, "-b"), frame="lower", reaction="upper")
+            case "joint_torque":
+                model.joint_torque("lower", "3*sin(t) - 0.4*dot(a)")
+            case "joint_spring":
+                model.joint_spring("lower", stiffness=4, rest=0.3)
+            case "joint_damper":
+                model.joint_spring("lower", damping=0.6)
+            case "joint_friction":
+                model.joint_friction("lower", viscous=0.3, coulomb=0.5, smoothing=0.2)
+            case "spring":
+                model.spring(stiffness=8, natural_length=0.4, **ends)
+            case "loose spring":
+                model.spring(stiffness=8, **ends)
+            case "damper":
+                model.damper(damping=2, **ends)
+            case "rotor":
+                model.rotor("lower", 0.05, ratio=3)
+            case "non_ideal":
+                model.holonomic("a + 0.5*sin(b) - 0.1", name="tie").non_ideal({"a": "0.7*dot(a) + 1", "b": "-2*sin(t)"})
+        return model
+
+    make.__name__ = f"with {kind}"
+    return make
+
+
+def given() -> Model:
+    """A bead on a tilted line that oscillates, by its energies."""
+    model = Model("given").parameters(m=1.3, k=4.0).coordinates("x", "y").start([0.4, 0.2], [1, 0])
+    return model.set_energies(
+        "m*(dot(x)**2 + (1 + x**2)*dot(y)**2 + x*dot(x)*dot(y)*cos(t))/2", "k*(x**2 + y**4)/2", ["-dot(x)", 0]
+    )
+
+
+def tied() -> Model:
+    """The arm with a constraint of positions that moves with time and one of velocities; one more body has a slide."""
+    model = arm("x")
+    model.body("slider", joint=model.prismatic((1, 0, 0), "x"), mass=1.1)
+    model.holonomic("a + 0.5*sin(b)*x - 0.2*cos(t)", name="tie")
+    return model.nonholonomic("(1 + x**2)*dot(x) - 0.5*dot(b) + 0.1*sin(t)", name="gear")
+
+
+def served() -> Model:
+    """The arm with constraints that feedback drives to zero."""
+    model = arm()
+    model.holonomic("a + 0.5*sin(b) - 0.2*cos(t)", feedback=(4.0, 3.0))
+    return model
+
+
+def four_bars(feedback=None) -> Model:
+    """A planar loop, its far pivot moved by time."""
+    model = Model("bars", gravity=(1.0, -9.81, 0)).coordinates("a", "b", "c")
+    model.body("crank", joint=model.revolute((0, 0, 1), "a"), **ROD)
+    model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(0.5, 0, 0)), **SOLID)
+    pivot = [model.prismatic((1, 0, 0), "1.5 + 0.05*sin(3*t)"), model.revolute((0, 0, 1), "c")]
+    model.body("rocker", joint=pivot, **ROD)
+    cut = model.revolute((0, 0, 1), 0, position=(1.4, 0, 0))
+    model.loop("cut", ("coupler", "rocker"), cut, position=(0.9, 0, 0), feedback=feedback)
+    return dl.assembled(model.start([1.0, -0.7, 1.3], [2, 0, 0]))
+
+
+def served_bars() -> Model:
+    """The same loop, stabilised."""
+    return four_bars(feedback=(9.0, 6.0))
+
+
+def hooke() -> Model:
+    """Two shafts at 0.5 rad, tied by a cross."""
+    model = Model("hooke", gravity=(1.0, -9.81, 2.0)).coordinates("a", "b")
+    model.body("first", joint=model.revolute((1, 0, 0), "a"), **SOLID)
+    model.body("second", joint=model.revolute((1, 0, 0), "b", rotation=(0, 0, 0.5)), **ROD)
+    model.loop("cut", ("first", "second"), model.universal(((0, 1, 0), (0, 0, 1)), (0, 0)))
+    return dl.assembled(model.start([0.3, 0.3], [2, 2]))
+
+
+def sleigh() -> Model:
+    """A blade on a body that slides in the plane."""
+    model = Model("sleigh").coordinates("x", "y", "turn").start([0, 0, 0.3], [1, 0.3, 0.5])
+    model.body("sleigh", joint=model.planar((0, 0, 1), ("x", "y"), "turn"), **SOLID)
+    return model.knife_edge("sleigh", (0.2, 1, 0), point=(-0.3, 0.1, 0))
+
+
+def rolling() -> Model:
+    """A disc that leans by a fixed angle and rolls."""
+    model = Model("disc", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "yaw", "spin")
+    joints = [model.free(("x", "y", "z"), ("yaw", 0.3, "spin"), "zxy")]
+    model.body("disc", joint=joints, mass=1.5, center=(0.02, 0, 0.01), inertia=(0.1, 0.2, 0.12))
+    return model.rolling_disk("disc", 0.5).start([0, 0, 0.5 * np.cos(0.3), 0.2, 0], [1, 0, 0, 0.3, 2])
+
+
+# who notices
+
+
+@dataclass(frozen=True)
+class Found:
+    """Accelerations and reactions; None where a road refuses what the others give it."""
+
+    qdd: np.ndarray | None
+    reaction: np.ndarray | None
+
+
+def by_formalism(space: Workspace, key: str, states: samples.States) -> Found:
+    try:
+        eom = Equations(space, key)
+        return Found(*(f(states.q, states.qd, states.t) for f in (eom.accelerations, eom.reactions)))
+    except (InconsistentStateError, SingularError):
+        return Found(None, None)
+
+
+def by_recursion(model: Model, states: samples.States) -> Found:
+    try:
+        return Found(dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True), None)
+    except (InconsistentStateError, SingularError):
+        return Found(None, None)
+
+
+def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
+    if a is None or b is None:
+        return np.inf
+    size = max(np.abs(a).max(), np.abs(b).max())
+    return float(np.abs(a - b).max() / size) if size > 1e-9 else 0.0
+
+
+def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
+    """How strongly each road disagrees with Lagrange's equations, where it does by more than the limit."""
+    space = Workspace(model, "portable")
+    states = samples.consistent(space.model, 4, seed=7)
+    known = by_formalism(space, "lagrange", states)
+    seen = {"formalisms": 0.0, "recursion": 0.0}
+    for key in (*ROADS[1:], *more):
+        if formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.facts) is None:
+            other = by_formalism(space, key, states)
+            gap = max(apart(known.qdd, other.qdd), apart(known.reaction, other.reaction))
+            seen["formalisms"] = max(seen["formalisms"], gap)
+    if model.bodies:
+        seen["recursion"] = apart(known.qdd, by_recursion(model, states).qdd)
+    assert known.qdd is not None
+    seen["principle"] = principle.residual(model, states, known.qdd, known.reaction).worst
+    return {who: size for who, size in seen.items() if size > limit}
+
+
+# how a fact is falsified
+
+
+def everywhere(patch: pytest.MonkeyPatch, right: Callable, wrong: Callable) -> None:
+    """Replace a function in every module that has it under its name."""
+    held = [
+        (module, name)
+        for key, module in list(sys.modules.items())
+        if key.startswith("dalembert")
+        for name, value in list(vars(module).items())
+        if value is right
+    ]
+    assert held
+    for module, name in held:
+        patch.setattr(module, name, wrong)
+
+
+def after(right: Callable, change: Callable) -> Callable:
+    """The function with its result changed."""
+    return lambda *arguments, **options: change(right(*arguments, **options))
+
+
+def function(right: Callable, change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change what a function returns, wherever it is used."""
+    return lambda patch: everywhere(patch, right, after(right, change))
+
+
+def method(owner: type, name: str, change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change what a method returns."""
+    return lambda patch: patch.setattr(owner, name, after(getattr(owner, name), change))
+
+
+def getter(owner: type, name: str, change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change what a property returns."""
+    right = vars(owner)[name]
+    read = right.func if hasattr(right, "func") else right.fget
+    return lambda patch: patch.setattr(owner, name, property(lambda self: change(read(self))))
+
+
+def body(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change facts of moving bodies."""
+    return method(motion._Walk, "visit", lambda b: replace(b, **{k: f(getattr(b, k)) for k, f in changes.items()}))
+
+
+def declared_body(change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Let the walk read another body than the one that was declared."""
+    right = motion._Walk.visit
+    return lambda patch: patch.setattr(motion._Walk, "visit", lambda self, b: right(self, change(b)))
+
+
+def load(name: str, change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change the record of an applied load."""
+
+    def changed(found):
+        return [change(one) for one in found] if isinstance(found, list) else change(found)
+
+    return function(getattr(applied, name), changed)
+
+
+LOADS = {
+    "force": "_force",
+    "torque": "_torque",
+    "joint_torque": "_joint_torque",
+    "joint_spring": "_joint_spring",
+    "joint_damper": "_joint_spring",
+    "joint_friction": "_joint_friction",
+    "spring": "_spring",
+    "loose spring": "_spring",
+    "damper": "_damper",
+}
+
+
+def stronger(one, factor=1.5):
+    """The force and all that belongs to it stronger by a factor: nothing contradicts itself."""
+    wrenches = tuple(replace(w, force=w.force * factor, moment=w.moment * factor) for w in one.wrenches)
+    potential = None if one.potential is None else one.potential * factor
+    return replace(one, force=one.force * factor, potential=potential, wrenches=wrenches)
+
+
+def negated(x):
+    return -x
+
+
+def transposed(R):
+    return R.T
+
+
+def first_row_doubled(A):
+    out = A.copy()
+    out[0] = out[0] * 2
+    return out
+
+
+def shifted(x):
+    return x + 0.1
+
+
+def levels(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change a level of the constraints that formulas give."""
+    return function(
+        constraints.levels, lambda known: replace(known, **{k: f(getattr(known, k)) for k, f in changes.items()})
+    )
+
+
+def loop_row(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change the first row of a loop."""
+
+    def changed(found):
+        return [replace(found[0], **{k: f(getattr(found[0], k)) for k, f in changes.items()}), *found[1:]]
+
+    return function(loops.loop_rows, changed)
+
+
+def first_shifted(b):
+    """The first entry off by 0.1; without entries nothing."""
+    out = b.copy()
+    out[:1] = [x + 0.1 for x in out[:1]]
+    return out
+
+
+def both(*steps: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    def patched(patch: pytest.MonkeyPatch) -> None:
+        for step in steps:
+            step(patch)
+
+    return patched
+
+
+def frame(name: str, position: int, change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change one of the parts that a method of a frame returns."""
+
+    def changed(found):
+        if isinstance(found, tuple):
+            return (*found[:position], change(found[position]), *found[position + 1 :])
+        return found
+
+    return method(motion.Frame, name, changed)
+
+
+def unturned(self, algebra, position, angles):
+    """A placed frame that forgets to turn the angular velocity into its axes."""
+    p, J, c = self.point(position)
+    return motion.Frame(self.R @ motion.roll_pitch_yaw(algebra, angles), p, J, c, self.D, self.E)
+
+
+def longer(model):
+    """A quaternion whose squares sum to 1.2 in place of 1."""
+    model.holonomic_list = tuple(replace(c, phi=c.phi - se.RealDouble(0.1)) for c in model.holonomic_list)
+    return model
+
+
+@dataclass(frozen=True)
+class Mutation:
+    fact: str
+    model: Callable[[], Model]
+    falsify: Callable[[pytest.MonkeyPatch], None]
+    must: str  # who must notice, by their first letters: F, R, P
+    more: tuple[str, ...] = ()  # formalisms that use the fact, besides the usual ones
+
+
+MATRIX = (
+    # bodies
+    Mutation("mass", arm, body(mass=lambda m: m * 1.1), "RP"),
+    Mutation("inertia entry", arm, body(inertia=lambda J: J * 1.1), "RP"),
+    Mutation("sign of products of inertia", arm, body(inertia=lambda J: 2 * np.diag(np.diag(J)) - J), "RP"),
+    Mutation("mass centre", arm, declared_body(lambda b: replace(b, center=(0, 0, 0))), "RP"),
+    Mutation("mass in the tree", arm, function(links._fixture, lambda f: replace(f, mass=f.mass * 1.1)), "R"),
+    Mutation(
+        "inertia in the tree", arm, function(links._fixture, lambda f: replace(f, inertia=f.inertia + identity(3))), "R"
+    ),
+    Mutation("moment of mass in the tree", arm, function(links._fixture, lambda f: replace(f, moment=-f.moment)), "R"),
+    # joints: rotation and displacement against the velocities they give
+    *(
+        Mutation(f"turn of {kind.kind}", model, method(kind, "turn", transposed), "P")
+        for kind, model in (
+            (kinds.Revolute, arm),
+            (kinds.Screw, jointed("screw")),
+            (kinds.Cylindrical, jointed("cylindrical")),
+            (kinds.Universal, jointed("universal")),
+            (kinds.Planar, jointed("planar")),
+            (kinds.Spherical, jointed("spherical")),
+            (kinds.Quaternion, ball),
+            (kinds.Free, floating),
+        )
+    ),
+    *(
+        Mutation(f"angular velocity of {kind.kind}", model, method(kind, "angular", negated), "FR")
+        for kind, model in (
+            (kinds.Revolute, jointed("revolute")),
+            (kinds.Screw, jointed("screw")),
+            (kinds.Cylindrical, jointed("cylindrical")),
+            (kinds.Universal, jointed("universal")),
+            (kinds.Planar, jointed("planar")),
+            (kinds.Spherical, jointed("spherical")),
+            (kinds.Free, floating),
+        )
+    ),
+    *(
+        Mutation(f"velocity of {kind.kind}", model, method(kind, "linear", negated), "P")
+        for kind, model in (
+            (kinds.Prismatic, jointed("prismatic")),
+            (kinds.Screw, jointed("screw")),
+            (kinds.Cylindrical, jointed("cylindrical")),
+            (kinds.Planar, jointed("planar")),
+            (kinds.Free, floating),
+        )
+    ),
+    *(
+        Mutation(f"displacement of {kind.kind}", model, method(kind, "shift", negated), "P")
+        for kind, model in (
+            (kinds.Prismatic, jointed("prismatic")),
+            (kinds.Screw, jointed("screw")),
+            (kinds.Cylindrical, jointed("cylindrical")),
+            (kinds.Planar, jointed("planar")),
+            (kinds.Free, floating),
+        )
+    ),
+    Mutation(
+        "axis of revolute, everywhere",
+        arm,
+        both(method(kinds.Revolute, "turn", transposed), method(kinds.Revolute, "angular", negated)),
+        "P",
+    ),
+    Mutation("sense of rotations", arm, function(rotations.about_axis, transposed), "P"),
+    Mutation("placement of joints", arm, function(rotations.roll_pitch_yaw, transposed), "P"),
+    Mutation("cross product", arm, function(rotations.skew, negated), "FRP"),
+    # motion
+    Mutation("placed frame", arm, lambda patch: patch.setattr(motion.Frame, "placed", unturned), "RP"),
+    Mutation("position of a point", arm, frame("point", 0, lambda p: p * 1.1), "RP"),
+    Mutation("lever arm of a point", arm, frame("point", 1, lambda J: J * 1.1), "FRP"),
+    Mutation("drift of a point", driven, frame("point", 2, lambda c: c * 1.1), "RP"),
+    Mutation("drift of joints", driven, method(motion._Walk, "_motion", lambda j: replace(j, drift=0)), "RP"),
+    Mutation(
+        "gradient of joints",
+        arm,
+        method(motion._Walk, "_motion", lambda j: replace(j, gradient=j.gradient * 1.1)),
+        "RP",
+    ),
+    Mutation(
+        "rotor of a motor", loaded("rotor"), function(motion._on_rail, lambda b: replace(b, mass=b.mass * 3)), "RP"
+    ),
+    # gravity
+    Mutation("gravity's force", arm, load("_gravity", lambda g: replace(g, force=-g.force)), "F"),
+    Mutation("gravity's potential", arm, load("_gravity", lambda g: replace(g, potential=-g.potential)), "FRP"),
+    Mutation("gravity's wrench", arm, load("_gravity", lambda g: replace(g, wrenches=stronger(g).wrenches)), "F"),
+    Mutation("gravity", arm, load("_gravity", stronger), "RP"),
+    Mutation("gravity in the tree", arm, function(links.moving, lambda m: replace(m, gravity=m.gravity * 1.1)), "R"),
+    # loads
+    *(Mutation(f"size of {kind}", loaded(kind), load(name, stronger), "P") for kind, name in LOADS.items()),
+    Mutation(
+        "joint spring counted twice", loaded("joint_spring"), function(applied._joint_spring, lambda f: f * 2), "P"
+    ),
+    Mutation("reaction of a torque", loaded("torque"), function(applied._torque, lambda f: f[:1]), "P"),
+    Mutation("force of a spring", loaded("spring"), load("_spring", lambda s: replace(s, force=-s.force)), "F"),
+    Mutation(
+        "potential of a spring", loaded("spring"), load("_spring", lambda s: replace(s, potential=-s.potential)), "FRP"
+    ),
+    Mutation(
+        "potential of a joint spring",
+        loaded("joint_spring"),
+        load("_joint_spring", lambda s: replace(s, potential=-s.potential)),
+        "FRP",
+    ),
+    *(
+        Mutation(
+            f"wrench of a {kind}", loaded(kind), load(name, lambda s: replace(s, wrenches=stronger(s).wrenches)), "F"
+        )
+        for kind, name in (("force", "_force"), ("torque", "_torque"), ("spring", "_spring"), ("damper", "_damper"))
+    ),
+    Mutation("place of a force", loaded("force"), load("_force", lambda f: replace(f, J=f.J * 1.1)), "FP"),
+    Mutation("non-ideal forces", loaded("non_ideal"), function(applied.non_ideal_forces, negated), "P"),
+    Mutation("applied forces in sum", loaded("force"), function(applied.generalized_forces, negated), "FRP"),
+    Mutation("active forces", arm, function(applied.active_forces, negated), "F"),
+    # contacts
+    Mutation("direction of a blade", sleigh, function(contacts._sideways, lambda psi: psi + se.Symbol("dot(x)")), "P"),
+    Mutation(
+        "lowest point of a disc",
+        rolling,
+        function(contacts._disc, lambda found: (found[0], found[1] * 0.8, found[2])),
+        "P",
+    ),
+    Mutation(
+        "height of a disc",
+        rolling,
+        function(contacts._rolling, lambda f: ({k: phi - 0.01 for k, phi in f[0].items()}, f[1])),
+        "P",
+    ),
+    Mutation("norm of a quaternion", ball, function(contacts.with_contacts, longer), "P"),
+    # constraints by formulas
+    Mutation("position level of formulas", tied, levels(phi=lambda f: tuple(x + se.RealDouble(0.1) for x in f)), "P"),
+    Mutation(
+        "velocity level of formulas", tied, levels(velocity=lambda f: tuple(x + se.RealDouble(0.1) for x in f)), "P"
+    ),
+    Mutation("A of formulas", tied, levels(A=lambda A: (tuple(2 * x for x in A[0]), *A[1:])), "P"),
+    Mutation("β of formulas", tied, levels(beta=lambda b: tuple(x + se.RealDouble(0.1) for x in b)), "P"),
+    Mutation("feedback", served, function(constraints._feedback, negated), "P"),
+    # loops
+    Mutation("position level of loops", four_bars, loop_row(phi=shifted), "P"),
+    Mutation("a of loops", four_bars, loop_row(a=lambda a: a * np.array([1, 1, 2])), "P"),
+    Mutation("b of loops", four_bars, loop_row(b=lambda b: b * 2), "P"),
+    Mutation("β of loops", four_bars, method(constraints.Constraints, "_loop_beta", first_shifted), "RP"),
+    Mutation("β of loops in the recursion", four_bars, function(recursive_rows._loop_beta, first_shifted), "R"),
+    Mutation(
+        "feedback of loops",
+        served_bars,
+        method(constraints.Constraints, "_loop_beta", lambda b: [0 * x for x in b]),
+        "RP",
+    ),
+    Mutation(
+        "rows of a joint",
+        four_bars,
+        function(rows.together, lambda r: [replace(r[0], phi=r[0].phi - 0.05), *r[1:]]),
+        "P",
+    ),
+    Mutation(
+        "wrench of a row",
+        hooke,
+        function(rows.across, lambda row: replace(row, moment=row.moment + 0.1 * row.moment[::-1])),
+        "P",
+    ),
+    # what formalisms share
+    Mutation("kinetic energy", arm, function(energies.kinetic, lambda T: T * 1.1), "FRP"),
+    Mutation("potential energy", arm, function(energies.potential, lambda V: V * 1.1), "FRP"),
+    Mutation("given kinetic energy", given, function(energies._given, lambda T: T * 1.1), "P"),
+    Mutation("given potential energy", given, function(energies.potential, lambda V: V * 1.1), "P"),
+    Mutation("given forces", given, function(applied.generalized_forces, negated), "P"),
+    Mutation("free motion", arm, function(free_motions.free_motion, lambda f: (f[0], f[1] * 1.1)), "F", ("maggi",)),
+    Mutation(
+        "Legendre transform",
+        arm,
+        function(legendres.legendre, lambda c: replace(c, H_q=c.H_q * 1.1)),
+        "F",
+        ("hamilton",),
+    ),
+    Mutation("speeds", tied, function(speeds.invert, lambda s: replace(s, X=s.X + 0.1)), "F"),
+    # reactions
+    Mutation("multipliers' reaction", tied, method(Kernel, "reactions", negated), "P"),
+    Mutation("reaction from energies", tied, function(free_motions.unexplained_force, negated), "F", ("maggi",)),
+    Mutation("Kane's reaction", tied, function(kane.reaction, negated), "F"),
+    # the recursion
+    Mutation("loads in the recursion", loaded("force"), function(recursive_loads.load_forces, negated), "R"),
+    Mutation("inverse recursion", arm, function(inverse._newton_euler, lambda w: (w[0] * 1.1, w[1])), "R"),
+    Mutation("articulated bodies", arm, function(forward._inwards, lambda f: [x * 1.1 for x in f]), "R"),
+    Mutation("composite bodies", tied, function(mass.composites, lambda f: [M * 1.1 for M in f]), "R"),
+    Mutation("rates of quaternions", ball, function(recursive_speeds.part_rates, lambda H: H * 1.1), "R"),
+)
+NAMES = {"F": "formalisms", "R": "recursion", "P": "principle"}
+
+
+@pytest.mark.parametrize("mutation", MATRIX, ids=lambda mutation: mutation.fact)
+def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
+    model = mutation.model()
+    mutation.falsify(monkeypatch)
+    found = watchers(model, NOTICED, mutation.more)
+    assert {NAMES[letter] for letter in mutation.must} <= set(found), found
+
+
+@pytest.mark.parametrize("kind", LOADS)
+def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytest.MonkeyPatch):
+    model = loaded(kind)()
+    load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
+    space = Workspace(model, "portable")
+    states = samples.consistent(space.model, 20, seed=7)
+    found = by_formalism(space, "kane", states)
+    assert found.qdd is not None
+    assert "motion" in principle.residual(model, states, found.qdd, found.reaction).broken
+
+
+@pytest.mark.parametrize("make", dict.fromkeys(mutation.model for mutation in MATRIX), ids=lambda make: make.__name__)
+def test_nobody_complains_of_true_facts(make):
+    assert watchers(make(), QUIET, ("hamilton", "maggi")) == {}
+
+
+def test_the_matrix_is_as_large_as_promised():
+    assert len({mutation.fact for mutation in MATRIX}) == len(MATRIX) >= 25
