@@ -36,7 +36,9 @@ REDUNDANT = {
 CHOICES = {
     "nonholonomic": "constraints on velocities",
     "nonlinear": "constraints nonlinear in the velocities",
+    "canonical": "constraints on momenta",
     "servo": "servo constraints and Baumgarte's stabilisation",
+    "first_order": "stabilisation of first order, one gain α",
     "singular_mass": "singular mass matrix",
 }
 # what every formalism takes; tests/docs/test_formalism_pages.py asks each of them

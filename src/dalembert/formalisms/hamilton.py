@@ -32,6 +32,7 @@ ABOUT = About(
     count="n",
     nonlinear=True,
     servo=True,
+    first_order=True,
     citation="""@article{hamilton1835,
   author = {Hamilton, William Rowan},
   title = {Second essay on a general method in dynamics},

@@ -51,6 +51,11 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     return y[:n], y[n:size], t, np.repeat(part.constants[:, None], len(t), axis=1)
 
 
+def _times(part: Part) -> tuple[np.ndarray, np.ndarray]:
+    """t and the constants along a stretch."""
+    return _columns(part)[2:]
+
+
 def _rates(part: Part) -> tuple[np.ndarray, np.ndarray]:
     """q̇ and q̈ along a stretch."""
     rates, accelerations, _ = part.equations.kernel.accelerations(*_columns(part))
@@ -102,7 +107,7 @@ class Trajectory:
         if same or self.equations.about.velocities == "q̇":
             return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
         start, values = self.equations.kernel.start, self.equations._values
-        samples = zip(self.q.T, self.qd.T, self.t, strict=True)
+        samples = zip(self.q.T, self._natural.T, self.t, strict=True)
         return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
 
     @property
@@ -144,8 +149,15 @@ class Trajectory:
 
     @property
     def qd(self) -> np.ndarray:
-        """q̇ along the run, (n, samples)."""
+        """q̇ along the run, (n, samples): the rate that is integrated, with the term of the multipliers that dirac has."""
         return self.v if self.equations.about.velocities == "q̇" else self._found[0]
+
+    @cached_property
+    def _natural(self) -> np.ndarray:
+        """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
+        if not len(self.equations.form.S):
+            return self.qd
+        return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *_times(part)))
 
     @property
     def qdd(self) -> np.ndarray:
@@ -155,7 +167,7 @@ class Trajectory:
     @cached_property
     def observed(self) -> Observed:
         """Energies, momenta, speeds and violations along the run."""
-        return self.equations.workspace.observables.along(self.t, self.q, self.qd, self.equations._values)
+        return self.equations.workspace.observables.along(self.t, self.q, self._natural, self.equations._values)
 
     @property
     def speeds(self) -> np.ndarray:
