@@ -103,6 +103,7 @@ def assemble(
     >>> assemble(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
     [1.0, 0.0]
     """
+    model.refuse_canonical("assemble")
     written = _written(model)
     return assembly.assemble(written, *start_state(written, q, qd), t, weights=weights, keep=keep)
 
@@ -119,6 +120,7 @@ def branches(
     >>> [float(a.q[1].round(6)) for a in branches(model, [0.6, 0.5], keep=["x"])]
     [0.8, -0.8]
     """
+    model.refuse_canonical("branches")
     written = _written(model)
     return assembly.all_branches(written, *start_state(written, q, qd), t, keep=keep)
 
@@ -137,6 +139,7 @@ def recut(model: Model, loop: str, at: str | None = None) -> Model:
     from dalembert.analysis.recut import recut as work
 
     model.require_sound()
+    model.refuse_canonical("recut")  # momenta belong to the coordinates, and those change
     return work(model, loop, at)
 
 
@@ -182,6 +185,7 @@ def verify(
     """
     if states < 1:
         raise InputError(f"verify: states is {states}. Expected at least 1.")
+    model.refuse_canonical("verify")  # dirac alone: there is no other road to compare with
     chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
     spaces = {engine: Workspace(model, engine) for engine in chosen}
     first = spaces[chosen[0]]

@@ -40,7 +40,9 @@ class Surface:
         """D = c_p c_qᵀ − c_q c_pᵀ, by which the multipliers enter ċ."""
         return self.c_p @ self.c_q.T - self.c_q @ self.c_p.T
 
-    def followed_by(self, names: tuple[str, ...], c: Array, algebra: DifferentialAlgebra, state: Array, t: Array) -> Surface:
+    def followed_by(
+        self, names: tuple[str, ...], c: Array, algebra: DifferentialAlgebra, state: Array, t: Array
+    ) -> Surface:
         """The surface with more canonical rows, functions of `state` = (q, p) and t."""
         n = len(state) // 2
         slopes = algebra.jacobian(c, state) if len(c) else zeros(0, 2 * n)
@@ -63,7 +65,7 @@ def holonomic_surface(system: System, can: Canonical) -> Surface:
     chi_t = system.at_rates(algebra.jacobian(rate, time)[:, 0], can.H_p) + Phi @ can.H_pt
     called = [system.facts.levels.names[i] for i in rows]
     return Surface(
-        (*(f"'{name}'" for name in called), *(f"the rate of '{name}'" for name in called)),
+        (*called, *(f"rate of {name}" for name in called)),
         stack(phi, system.at_rates(rate, can.H_p)),
         np.concatenate([Phi, chi_q]),
         np.concatenate([zeros(len(rows), len(q)), Phi @ can.H_pp]),
@@ -76,7 +78,9 @@ def free_rates(surface: Surface, can: Canonical, push: Array) -> Array:
     return surface.c_q @ can.H_p + surface.c_p @ (push - can.H_q) + surface.c_t
 
 
-def rates_along(system: System, can: Canonical, push: Array, surface: Surface, closed: list[int], rest: list[int]) -> Array:
+def rates_along(
+    system: System, can: Canonical, push: Array, surface: Surface, closed: list[int], rest: list[int]
+) -> Array:
     """ċ of the rows `rest` while the multipliers of the rows `closed`, whose D is regular, keep those at zero."""
     others = surface[rest]
     free = free_rates(others, can, push)

@@ -24,7 +24,8 @@ from dalembert.algebra import identity, scaled, stack, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm
 from dalembert.equations.legendre import legendre
-from dalembert.equations.surface import holonomic_surface
+from dalembert.equations.secondary import canonical_surface, pushed
+from dalembert.equations.surface import Surface
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
 
@@ -53,8 +54,8 @@ def derive(system: System, alpha: float = 0.0) -> LinearForm:
     can = legendre(system)
     tau = system.at_rates(generalized_forces(system.motion), can.H_p)
     C = system.at_rates(non_ideal_forces(system.motion), can.H_p)
-    push = tau + C if len(C) else tau
-    known = holonomic_surface(system, can)
+    push = pushed(system, can)
+    known = canonical_surface(system, can)
     n, k = len(can.p), len(known.names)
     M = zeros(n + k, n + k)
     M[:n, :n] = identity(n)
@@ -76,9 +77,16 @@ def derive(system: System, alpha: float = 0.0) -> LinearForm:
         zeros(0),
         PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
         C=stack(C, zeros(k)) if len(C) else C,
-        J=system.A,
+        notes=_notes(system, known),
+        J=known.c_q if known.canonical else system.A,
         extra=k,
         S=-known.c_p.T if k else zeros(0),  # (5.291)
         power=(can.H_t + push @ can.H_p, -(change + known.c_p @ push)),  # Ḣ with (5.291), (5.292) and (5.294)
         surface=known,
     )
+
+
+def _notes(system: System, known: Surface) -> tuple[str, ...]:
+    """What constraints on momenta imply."""
+    implied = known.names[len(known.names) - known.canonical + len(system.model.canonical_list) :]
+    return (f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}",) if implied else ()

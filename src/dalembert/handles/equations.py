@@ -230,7 +230,7 @@ class Equations:
         return dict(zip(self.model.parameter_values, self._values.tolist(), strict=True))
 
     def accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """q̈ at states (n,) or (n, batch)."""
+        """q̈ at states (n,) or (n, batch). With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it."""
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
         if not len(self.form.S):  # else the given velocities stand for momenta, and q̇ follows from these
@@ -238,12 +238,13 @@ class Equations:
         return qdd
 
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ at states (n,) or (n, batch)."""
+        """The generalized reaction forces Aᵀλ at states (n,) or (n, batch); with constraints on momenta c_qᵀΛ of (5.292)."""
         positions, v, time, constants, _ = self._state(q, qd, t)
         return self.kernel.reactions(positions, v, time, constants)
 
     def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """λ at states (n,) or (n, batch), one for each constraint; the smallest where it is not unique."""
+        self.model.refuse_canonical("multipliers")
         reaction = self.reactions(q, qd, t)
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self._values)
@@ -268,6 +269,7 @@ class Equations:
 
     def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> ConstraintSpace:
         """H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154) of papers/desapio at one state."""
+        self.model.refuse_canonical("constraint_space")
         return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self._values)
 
     @cached_property

@@ -87,6 +87,8 @@ def _problem(
     equations = run.equations
     kernel, model = equations.kernel, equations.model
     v, constants_of_motion = kernel.start(q, qd, t, equations._values)
+    if kernel.phase is not None:
+        kernel.phase.require_on(np.concatenate([q, v]), t, equations._values)
     constants = np.concatenate([equations._values, constants_of_motion])
     work = [done] if kernel.has_work else []
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
@@ -140,6 +142,8 @@ def _projection(equations: Equations, constants: np.ndarray, watch: Watch) -> An
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
     manifold, kernel, n = equations.workspace.manifold, equations.kernel, len(equations.model.coordinate_names)
     size, known = equations.n_states, equations._values
+    if (phase := kernel.phase) is not None:
+        return lambda t, y: np.concatenate([phase.project(y[:size], t, known), y[size:]])
     # quasi-velocities keep the velocity constraints by construction
     free = equations.about.velocities in ("u", "u_NI")
     loose = equations.about.velocities == "twists"

@@ -214,15 +214,26 @@ class Trajectory:
 
     @property
     def violation(self) -> np.ndarray:
-        """The violation of every constraint: positions φ first, then velocities φ̇ and ψ; see `violation_names`."""
-        return np.concatenate([self.observed.position_violation, self.observed.velocity_violation], axis=0)
+        """The violation of every constraint: positions φ, velocities φ̇ and ψ, canonical φ(q, p); see `violation_names`."""
+        found = [self.observed.position_violation, self.observed.velocity_violation, self._canonical_violation]
+        return np.concatenate(found, axis=0)
+
+    @cached_property
+    def _canonical_violation(self) -> np.ndarray:
+        """The violation of constraints on momenta, those that they imply included."""
+        phase = self.equations.kernel.phase
+        if phase is None:
+            return np.zeros((0, len(self.t)))
+        return phase.violations(np.concatenate([self.q, self.v]), self.t, self.equations._values)
 
     @property
     def violation_names(self) -> tuple[str, ...]:
         """What the rows of `violation` are."""
         names = self.equations.workspace.facts.levels.names
         held = len(self.observed.position_violation)
-        return (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names))
+        phase = self.equations.kernel.phase
+        canonical = () if phase is None else phase.names
+        return (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names), *canonical)
 
     @cached_property
     def reactions(self) -> np.ndarray:
@@ -232,6 +243,7 @@ class Trajectory:
     @cached_property
     def multipliers(self) -> np.ndarray:
         """λ along the run, (constraints, samples); the smallest where it is not unique."""
+        self.equations.model.refuse_canonical("multipliers")
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations._values)
         inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
         return np.einsum("skn,ns->ks", inverse, self.reactions)
@@ -255,8 +267,8 @@ class Trajectory:
 
     @property
     def constraint_error(self) -> float | None:
-        """The 2-norm over the samples of all velocity-level violations; None without constraints."""
-        violated = self.observed.velocity_violation
+        """The 2-norm over the samples of all violations of velocities and momenta; None without constraints."""
+        violated = np.concatenate([self.observed.velocity_violation, self._canonical_violation], axis=0)
         return norms.violation(violated) if len(violated) else None
 
     @property

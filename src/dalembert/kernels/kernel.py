@@ -13,6 +13,7 @@ from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.equations import LinearForm
 from dalembert.equations.power import power
 from dalembert.kernels.compile import Function, compile_function
+from dalembert.kernels.phase import Phase
 from dalembert.kernels.solve import assembled, fused
 from dalembert.kernels.taylor import TaylorMachine
 from dalembert.kinematics import non_ideal_forces
@@ -110,10 +111,16 @@ class Kernel:
             return form.W @ vd + form.qdd_bias
         return system.algebra.total_derivative(self._qd, (system.q, self._qd), (form.v, vd), system.clock)
 
+    @cached_property
+    def phase(self) -> Phase | None:
+        """The constraints in phase space, where some of them are on momenta."""
+        surface = self.form.surface
+        return Phase(self.form, surface) if surface is not None and surface.canonical else None
+
     @property
     def _canonical(self) -> bool:
         """True when S x does not vanish on the constraints."""
-        return self.form.surface is not None and self.form.surface.canonical > 0
+        return self.phase is not None
 
     def in_state(self, f: Array, qdd: Array) -> Array:
         """A function of (q, q̇, q̈, t) as a function of (q, v, t)."""
