@@ -1,8 +1,10 @@
 """Dirac's search for the constraints that constraints on momenta imply, until all multipliers are determined.
 
-It is decided in numbers, at states on the constraints near the initial one: which constraints have brackets that
-determine their multipliers (`closed`), and which do not (`rest`) and imply their own rates. Every algebra then follows the
-same rounds.
+Only the given constraints are adjoined to H (5.288), so only their multipliers enter ċ. Rows of ċ whose brackets with the
+given constraints are independent (`closed`) determine multipliers (`by`); what the others (`rest`) then leave of ċ has to
+vanish by itself and is a further constraint. Which rows these are is decided in numbers, at states on the constraints near
+the initial one; every algebra then follows the same rounds. At the end all constraints are treated alike, (5.295): the
+multipliers of those that were added vanish where all of them hold.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import Array, stack, vector
+from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations.legendre import Canonical, legendre
 from dalembert.equations.surface import Surface, holonomic_surface, rates_along
 from dalembert.errors import InconsistentStateError, SingularError
@@ -28,56 +30,62 @@ _STEPS = 40  # of Newton's method
 _SEED = 5287
 _NOTHING = 1e-8  # brackets and rates below this are zero, by the size of their gradients
 
-Round = tuple[list[int], list[int]]
+Round = tuple[list[int], list[int], list[int]]  # closed, by, rest
 
 
 def pushed(system: System, can: Canonical) -> Array:
     """τ with the non-ideal forces, as functions of (q, p, t)."""
     C = non_ideal_forces(system.motion)
-    return system.at_rates(generalized_forces(system.motion) + C if len(C) else generalized_forces(system.motion), can.H_p)
+    return system.at_rates(
+        generalized_forces(system.motion) + C if len(C) else generalized_forces(system.motion), can.H_p
+    )
 
 
 def canonical_surface(system: System, can: Canonical) -> Surface:
-    """The holonomic constraints in phase space, the given constraints on momenta, and all that they imply."""
-    known = _given(system, can)
+    """c(q, p, t): the holonomic constraints with their rates, or with constraints on momenta and all that they imply."""
     if not system.model.canonical_list:
-        return known
-    for closed, rest in _rounds(system):
-        known = _with_rates(system, can, known, closed, rest)
+        return holonomic_surface(system, can)
+    known = _given(system, can)
+    for each in _rounds(system):
+        known = _with_rates(system, can, known, each)
     return known
 
 
 def _given(system: System, can: Canonical) -> Surface:
-    """c of the holonomic constraints, and the given φ(q, p, t)."""
-    model, known = system.model, holonomic_surface(system, can)
-    constants = system.algebra.symbols(list(model.parameter_values))
-    parameters = dict(zip(model.parameter_values, constants, strict=True))
+    """c of the given constraints: φ(q, t), and φ(q, p, t)."""
+    model, algebra, rows = system.model, system.algebra, list(system.facts.rows)
+    parameters = dict(zip(model.parameter_values, algebra.symbols(list(model.parameter_values)), strict=True))
     table = values(model, system.t, list(system.q), list(system.qd), parameters)
     table |= {momentum(name).name: p for name, p in zip(model.coordinate_names, can.p, strict=True)}
-    lower = Lowering(system.algebra, table)
-    names = tuple(each.name for each in model.canonical_list)
-    return _followed(system, can, known, names, vector([lower(each.phi) for each in model.canonical_list]))
+    lower = Lowering(algebra, table)
+    names = (*(system.facts.levels.names[i] for i in rows), *(each.name for each in model.canonical_list))
+    c = stack(system.constraints.phi[rows], vector([lower(each.phi) for each in model.canonical_list]))
+    n = len(system.q)
+    nothing = Surface((), zeros(0), zeros(0, n), zeros(0, n), zeros(0), len(names), on_momenta=True)
+    return _followed(system, can, nothing, names, c)
 
 
 def _followed(system: System, can: Canonical, known: Surface, names: tuple[str, ...], c: Array) -> Surface:
     return known.followed_by(names, c, system.algebra, stack(system.q, can.p), vector([system.t]))
 
 
-def _with_rates(system: System, can: Canonical, known: Surface, closed: list[int], rest: list[int]) -> Surface:
-    """One round: the rates of the constraints in `rest` are constraints themselves."""
-    rates = rates_along(system, can, pushed(system, can), known, closed, rest)
-    return _followed(system, can, known, tuple(f"rate of {known.names[i]}" for i in rest), rates)
+def _with_rates(system: System, can: Canonical, known: Surface, each: Round) -> Surface:
+    """One round: what is left of the rates of some constraints is a constraint itself."""
+    rates = rates_along(system, can, pushed(system, can), known, *each)
+    return _followed(system, can, known, tuple(f"rate of {known.names[i]}" for i in each[2]), rates)
 
 
 def _rounds(system: System) -> Iterator[Round]:
-    """Which constraints imply their rates, round by round; raises where multipliers stay undetermined."""
+    """Which constraints imply others, round by round; raises where multipliers stay undetermined."""
     probe = _Probe.of(system)
     for _ in range(_ROUNDS):
-        closed, rest = probe.parted()
-        if not rest:
+        closed, by, rest = probe.parted()
+        fresh = probe.changing((closed, by, rest)) if rest else []
+        if not fresh:
+            probe.require_determined(by)
             return
-        probe = probe.after(closed, rest)
-        yield closed, rest
+        probe = probe.after((closed, by, fresh))
+        yield closed, by, fresh
     raise SingularError(
         f"model '{system.model.name}': {', '.join(probe.known.names)} still imply other constraints after {_ROUNDS} rounds. "
         "Expected constraints on momenta that determine their multipliers. Give them in another form."
@@ -131,7 +139,7 @@ class _Probe:
             probe = _Probe(self.system, self.can, self.known, moved, self.scale)
         size = np.linalg.norm(probe.gradients(), axis=2)
         reached = np.abs(probe.evaluate(self.known.c)) <= 1e-9 * np.maximum(size, 1e-300)
-        good = np.isfinite(probe.states).all(axis=1) & (reached | (size == 0) & (reached.sum() > 0)).all(axis=1)
+        good = np.isfinite(probe.states).all(axis=1) & reached.all(axis=1)
         if not good.any():
             raise InconsistentStateError(
                 f"model '{self.system.model.name}': no state near the initial one fulfils {', '.join(self.known.names)} "
@@ -139,40 +147,55 @@ class _Probe:
             )
         return _Probe(self.system, self.can, self.known, probe.states[good], self.scale)
 
-    def parted(self) -> Round:
-        """Rows whose brackets determine their multipliers, pair by pair, and the rows that are left."""
-        slopes = self.gradients()
-        size = np.linalg.norm(slopes, axis=2)
-        D = self.evaluate(self.known.brackets.ravel()).reshape(len(slopes), len(size[0]), len(size[0]))
-        D = D / np.maximum(size[:, :, None] * size[:, None, :], 1e-300)
-        rest, closed = list(range(D.shape[1])), list[int]()
-        while len(rest) > 1:
-            worth = np.abs(D[:, rest][:, :, rest]).min(axis=0)
-            i, j = (rest[int(k)] for k in np.unravel_index(np.argmax(worth), worth.shape))
-            if worth.max() <= _NOTHING:
-                break
-            pair, d = [i, j], D[:, i, j][:, None, None]
-            closed += pair
-            rest = [k for k in rest if k not in pair]
-            # the Schur complement of an antisymmetric pair
-            a, b = D[:, :, [i]], D[:, :, [j]]
-            D = D + (b @ np.swapaxes(a, 1, 2) - a @ np.swapaxes(b, 1, 2)) / d
-        return sorted(closed), rest
+    def brackets(self) -> np.ndarray:
+        """D by the sizes of the gradients, (K, rows, rows)."""
+        size = np.linalg.norm(self.gradients(), axis=2)
+        D = self.evaluate(self.known.brackets.ravel()).reshape(len(size), size.shape[1], size.shape[1])
+        return D / np.maximum(size[:, :, None] * size[:, None, :], 1e-300)
 
-    def after(self, closed: list[int], rest: list[int]) -> _Probe:
-        """The constraints with the rates of `rest`; raises when such a rate vanishes by itself."""
-        known = _with_rates(self.system, self.can, self.known, closed, rest)
+    def parted(self) -> Round:
+        """Rows that determine multipliers of the given constraints, these constraints, and the rows that are left."""
+        D = self.brackets()
+        rest, open_, closed, by = list(range(D.shape[1])), list(range(self.known.given)), list[int](), list[int]()
+        while rest and open_:
+            block = np.abs(D[:, rest][:, :, open_])
+            worth = np.exp(np.log(np.maximum(block, 1e-16)).mean(axis=0))
+            i, j = (int(k) for k in np.unravel_index(np.argmax(worth), worth.shape))
+            if block[:, i, j].max() <= _NOTHING:
+                break
+            row, column = rest.pop(i), open_.pop(j)
+            closed.append(row)
+            by.append(column)
+            pivot = D[:, row, column]
+            factor = D[:, rest, column] / np.where(np.abs(pivot) > 1e-300, pivot, 1.0)[:, None]
+            D[:, rest] -= factor[:, :, None] * D[:, row][:, None, :]
+        return closed, by, rest
+
+    def changing(self, each: Round) -> list[int]:
+        """The rows whose rates, as far as no multiplier enters them, do not vanish by themselves on the constraints."""
+        rest = each[2]
+        known = _with_rates(self.system, self.can, self.known, each)
         rates = np.abs(self.evaluate(known.c[-len(rest) :])).max(axis=0)
-        moved = _Probe(self.system, self.can, known, self.states, self.scale)
-        size = np.linalg.norm(moved.gradients(), axis=2).max(axis=0)[-len(rest) :]
-        idle = [self.known.names[i] for i, rate, s in zip(rest, rates, size, strict=True) if rate <= _NOTHING * (1e-6 + s)]
-        if idle and len(self.states) > 1:
+        slopes = _Probe(self.system, self.can, known, self.states, self.scale).gradients()[:, -len(rest) :]
+        size = np.linalg.norm(slopes, axis=2).max(axis=0)
+        return [i for i, rate, s in zip(rest, rates, size, strict=True) if rate > _NOTHING * (1e-6 + s)]
+
+    def require_determined(self, by: list[int]) -> None:
+        """Raise when a multiplier is left open."""
+        names = [name for i, name in enumerate(self.known.names[: self.known.given]) if i not in by]
+        if not names and np.linalg.matrix_rank(self.brackets(), tol=_NOTHING).max() < len(self.known.names):
+            names = list(self.known.names[: self.known.given])
+        if names:
             raise SingularError(
-                f"model '{self.system.model.name}': the multiplier of '{idle[0]}' is not determined, because the constraint holds "
-                "by itself once it holds at the start (Dirac calls it first class). Expected a constraint that restricts "
-                "the motion. Leave it out, or add the constraint that fixes what it leaves open."
+                f"model '{self.system.model.name}': the multiplier of '{names[0]}' is not determined: the constraint follows "
+                "from the others, or holds by itself once it holds at the start (Dirac calls it first class). Expected "
+                "constraints that restrict the motion. Leave it out, or add one that fixes what is left open."
             )
-        return moved.on_surface()
+
+    def after(self, each: Round) -> _Probe:
+        """The constraints with those that are implied, at states on all of them."""
+        known = _with_rates(self.system, self.can, self.known, each)
+        return _Probe(self.system, self.can, known, self.states, self.scale).on_surface()
 
 
 def _numbers(system: System, outputs: Array, inputs: Array, states: np.ndarray) -> np.ndarray:

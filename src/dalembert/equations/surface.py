@@ -2,9 +2,7 @@
 
     ċ = c_q q̇ + c_p ṗ + c_t   with   q̇ = H_p − c_pᵀΛ,   ṗ = τ − H_q + c_qᵀΛ      (5.291)–(5.294) of papers/desapio
 
-The multipliers enter ċ through the brackets D = c_p c_qᵀ − c_q c_pᵀ, which is antisymmetric. Where D is singular, some
-combination of ċ is free of multipliers, and has to vanish by itself: a secondary constraint. It is added, and the same is
-asked again, until D is regular.
+The multipliers enter ċ through the brackets D = c_p c_qᵀ − c_q c_pᵀ, which is antisymmetric.
 """
 
 from __future__ import annotations
@@ -21,19 +19,15 @@ from dalembert.structure.system import System
 
 @dataclass(frozen=True)
 class Surface:
-    """c(q, p, t) = 0 and its derivatives; the last `canonical` rows come from constraints on momenta."""
+    """c(q, p, t) = 0 and its derivatives; the first `given` rows are the given constraints, the others follow from them."""
 
     names: tuple[str, ...]
     c: Array
     c_q: Array
     c_p: Array
     c_t: Array
-    canonical: int = 0
-
-    def __getitem__(self, rows: list[int]) -> Surface:
-        """Some of the rows."""
-        names = tuple(self.names[i] for i in rows)
-        return Surface(names, self.c[rows], self.c_q[rows], self.c_p[rows], self.c_t[rows])
+    given: int
+    on_momenta: bool = False  # True when a given constraint contains momenta, so that q̇ is not H_p
 
     @property
     def brackets(self) -> Array:
@@ -43,7 +37,7 @@ class Surface:
     def followed_by(
         self, names: tuple[str, ...], c: Array, algebra: DifferentialAlgebra, state: Array, t: Array
     ) -> Surface:
-        """The surface with more canonical rows, functions of `state` = (q, p) and t."""
+        """The surface with more rows, functions of `state` = (q, p) and t."""
         n = len(state) // 2
         slopes = algebra.jacobian(c, state) if len(c) else zeros(0, 2 * n)
         change = algebra.jacobian(c, t)[:, 0] if len(c) else zeros(0)
@@ -53,7 +47,8 @@ class Surface:
             np.concatenate([self.c_q, slopes[:, :n]]),
             np.concatenate([self.c_p, slopes[:, n:]]),
             stack(self.c_t, change),
-            self.canonical + len(c),
+            self.given,
+            self.on_momenta,
         )
 
 
@@ -70,6 +65,7 @@ def holonomic_surface(system: System, can: Canonical) -> Surface:
         np.concatenate([Phi, chi_q]),
         np.concatenate([zeros(len(rows), len(q)), Phi @ can.H_pp]),
         stack(algebra.jacobian(phi, time)[:, 0], chi_t),
+        len(rows),
     )
 
 
@@ -79,14 +75,12 @@ def free_rates(surface: Surface, can: Canonical, push: Array) -> Array:
 
 
 def rates_along(
-    system: System, can: Canonical, push: Array, surface: Surface, closed: list[int], rest: list[int]
+    system: System, can: Canonical, push: Array, surface: Surface, closed: list[int], by: list[int], rest: list[int]
 ) -> Array:
-    """ċ of the rows `rest` while the multipliers of the rows `closed`, whose D is regular, keep those at zero."""
-    others = surface[rest]
-    free = free_rates(others, can, push)
+    """ċ of the rows `rest` while the multipliers of the given rows `by` keep the rows `closed` at zero."""
+    free, D = free_rates(surface, can, push), surface.brackets
     if not closed:
-        return free
-    kept = surface[closed]
+        return free[rest]
     size = tuple(range(len(closed)))
-    Lambda = lu_solve(system.algebra, kept.brackets, -free_rates(kept, can, push), PivotOrder(size, size, 0, 1.0))
-    return free + (others.c_p @ kept.c_q.T - others.c_q @ kept.c_p.T) @ Lambda
+    Lambda = lu_solve(system.algebra, D[np.ix_(closed, by)], -free[closed], PivotOrder(size, size, 0, 1.0))
+    return free[rest] + D[np.ix_(rest, by)] @ Lambda

@@ -201,7 +201,7 @@ class _Reader:
     parameters: Collection[str]
     rates: bool
     time: bool
-    momenta: bool
+    momenta: bool = False
 
     def error(self, node: ast.expr, fact: str, advice: str) -> FormulaError:
         """The error about one part of the formula, `{part}` in `fact` standing for its text."""

@@ -5,17 +5,23 @@ Source: papers/desapio (5.287)–(5.295).
 | symbol | name | meaning |
 |---|---|---|
 | H(q, p, t) | `H` | the Hamiltonian |
-| φ(q, t) | | the given constraints |
+| φ(q, t) | | the holonomic constraints |
 | χ(q, p, t) = φ̇ with q̇ = H_p | | their secondary constraints, which hold because φ does |
-| c = (φ, χ) | `c_q`, `c_p`, `c_t` | φ(q, p) of (5.287), by its derivatives |
-| Λ = (λ, μ) | | multipliers of c |
+| φ(q, p, t) | `canonical` | the constraints on momenta, (5.287), with what they imply |
+| c | `c`, `c_q`, `c_p`, `c_t` | all of these, and their derivatives |
+| Λ | | multipliers of c |
+| D = c_p c_qᵀ − c_q c_pᵀ | `brackets` | what multiplies Λ in ċ |
 
-    q̇ = H_p − c_pᵀ Λ (5.291),   ṗ = τ − H_q + c_qᵀ Λ (5.292),   c_q q̇ + c_p ṗ + c_t = 0 (5.294)
+    q̇ = H_p − c_pᵀ Λ (5.291),   ṗ = τ − H_q + c_qᵀ Λ (5.292),   c_q q̇ + c_p ṗ + c_t + α c = 0 (5.294)
 
-Deviates: (5.294) is used without the stabilising αφ and with c_t, so that constraints may move with time. φ alone
-would leave (5.295) singular, since φ_p = 0; with the secondary constraints the matrix of brackets c_p c_qᵀ − c_q c_pᵀ
-is regular. μ vanishes on the constraints, so that q̇ = H_p there. Constraints on velocities are refused: making the
-action stationary under them gives another motion than d'Alembert's principle does.
+Both are integrated with their Λ terms. q̇ differs from H_p by S Λ, S = −c_pᵀ: for holonomic constraints this vanishes on
+the surface c = 0, and off it leads along the surface instead of away from it. α = 0 unless a run is stabilised.
+
+Deviates: c_t is added in (5.294), so that constraints may move with time, and C, the non-ideal force, to τ. (5.295) is
+singular where D is, which it is for φ(q) alone, since φ_p = 0, and for any odd number of constraints, since D is
+antisymmetric. Then the rates of the constraints concerned are constraints too, as Dirac has it, until D is regular;
+where it never is, the constraint is refused. Constraints on velocities are refused: making the action stationary under
+them gives another motion than d'Alembert's principle does.
 """
 
 from __future__ import annotations
@@ -77,8 +83,8 @@ def derive(system: System, alpha: float = 0.0) -> LinearForm:
         zeros(0),
         PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
         C=stack(C, zeros(k)) if len(C) else C,
-        notes=_notes(system, known),
-        J=known.c_q if known.canonical else system.A,
+        notes=_notes(known),
+        J=known.c_q if known.on_momenta else system.A,
         extra=k,
         S=-known.c_p.T if k else zeros(0),  # (5.291)
         power=(can.H_t + push @ can.H_p, -(change + known.c_p @ push)),  # Ḣ with (5.291), (5.292) and (5.294)
@@ -86,7 +92,9 @@ def derive(system: System, alpha: float = 0.0) -> LinearForm:
     )
 
 
-def _notes(system: System, known: Surface) -> tuple[str, ...]:
+def _notes(known: Surface) -> tuple[str, ...]:
     """What constraints on momenta imply."""
-    implied = known.names[len(known.names) - known.canonical + len(system.model.canonical_list) :]
-    return (f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}",) if implied else ()
+    implied = known.names[known.given :] if known.on_momenta else ()
+    return (
+        (f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}",) if implied else ()
+    )

@@ -362,7 +362,8 @@ class Equations:
         equations = self if not parameters else self.with_parameters(parameters)
         if stabilization is not None:
             q, qd = equations.start_state(q0, qd0)
-            consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations._values)
+            if equations.kernel.phase is None:
+                consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations._values)
             equations = equations.stabilized(*gains.read(stabilization))
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)

@@ -30,7 +30,9 @@ def read(given: Any) -> tuple[float, float | None]:
 def _gain(value: Any, given: Any) -> float:
     if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value)) and float(value) >= 0:
         return float(value)
-    raise InputError(f"simulate, stabilization: got {given!r}. Expected finite numbers that are not negative, {_KINDS}.")
+    raise InputError(
+        f"simulate, stabilization: got {given!r}. Expected finite numbers that are not negative, {_KINDS}."
+    )
 
 
 def require_kind(about: About, alpha: float, beta: float | None) -> None:

@@ -43,7 +43,8 @@ def simulate(
     grid = _grid(
         t0, model.duration if duration is None else duration, model.samples if samples is None else samples, times
     )
-    consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
+    if equations.kernel.phase is None:  # else momenta are asked, not velocities
+        consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
     name = integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)

@@ -214,26 +214,31 @@ class Trajectory:
 
     @property
     def violation(self) -> np.ndarray:
-        """The violation of every constraint: positions φ, velocities φ̇ and ψ, canonical φ(q, p); see `violation_names`."""
-        found = [self.observed.position_violation, self.observed.velocity_violation, self._canonical_violation]
-        return np.concatenate(found, axis=0)
+        """The violation of every constraint: positions φ first, then velocities φ̇ and ψ; see `violation_names`.
+
+        With constraints on momenta it is that of all constraints in phase space.
+        """
+        if self._canonical_violation is not None:
+            return self._canonical_violation
+        return np.concatenate([self.observed.position_violation, self.observed.velocity_violation], axis=0)
 
     @cached_property
-    def _canonical_violation(self) -> np.ndarray:
-        """The violation of constraints on momenta, those that they imply included."""
+    def _canonical_violation(self) -> np.ndarray | None:
+        """With constraints on momenta: the violation of all constraints in phase space, those that are implied included."""
         phase = self.equations.kernel.phase
         if phase is None:
-            return np.zeros((0, len(self.t)))
+            return None
         return phase.violations(np.concatenate([self.q, self.v]), self.t, self.equations._values)
 
     @property
     def violation_names(self) -> tuple[str, ...]:
         """What the rows of `violation` are."""
+        phase = self.equations.kernel.phase
+        if phase is not None:
+            return phase.names
         names = self.equations.workspace.facts.levels.names
         held = len(self.observed.position_violation)
-        phase = self.equations.kernel.phase
-        canonical = () if phase is None else phase.names
-        return (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names), *canonical)
+        return (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names))
 
     @cached_property
     def reactions(self) -> np.ndarray:
@@ -268,7 +273,7 @@ class Trajectory:
     @property
     def constraint_error(self) -> float | None:
         """The 2-norm over the samples of all violations of velocities and momenta; None without constraints."""
-        violated = np.concatenate([self.observed.velocity_violation, self._canonical_violation], axis=0)
+        violated = self.observed.velocity_violation if self._canonical_violation is None else self._canonical_violation
         return norms.violation(violated) if len(violated) else None
 
     @property

@@ -115,7 +115,7 @@ class Kernel:
     def phase(self) -> Phase | None:
         """The constraints in phase space, where some of them are on momenta."""
         surface = self.form.surface
-        return Phase(self.form, surface) if surface is not None and surface.canonical else None
+        return Phase(self.form, surface) if surface is not None and surface.on_momenta else None
 
     @property
     def _canonical(self) -> bool:

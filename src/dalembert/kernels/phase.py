@@ -9,13 +9,14 @@ import numpy as np
 from dalembert.algebra import stack, vector
 from dalembert.equations import LinearForm
 from dalembert.equations.surface import Surface
-from dalembert.errors import InconsistentStateError, SimulationError
+from dalembert.errors import InconsistentStateError, SimulationError, SingularError
 from dalembert.kernels.compile import Function, compile_function
 
 _CLOSE = 1e-8
 _ROUNDS = 10
 _ROUNDING = 1e-14
 _LOST = 1e-9
+_SINGULAR = 1e-12
 
 
 class Phase:
@@ -23,14 +24,16 @@ class Phase:
 
     def __init__(self, form: LinearForm, surface: Surface) -> None:
         self._form, self._surface = form, surface
-        self.names = surface.names[len(surface.names) - surface.canonical :]  # of those that follow from constraints on momenta
+        self.names = surface.names
 
     @cached_property
     def _function(self) -> Function:
         system, known = self._form.system, self._surface
         inputs = stack(system.q, self._form.v, vector([system.t]))
         outputs = stack(known.c, known.c_q.ravel(), known.c_p.ravel())
-        return compile_function(system.algebra, inputs, outputs, system.algebra.symbols(list(system.model.parameter_values)))
+        return compile_function(
+            system.algebra, inputs, outputs, system.algebra.symbols(list(system.model.parameter_values))
+        )
 
     def _evaluate(self, y: np.ndarray, t: float, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """c, c_q and c_p at one state."""
@@ -39,20 +42,18 @@ class Phase:
         return c, c_q.reshape(k, n), c_p.reshape(k, n)
 
     def violations(self, y: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """The values of the canonical constraints along states (2n, samples), those that they imply included."""
-        k = len(self._surface.names)
-        return self._function(np.concatenate([y, t[None]]), parameters)[k - len(self.names) : k]
+        """The values of the constraints along states (2n, samples), those that are implied included."""
+        return self._function(np.concatenate([y, t[None]]), parameters)[: len(self.names)]
 
     def require_on(self, y: np.ndarray, t: float, parameters: np.ndarray) -> None:
-        """Raise with every canonical constraint that the state violates."""
+        """Raise with every constraint that the state violates, and where their multipliers are not determined."""
         c, c_q, c_p = self._evaluate(y, t, parameters)
         n = c_q.shape[1]
         size = np.abs(c_q) @ (1 + np.abs(y[:n])) + np.abs(c_p) @ (1 + np.abs(y[n:]))
-        first = len(c) - len(self.names)
         broken = [
-            f"'{name}' is {c[i]:.6g}"
-            for i, name in enumerate(self.names, start=first)
-            if not abs(c[i]) <= _CLOSE * max(1.0, size[i])
+            f"'{name}' is {value:.6g}"
+            for name, value, s in zip(self.names, c, size, strict=True)
+            if not abs(value) <= _CLOSE * max(1.0, s)
         ]
         if broken:
             symbols = (*self._form.system.q, *self._form.v)
@@ -60,6 +61,14 @@ class Phase:
             raise InconsistentStateError(
                 f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. State: {shown}. "
                 "The initial rates give the momenta p = ∂L/∂q̇; start from a state that fulfils them."
+            )
+
+        D = c_p @ c_q.T - c_q @ c_p.T
+        scale = np.sqrt(np.maximum(np.abs(D).max(axis=1), 1e-300))
+        if np.linalg.svd(D / np.outer(scale, scale), compute_uv=False)[-1] <= _SINGULAR:
+            raise SingularError(
+                f"at t = {t:.9g} the brackets of {', '.join(self.names)} are singular, so that their multipliers are not "
+                "determined in this state. Start from another state."
             )
 
     def project(self, y: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:

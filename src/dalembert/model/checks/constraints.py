@@ -51,7 +51,11 @@ def _canonical(model: Model) -> list[Problem]:
     """Canonical constraints without momenta; whether the start fulfils the others is asked where momenta are known."""
     p = {momentum(name) for name in model.coordinate_names}
     advice = "It restricts positions: declare it as holonomic."
-    return [_idle(f"canonical '{c.name}'", "no momentum", advice) for c in model.canonical_list if not c.phi.free_symbols & p]
+    return [
+        _idle(f"canonical '{c.name}'", "no momentum", advice)
+        for c in model.canonical_list
+        if not c.phi.free_symbols & p
+    ]
 
 
 def _idle(path: str, lacks: str, advice: str) -> Problem:
