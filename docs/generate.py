@@ -38,7 +38,9 @@ REDUNDANT = {
 CHOICES = {
     "nonholonomic": "constraints on velocities",
     "nonlinear": "constraints nonlinear in the velocities",
+    "canonical": "constraints on momenta",
     "servo": "servo constraints and Baumgarte's stabilisation",
+    "first_order": "stabilisation of first order, one gain α",
     "singular_mass": "singular mass matrix",
 }
 # what every formalism takes; tests/docs/test_formalism_pages.py asks each of them
@@ -113,8 +115,8 @@ def lineages() -> str:
     known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION, "the principle": PRINCIPLE}
     energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
-        f"{len(ABOUTS)} formalisms, the recursion and the principle are {independent_roads(known.values())} independent roads for "
-        f"a model made of bodies; {len(energies)} of them are {independent_roads(energies)} for a model given by its energies."
+        f"{len(ABOUTS)} formalisms, the recursion and the principle are {independent_roads(known.values())} independent roads "
+        f"for a model made of bodies; {len(energies)} of them are {independent_roads(energies)} for a model given by its energies."
     )
     groups = [(", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in grouped(known).items()]
     return "\n\n".join([sentence, table(("rests on", "by"), groups), table(("fact", "meaning"), FACTS.items())])

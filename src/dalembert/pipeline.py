@@ -101,6 +101,7 @@ def assemble(
     >>> assemble(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
     [1.0, 0.0]
     """
+    model.refuse_canonical("assemble")
     written = _written(model)
     return assembly.assemble(written, *start_state(written, q, qd), t, weights=weights, keep=keep)
 
@@ -117,6 +118,7 @@ def branches(
     >>> [float(a.q[1].round(6)) for a in branches(model, [0.6, 0.5], keep=["x"])]
     [0.8, -0.8]
     """
+    model.refuse_canonical("branches")
     written = _written(model)
     return assembly.all_branches(written, *start_state(written, q, qd), t, keep=keep)
 
@@ -135,6 +137,7 @@ def recut(model: Model, loop: str, at: str | None = None) -> Model:
     from dalembert.analysis.recut import recut as work
 
     model.require_sound()
+    model.refuse_canonical("recut")  # momenta belong to the coordinates, and those change
     return work(model, loop, at)
 
 

@@ -105,3 +105,55 @@ def test_multipliers_are_the_forces_of_the_rod():
     assert np.allclose(eom.multipliers(q, qd), [-tension / 2])
     rates = eom.kernel.state_rates(np.concatenate([q, momenta(eom, q, qd)]), 0.0, eom.workspace.values())
     assert np.allclose(rates, [*qd, *(-tension * q + [0, -2 * 9.81])])
+
+
+def test_stabilisation_of_first_order_keeps_the_rate_and_lets_the_position_die_out():
+    # (5.285) differentiated once: φ̈ = −α φ̇, so that φ̇ + α φ keeps its value and φ̇ dies out as exp(−αt)
+    model = dl.Model("bob", gravity=(0, -9.81, 0)).coordinate("x", 0.6).coordinate("y", -0.8)
+    model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+    eom = dl.derive(model.holonomic("x**2 + y**2 - 1", name="rod"), "hamilton", engine="portable").stabilized(3.0)
+    y, step = np.array([0.7, -0.8, 1.7, 1.1, 0.0]), 1e-3
+
+    def phi(y):
+        return np.array([y[:2] @ y[:2] - 1, y[:2] @ y[2:4]])  # φ and φ̇ = 2 r·p/m
+
+    def rate(y):
+        return eom.kernel.state_rates(y, 0.0, eom.workspace.values())
+
+    start = phi(y)
+    for _ in range(1000):  # Runge and Kutta's steps
+        a = rate(y)
+        b = rate(y + step / 2 * a)
+        c = rate(y + step / 2 * b)
+        y = y + step / 6 * (a + 2 * b + 2 * c + rate(y + step * c))
+    position, velocity = phi(y)
+    assert velocity == pytest.approx(start[1] * np.exp(-3.0), rel=1e-8)
+    assert velocity + 3.0 * position == pytest.approx(start[1] + 3.0 * start[0], rel=1e-9)
+
+
+def test_one_gain_keeps_a_run_on_its_constraints():
+    eom = dl.derive(dl.load("four-bar"), "hamilton", engine="portable")
+    options = {"samples": 31, "integrator": "rk45"}
+    free = eom.simulate(3.0, project=False, **options)
+    held = eom.simulate(3.0, stabilization=20.0, **options)
+    assert np.abs(held.violation).max() < 1e-2 * np.abs(free.violation).max()
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "said"),
+    [
+        ("lagrange", 5.0, "Expected a pair"),
+        ("dirac", (25.0, 10.0), "Expected one number"),
+        ("kane", (25.0, 10.0), "takes no stabilization"),
+        ("kane", 5.0, "takes no stabilization"),
+        ("hamilton", (1.0, 2.0, 3.0), "got \\(1.0, 2.0, 3.0\\)"),
+        ("hamilton", "5", "got '5'"),
+        ("dirac", -1.0, "not negative"),
+        ("dirac", True, "got True"),
+        ("dirac", float("nan"), "finite"),
+    ],
+)
+def test_gains_of_the_wrong_kind_are_told(key, given, said):
+    eom = dl.derive(dl.load("phong-pendulum"), key, engine="portable")
+    with pytest.raises(dl.InputError, match=said):
+        eom.simulate(1.0, stabilization=given)

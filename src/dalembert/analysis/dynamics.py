@@ -77,6 +77,7 @@ def inverse_dynamics(
     >>> inverse_dynamics(model, [0.0], [3.0], [4.0])
     array([12.])
     """
+    model.refuse_canonical("inverse_dynamics")
     known = plan(model)
     state = read_state(known, q, qd, t)
     sd = read_speed_rates(state, qdd)
@@ -113,6 +114,7 @@ def forward_dynamics(
     >>> forward_dynamics(model, [0.0], [3.0], [12.0])
     array([4.])
     """
+    model.refuse_canonical("forward_dynamics")
     known = plan(model)
     state = read_state(known, q, qd, t)
     moving = _moving(state)

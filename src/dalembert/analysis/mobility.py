@@ -52,6 +52,10 @@ def mobility(model: Model, known: Facts) -> Mobility:
         warnings.append(f"nearly singular configuration at the initial state: smallest singular value {weakest:.2g}")
     if not known.regular_mass:
         warnings.append("the mass matrix is singular; only formalisms that do not invert it apply")
+    warnings += [
+        f"the constraint '{c.name}' contains momenta: it restricts states, not ways to move, and is not counted here"
+        for c in model.canonical_list
+    ]
     return Mobility(
         len(model.coordinate_list),
         len(names),

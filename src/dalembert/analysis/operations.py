@@ -11,8 +11,10 @@ from dalembert.kernels.solve import fused
 
 def count(form: LinearForm) -> int:
     """Operations for q̇ and v̇ at one state, the linear solve included."""
-    vd, _ = fused(form)
-    outputs = stack(form.qd, vd)
+    x, _ = fused(form)
+    k = len(form.v)
+    qd = form.qd + form.S @ x[k:] if len(form.S) else form.qd
+    outputs = stack(qd, x[:k] if len(form.S) else x)
     if form.system.algebra.name == "fast":
         return _in_decomposition(form, outputs)
     return _in_graph(form, outputs)

@@ -18,6 +18,7 @@ from dalembert.cli.arguments import (
     note_unused,
 )
 from dalembert.cli.values import assignment, positive
+from dalembert.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,6 +43,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--no-projection", action="store_true", help="let the motion drift off its constraints")
     text = "integrate φ̈ + BETA φ̇ + ALPHA φ = 0 instead of projecting (Baumgarte)"
     parser.add_argument("--baumgarte", metavar=("ALPHA", "BETA"), nargs=2, type=positive, help=text)
+    text = "integrate φ̇ + ALPHA φ = 0 instead of projecting; for dirac and hamilton"
+    parser.add_argument("--stabilize", metavar="ALPHA", type=positive, help=text)
     add_engine(parser)
     text = "write the samples to a .csv or .nc (NetCDF) file; repeatable"
     parser.add_argument("--output", metavar="FILE", action="append", default=[], help=text)
@@ -80,13 +83,23 @@ def _simulate(model: Any, arguments: Namespace) -> Trajectory:
             integrator=arguments.integrator,
             samples=arguments.samples,
             project=not arguments.no_projection,
-            stabilization=tuple(arguments.baumgarte) if arguments.baumgarte else None,
+            stabilization=_gains(arguments),
             rtol=arguments.rtol,
             atol=arguments.atol,
             max_step=arguments.max_step,
             step=arguments.step,
             progress=advance,
         )
+
+
+def _gains(arguments: Namespace) -> float | tuple[float, float] | None:
+    """α of first order, Baumgarte's (α, β), or none."""
+    if arguments.baumgarte and arguments.stabilize:
+        raise InputError("--baumgarte and --stabilize are two ways to keep the constraints. Give one of them.")
+    if arguments.baumgarte:
+        alpha, beta = arguments.baumgarte
+        return alpha, beta
+    return arguments.stabilize
 
 
 def _result(motion: Trajectory) -> dict[str, Any]:

@@ -163,8 +163,9 @@ def _vector(formulas: tuple[Any, ...]) -> str:
 
 
 def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
-    written = [("holonomic", c, c.phi) for c in model.holonomic_list]
+    written: list[tuple[str, Any, Any]] = [("holonomic", c, c.phi) for c in model.holonomic_list]
     written += [("nonholonomic", c, c.psi) for c in model.nonholonomic_list]
+    written += [("canonical", c, c.phi) for c in model.canonical_list]
     return [
         {
             "name": c.name,
@@ -172,7 +173,7 @@ def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
             "formula": written_out(formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
-            "feedback": [str(gain) for gain in c.feedback],
+            "feedback": [str(gain) for gain in getattr(c, "feedback", ())],
         }
         for kind, c, formula in written
     ]

@@ -36,5 +36,7 @@ class About:
     nonholonomic: bool = True  # takes constraints on velocities
     nonlinear: bool = False  # takes constraints that are nonlinear in the velocities
     servo: bool = False  # takes constraints with feedback, whose velocity level does not hold at first
+    canonical: bool = False  # takes constraints on momenta
+    first_order: bool = False  # takes stabilisation of first order, φ̇ + α φ = 0 with one gain
     singular_mass: bool = False  # takes a mass matrix that is singular but regular on the constraints
     redundant: Literal["drops", "takes"] = "drops"  # what happens to dependent constraints

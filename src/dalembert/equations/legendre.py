@@ -2,7 +2,7 @@
 
 The derivatives of H(q, p, t) follow from those of L(q, q̇, t) without differentiating the inverse q̇(q, p, t):
 
-    H_p = q̇,   H_q = −L_q,   H_pp = M⁻¹,   H_pq = −M⁻¹ p_q,   H_pt = −M⁻¹ p_t.
+    H_p = q̇,   H_q = −L_q,   H_t = −L_t,   H_pp = M⁻¹,   H_pq = −M⁻¹ p_q,   H_pt = −M⁻¹ p_t.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Canonical:
     H_pp: Array
     H_pq: Array
     H_pt: Array
+    H_t: Scalar
 
 
 def legendre(system: System) -> Canonical:
@@ -40,6 +41,7 @@ def legendre(system: System) -> Canonical:
     H_p = ldl_apply(algebra, *factors, p - N)  # step 2, which is (5.278)
     (H,) = system.at_rates(vector([p @ qd - L]), H_p)  # steps 3 and 4, (5.275)
     p_q = system.at_rates(algebra.jacobian(momenta, q), H_p)
+    (H_t,) = system.at_rates(-algebra.gradient(L, vector([system.t])), H_p)
     p_t = system.at_rates(algebra.jacobian(momenta, vector([system.t]))[:, 0], H_p)
     return Canonical(
         p,
@@ -50,4 +52,5 @@ def legendre(system: System) -> Canonical:
         ldl_apply(algebra, *factors, identity(len(p))),
         -ldl_apply(algebra, *factors, p_q),
         -ldl_apply(algebra, *factors, p_t),
+        H_t,
     )

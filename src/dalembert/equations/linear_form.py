@@ -4,6 +4,9 @@
 
 v are the velocity variables of the formalism (q̇, quasi-velocities, momenta or twists), C the non-ideal part of the
 constraint forces, and J = A unless a formalism says otherwise. Kernels solve it; nothing is solved here.
+
+Where a formalism has unknowns x behind v̇ that also move the coordinates, as Dirac's multipliers do, q̇ = W v + X + S x is
+what is integrated; q̇ without that term are the velocities that belong to v.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dalembert.algebra import Array, identity, zeros
+from dalembert.algebra import Array, Scalar, identity, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations.solver import Solver
+from dalembert.equations.surface import Surface
 from dalembert.kinematics import Speeds, non_ideal_forces
 from dalembert.structure import System
 
@@ -42,6 +46,9 @@ class LinearForm:
     solver: Solver | None = None  # the formalism's own way to v̇ and λ
     extra: int = 0  # unknowns behind v̇ in the linear system
     count: int | None = None  # number of dynamic equations where it is not the number of velocity variables
+    S: Array = field(default_factory=lambda: zeros(0))  # q̇ = qd + S x, x the unknowns behind v̇; no entries: q̇ = qd
+    power: tuple[Scalar, Array] | None = None  # (a, b): the power is a + b·x; None: that of `equations.power`
+    surface: Surface | None = None  # constraints in phase space, where the formalism has them
 
     @property
     def n_dynamic(self) -> int:

@@ -44,7 +44,7 @@ def nodes(array: Array) -> list[Node]:
 
 
 def exact_state(system: System, roots: Sequence[Node], seed: int, *, generic: bool) -> tuple[ExactState, int]:
-    """A random state at which all roots exist, and the next seed; parameters are random too where `generic`, else their values."""
+    """A random state at which all roots exist, and the next seed; parameters are random where `generic`, else their values."""
     values = {} if generic else _values(system)
     needed = nodes(_velocity_level(system)[0]) + [y for y in roots if y.operation in ("sqrt", "pow", "log")]
     for trial in range(seed, seed + _TRIES):

@@ -66,8 +66,8 @@ def verify(
     """Every formalism that applies, at random consistent states, on every engine: do they agree?
 
     Models made of bodies are also compared with the recursion from body to body, and what was found is put into d'Alembert's
-    principle with nothing but positions and the declared forces, with tolerances of its own. For a large model the formalisms whose
-    equations would take minutes to compile are left out and named, unless `everything` is true. `Agreement.roads` says how
+    principle with nothing but positions and the declared forces, with tolerances of its own. For a large model the formalisms
+    whose equations would take minutes to compile are left out and named, unless `everything` is true. `Agreement.roads` says how
     many independent roads agree, `Agreement.states` at how many states.
 
     >>> import dalembert as dl
@@ -77,6 +77,7 @@ def verify(
     """
     if states < 1:
         raise InputError(f"verify: states is {states}. Expected at least 1.")
+    model.refuse_canonical("verify")  # dirac alone: there is no other road to compare with
     tell = progress or (lambda _: None)
     chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
     spaces = tuple(Workspace(model, engine) for engine in chosen)

@@ -117,6 +117,9 @@ def elements(model: Model) -> Iterator[tuple[str, Element]]:
     yield from _holonomic(model)
     for constraint in model.nonholonomic_list:
         yield "nonholonomic", _constraint(constraint, constraint.psi, "nonholonomic")
+    for each in model.canonical_list:
+        formula = written(each.phi, f"canonical '{each.name}'")
+        yield "canonical", {"name": each.name, "formula": formula, "description": each.description or None}
     for contact in model.contacts:
         yield _contact(contact)
     for shape in model.shapes:

@@ -80,6 +80,8 @@ def _unsayable(model: Model) -> Iterator[InputError]:
         yield unsaid(f"contact '{contact.name}'", "URDF has no blades and rolling discs")
     for constraint in model.nonholonomic_list:
         yield unsaid(f"nonholonomic '{constraint.name}'", "URDF has no constraints on velocities")
+    for constraint in model.canonical_list:
+        yield unsaid(f"canonical '{constraint.name}'", "URDF has no constraints on momenta")
     for name in model.non_ideal_forces:
         yield unsaid(f"non_ideal '{name}'", "URDF has no forces of constraints")
     for rotor in model.rotors:

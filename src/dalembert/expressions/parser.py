@@ -18,7 +18,7 @@ import symengine as se
 
 from dalembert.errors import FormulaError, nearest
 from dalembert.expressions.reading import decimal, fold, number, quote
-from dalembert.expressions.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, power_flaw, rate
+from dalembert.expressions.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, momentum, power_flaw, rate
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
@@ -85,11 +85,12 @@ def parse(
     where: str,
     rates: bool = True,
     time: bool = True,
+    momenta: bool = False,
 ) -> se.Basic:
     """The SymEngine expression of a formula, or of a plain number.
 
     `where` names the element the formula belongs to and begins every message. With `rates=False` velocities are
-    refused, with `time=False` the time t.
+    refused, with `time=False` the time t; with `momenta=True` the momentum of a coordinate x is written p(x).
 
     >>> parse("k*dot(x) + 1/2", coordinates=["x"], parameters=["k"], where="force 'push'")
     1/2 + k*dot(x)
@@ -106,7 +107,7 @@ def parse(
         raise formula.error(fact, f"Expected at most {MAX_LENGTH}; split it into several loads.")
     tokens = _tokens(formula)
     _check_nesting(formula, tokens)
-    reader = _Reader(formula, coordinates, parameters, rates, time)
+    reader = _Reader(formula, coordinates, parameters, rates, time, momenta)
     return fold(reader.root(_tree(formula)), reader.children, reader.build).expression
 
 
@@ -200,6 +201,7 @@ class _Reader:
     parameters: Collection[str]
     rates: bool
     time: bool
+    momenta: bool = False
 
     def error(self, node: ast.expr, fact: str, advice: str) -> FormulaError:
         """The error about one part of the formula, `{part}` in `fact` standing for its text."""
@@ -245,7 +247,7 @@ class _Reader:
         if size > MAX_SIZE or copying > MAX_COPYING:
             advice = f"Put at most {MAX_COPYING} of abs, sign, min and max inside each other, or shorten them."
             raise self.error(node, "{part} grows too large when it is written out.", advice)
-        constant = all(part.constant for part in parts) and not (_is_name(node) or _called(node) == "dot")
+        constant = all(part.constant for part in parts) and not (_is_name(node) or _called(node) in ("dot", "p"))
         try:
             expression = self._expression(node, [part.expression for part in parts])
             self._check_number(node, expression, constant)
@@ -275,6 +277,8 @@ class _Reader:
                 return se.And(*parts) if isinstance(op, ast.And) else se.Or(*parts)
             case ast.Call(args=[ast.Name(id=name)]) if _called(node) == "dot":
                 return rate(name)
+            case ast.Call(args=[ast.Name(id=name)]) if _called(node) == "p":
+                return momentum(name)
             case _:
                 return FUNCTIONS[_called(node)].build(*parts)
 
@@ -325,6 +329,8 @@ class _Reader:
             raise self.error(node, "the arguments in {part} cannot be read.", "Separate plain values by commas.")
         if name == "dot":
             return self._rate_arguments(node)
+        if name == "p" and (self.momenta or name not in (*self.coordinates, *self.parameters)):
+            return self._momentum_arguments(node)
         if name not in FUNCTIONS:
             self._refuse_call(node, name)
         self._check_count(node, name)
@@ -343,6 +349,18 @@ class _Reader:
         name = node.args[0].id
         if name not in self.coordinates:
             fact = f"{{part}} asks for the velocity of '{name[:60]}', which is not a coordinate."
+            raise self.error(node, fact, nearest(name, self.coordinates))
+        return []
+
+    def _momentum_arguments(self, node: ast.Call) -> list[ast.expr]:
+        if not self.momenta:
+            advice = "Only canonical constraints contain them; write dot(...) for a velocity."
+            raise self.error(node, "momenta are not allowed here, got {part}.", advice)
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+            raise self.error(node, "{part} is not the momentum of a coordinate.", "Give p the name of one coordinate.")
+        name = node.args[0].id
+        if name not in self.coordinates:
+            fact = f"{{part}} asks for the momentum of '{name[:60]}', which is not a coordinate."
             raise self.error(node, fact, nearest(name, self.coordinates))
         return []
 

@@ -38,6 +38,15 @@ def rate(name: str) -> se.Symbol:
     return se.Symbol(f"dot({name})")
 
 
+def momentum(name: str) -> se.Symbol:
+    """The symbol of the momentum ∂L/∂q̇ of a coordinate.
+
+    >>> momentum("theta1")
+    p(theta1)
+    """
+    return se.Symbol(f"p({name})")
+
+
 def compare(relation: Callable[..., se.Basic], left: se.Basic, right: se.Basic) -> se.Basic:
     """The condition `relation(left, right)`, decided at once where no symbol is left in it.
 

@@ -73,6 +73,11 @@ def refusal(about: About, model: Model, known: Facts) -> str | None:
     velocity = [c.name for c in model.nonholonomic_list]
     if velocity and not about.nonholonomic:
         return f"the constraint '{velocity[0]}' is nonholonomic, and a stationary action gives it another motion than d'Alembert"
+    if model.canonical_list and not about.canonical:
+        return (
+            f"the constraint '{model.canonical_list[0].name}' contains momenta, and its multiplier moves coordinates as well as "
+            "momenta, which is not d'Alembert's principle"
+        )
     servo = [name for name, driven in zip(known.levels.names, known.levels.servo, strict=True) if driven]
     if servo and not about.servo:
         return f"the constraint '{servo[0]}' has feedback, so its velocity level does not hold on the way to the target"
@@ -91,7 +96,7 @@ def applicable(model: Model, known: Facts) -> tuple[str, ...]:
 
 def too_large(about: About, model: Model, engine: str) -> str | None:
     """Why the equations of a formalism would take minutes to compile on an engine, or None when they would not."""
-    n, rows = len(model.coordinate_list), len(model.constraint_names)
+    n, rows = len(model.coordinate_list), len(model.constraint_names) + len(model.canonical_list)
     quick = TRACTABLE if not rows else TRACTABLE - IN_SPEEDS
     if about.key in quick or n + rows <= LARGE[engine]:
         return None

@@ -5,27 +5,33 @@ Source: papers/desapio (5.287)–(5.295).
 | symbol | name | meaning |
 |---|---|---|
 | H(q, p, t) | `H` | the Hamiltonian |
-| φ(q, t) | | the given constraints |
+| φ(q, t) | | the holonomic constraints |
 | χ(q, p, t) = φ̇ with q̇ = H_p | | their secondary constraints, which hold because φ does |
-| c = (φ, χ) | `c_q`, `c_p`, `c_t` | φ(q, p) of (5.287), by its derivatives |
-| Λ = (λ, μ) | | multipliers of c |
+| φ(q, p, t) | `canonical` | the constraints on momenta, (5.287), with what they imply |
+| c | `c`, `c_q`, `c_p`, `c_t` | all of these, and their derivatives |
+| Λ | | multipliers of c |
+| D = c_p c_qᵀ − c_q c_pᵀ | `brackets` | what multiplies Λ in ċ |
 
-    q̇ = H_p − c_pᵀ Λ (5.291),   ṗ = τ − H_q + c_qᵀ Λ (5.292),   c_q q̇ + c_p ṗ + c_t = 0 (5.294)
+    q̇ = H_p − c_pᵀ Λ (5.291),   ṗ = τ − H_q + c_qᵀ Λ (5.292),   c_q q̇ + c_p ṗ + c_t + α c = 0 (5.294)
 
-Deviates: (5.294) is used without the stabilising αφ and with c_t, so that constraints may move with time. φ alone
-would leave (5.295) singular, since φ_p = 0; with the secondary constraints the matrix of brackets c_p c_qᵀ − c_q c_pᵀ
-is regular. μ vanishes on the constraints, so that q̇ = H_p there. Constraints on velocities are refused: making the
-action stationary under them gives another motion than d'Alembert's principle does.
+Both are integrated with their Λ terms. q̇ differs from H_p by S Λ, S = −c_pᵀ: for holonomic constraints this vanishes on
+the surface c = 0, and off it leads along the surface instead of away from it. α = 0 unless a run is stabilised.
+
+Deviates: c_t is added in (5.294), so that constraints may move with time, and C, the non-ideal force, to τ. (5.295) is
+singular where D is, which it is for φ(q) alone, since φ_p = 0, and for any odd number of constraints, since D is
+antisymmetric. Then the rates of the constraints concerned are constraints too, as Dirac has it, until D is regular;
+where it never is, the constraint is refused. Constraints on velocities are refused: making the action stationary under
+them gives another motion than d'Alembert's principle does.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from dalembert.algebra import Array, identity, stack, vector, zeros
+from dalembert.algebra import identity, scaled, stack, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm
-from dalembert.equations.legendre import Canonical, legendre
+from dalembert.equations.legendre import legendre
+from dalembert.equations.secondary import canonical_surface, pushed
+from dalembert.equations.surface import Surface
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
 
@@ -38,6 +44,8 @@ ABOUT = About(
     count="n",
     lineage=("T", "V", "Legendre"),
     nonholonomic=False,
+    canonical=True,
+    first_order=True,
     citation="""@book{dirac1964,
   author = {Dirac, Paul A. M.},
   title = {Lectures on Quantum Mechanics},
@@ -48,18 +56,20 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
-    """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −c_t − c_q H_p): (5.295) with q̇ eliminated."""
-    can, rows = legendre(system), list(system.facts.rows)
-    n, r = len(can.p), len(rows)
-    c_q, c_p, c_t = _constraints(system, can, rows)
-    M = zeros(n + 2 * r, n + 2 * r)
-    M[:n, :n] = identity(n)
-    M[:n, n:] = -c_q.T  # (5.292)
-    M[n:, :n] = c_p  # (5.294)
-    M[n:, n:] = -(c_q @ c_p.T)  # (5.291) in (5.294)
+def derive(system: System, alpha: float = 0.0) -> LinearForm:
+    """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −αc − c_t − c_q H_p): (5.295) with q̇ = H_p − c_pᵀΛ eliminated."""
+    can = legendre(system)
     tau = system.at_rates(generalized_forces(system.motion), can.H_p)
-    C = non_ideal_forces(system.motion)
+    C = system.at_rates(non_ideal_forces(system.motion), can.H_p)
+    push = pushed(system, can)
+    known = canonical_surface(system, can)
+    n, k = len(can.p), len(known.names)
+    M = zeros(n + k, n + k)
+    M[:n, :n] = identity(n)
+    M[:n, n:] = -known.c_q.T  # (5.292)
+    M[n:, :n] = known.c_p  # (5.294)
+    M[n:, n:] = -(known.c_q @ known.c_p.T)  # (5.291) in (5.294)
+    change = known.c_t + scaled(alpha, known.c) if alpha else known.c_t  # (5.293)
     return LinearForm(
         "dirac",
         system,
@@ -69,25 +79,23 @@ def derive(system: System) -> LinearForm:
         can.H_pp,
         can.H_pq @ can.H_p + can.H_pt,
         M,
-        stack(tau - can.H_q, -c_t - c_q @ can.H_p),
-        zeros(0, n + 2 * r),
+        stack(tau - can.H_q, -change - known.c_q @ can.H_p),
+        zeros(0, n + k),
         zeros(0),
-        PivotOrder(tuple(range(n + 2 * r)), tuple(range(n + 2 * r)), n, 1.0),
-        C=stack(system.at_rates(C, can.H_p), zeros(2 * r)) if len(C) else C,
-        J=system.A,
-        extra=2 * r,
+        PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
+        C=stack(C, zeros(k)) if len(C) else C,
+        notes=_notes(known),
+        J=known.c_q if known.on_momenta else system.A,
+        extra=k,
+        S=-known.c_p.T if k else zeros(0),  # (5.291)
+        power=(can.H_t + push @ can.H_p, -(change + known.c_p @ push)),  # Ḣ with (5.291), (5.292) and (5.294)
+        surface=known,
     )
 
 
-def _constraints(system: System, can: Canonical, rows: list[int]) -> tuple[Array, Array, Array]:
-    """c_q, c_p and c_t of c = (φ, χ), where χ = φ̇ at q̇ = H_p depends on q and t also through H_p."""
-    algebra, q, time = system.algebra, system.q, vector([system.t])
-    Phi, rate = system.A, system.constraints.velocity[rows]
-    chi_q = system.at_rates(algebra.jacobian(rate, q), can.H_p) + Phi @ can.H_pq
-    chi_t = system.at_rates(algebra.jacobian(rate, time)[:, 0], can.H_p) + Phi @ can.H_pt
-    phi_t = algebra.jacobian(system.constraints.phi[rows], time)[:, 0]
+def _notes(known: Surface) -> tuple[str, ...]:
+    """What constraints on momenta imply."""
+    implied = known.names[known.given :] if known.on_momenta else ()
     return (
-        np.concatenate([Phi, chi_q]),
-        np.concatenate([zeros(len(rows), len(q)), Phi @ can.H_pp]),
-        stack(phi_t, chi_t),
+        (f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}",) if implied else ()
     )

@@ -1,6 +1,6 @@
 """Hamilton's canonical equations: momenta instead of velocities, with multipliers where there are constraints.
 
-Source: papers/desapio (5.270)–(5.283).
+Source: papers/desapio (5.270)–(5.286).
 
 | symbol | name | meaning |
 |---|---|---|
@@ -13,6 +13,7 @@ Source: papers/desapio (5.270)–(5.283).
 
 Deviates: (5.286) is singular as a linear system in (q̇, ṗ, λ), because q̇ = H_p already determines q̇. The constraint is
 differentiated once more: Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt), so that Φ H_pp Φᵀ λ = β − Φ (H_pq q̇ + H_pt) − Φ H_pp (τ − H_q).
+With a gain α of first order, φ̇ + α φ = 0 (5.285) gives β the term −α Φ q̇; with a pair (α, β) it is Baumgarte's.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from dalembert.structure import System
 ABOUT = About(
     key="hamilton",
     title="Hamilton's canonical equations",
-    source="papers/desapio (5.270)–(5.283), Errata of (5.286)",
+    source="papers/desapio (5.270)–(5.286), Errata of (5.286)",
     needs="energies",
     velocities="p",
     count="n",
     lineage=("T", "V", "Legendre"),
     nonlinear=True,
     servo=True,
+    first_order=True,
     citation="""@article{hamilton1835,
   author = {Hamilton, William Rowan},
   title = {Second essay on a general method in dynamics},

@@ -18,6 +18,7 @@ from dalembert.equations import About, LinearForm
 from dalembert.equations.legendre import legendre
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms import gauss, phong
+from dalembert.handles import gains
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.simulation import simulate, start_state
 from dalembert.handles.trajectory import Trajectory, joint_reactions
@@ -26,7 +27,7 @@ from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.model.elements import Speed
 from dalembert.show import latex
-from dalembert.structure import facts_of
+from dalembert.structure import System, facts_of
 
 
 class Equations:
@@ -40,20 +41,27 @@ class Equations:
     (3,)
     """
 
-    def __init__(self, workspace: Workspace, key: str, parameters: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, key: str, parameters: Mapping[str, float] | None = None, alpha: float = 0.0
+    ) -> None:
         self._module = formalisms.find(key)
+        self._alpha = alpha  # of ċ = −αc, where the formalism has it
         self.workspace = workspace
         self._changes = dict(parameters or {})
         self._values = workspace.values(self._changes)
         self.require_applicable()
-        self.form: LinearForm = self._module.derive(workspace.system)
+        self.form: LinearForm = self._derived(workspace.system)
+
+    def _derived(self, system: System) -> LinearForm:
+        """The form over one algebra."""
+        return self._module.derive(system, self._alpha) if self._alpha else self._module.derive(system)
 
     def require_applicable(self) -> None:
         """Raise when the formalism cannot treat the model: which element, why, and which formalisms can."""
         model, known = self.workspace.model, self.workspace.facts
         reason = formalisms.refusal(self.about, model, known)
         if reason is not None:
-            able = ", ".join(formalisms.applicable(model, known))
+            able = ", ".join(formalisms.applicable(model, known)) or "none"
             raise NotApplicableError(
                 f"formalism '{self.about.key}' cannot treat model '{model.name}': {reason}. Formalisms that can: {able}."
             )
@@ -144,7 +152,7 @@ class Equations:
     @cached_property
     def symbolic(self) -> LinearForm:
         """The equations over SymEngine, for reading."""
-        return self._module.derive(self.workspace.symbolic)
+        return self._derived(self.workspace.symbolic)
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -209,7 +217,7 @@ class Equations:
         fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
         model.speed_list = tuple(Speed(name, formula) for name, formula in zip(fresh, speeds, strict=False))
         space = Workspace(model, self.engine, self.workspace._mode, rows or None)
-        return Equations(space, self.formalism, self._changes)
+        return Equations(space, self.formalism, self._changes, self._alpha)
 
     def _require_same_structure(self, changes: Mapping[str, float]) -> None:
         before, now = self.workspace.facts, facts_of(self.model.with_parameters(changes))
@@ -232,14 +240,18 @@ class Equations:
         return dict(zip(self.model.parameter_values, self._values.tolist(), strict=True))
 
     def accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """q̈ at states (n,) or (n, batch)."""
+        """q̈ at states (n,) or (n, batch). With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it."""
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
-        consistency.require_same_velocities(self.model, velocities, rates, time)
+        if not len(self.form.S):  # else the given velocities stand for momenta, and q̇ follows from these
+            consistency.require_same_velocities(self.model, velocities, rates, time)
         return qdd
 
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch): ideal and non-ideal part together."""
+        """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch): ideal and non-ideal part together.
+
+        With constraints on momenta they are c_qᵀΛ of (5.292) in papers/desapio.
+        """
         positions, v, time, constants, _ = self._state(q, qd, t)
         return self.kernel.reactions(positions, v, time, constants)
 
@@ -262,6 +274,7 @@ class Equations:
         >>> dict(zip(eom.constraint_names, eom.multipliers([0.0], [0.5]).round(9).tolist()))
         {'drive of theta': 0.0}
         """
+        self.model.refuse_canonical("multipliers")
         positions, v, time, constants, _ = self._state(q, qd, t)
         reaction = self.kernel.carried(positions, v, time, constants)  # Aᵀλ
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
@@ -287,6 +300,7 @@ class Equations:
 
     def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> ConstraintSpace:
         """H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154) of papers/desapio at one state."""
+        self.model.refuse_canonical("constraint_space")
         return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self._values)
 
     @cached_property
@@ -333,9 +347,17 @@ class Equations:
         """Initial positions and velocities from arrays or mappings by name; None takes the model's."""
         return start_state(self.model, q0, qd0)
 
-    def stabilized(self, alpha: float, beta: float) -> Equations:
-        """The same equations with Baumgarte's φ̈ + β φ̇ + α φ = 0 in place of φ̈ = 0: (5.96)–(5.100) of papers/desapio."""
-        model = self.model.stabilized(alpha, beta)
+    def stabilized(self, alpha: float, beta: float | None = None) -> Equations:
+        """The same equations with feedback that keeps the constraints at zero, in numbers of papers/desapio.
+
+        With α and β it is Baumgarte's φ̈ + β φ̇ + α φ = 0 in place of φ̈ = 0, (5.96)–(5.100); with α alone, for dirac
+        ċ = −αc (5.293) for all constraints in phase space, and for hamilton φ̇ + αφ = 0 (5.285), differentiated once:
+        φ̈ + α φ̇ = 0.
+        """
+        gains.require_kind(self.about, alpha, beta)
+        if not self.about.servo:
+            return Equations(self.workspace, self.formalism, self._changes, float(alpha))
+        model = self.model.stabilized(0.0, alpha) if beta is None else self.model.stabilized(alpha, beta)
         return Equations(Workspace(model, self.engine, self.workspace.mode(self.about)), self.formalism, self._changes)
 
     def simulate(
@@ -349,7 +371,7 @@ class Equations:
         samples: int | None = None,
         times: Sequence[float] | None = None,
         project: bool = True,
-        stabilization: tuple[float, float] | None = None,
+        stabilization: float | tuple[float, float] | None = None,
         rtol: float | None = None,
         atol: float | None = None,
         max_step: float | None = None,
@@ -362,7 +384,8 @@ class Equations:
 
         `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, algorithm3, algorithm4 or algorithm5. After each step
         the state is projected onto the constraints unless `project` is False; with `stabilization` = (α, β) Baumgarte's
-        φ̈ + β φ̇ + α φ = 0 is integrated instead. `samples` are spread evenly, or given as `times`; with `dense` the result
+        φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number α the first-order form that dirac and hamilton take, see
+        `stabilized`. `samples` are spread evenly, or given as `times`; with `dense` the result
         can also be asked at any time, see `Trajectory.at`.
         """
         from dalembert.integrators import Settings
@@ -370,8 +393,9 @@ class Equations:
         equations = self if not parameters else self.with_parameters(parameters)
         if stabilization is not None:
             q, qd = equations.start_state(q0, qd0)
-            consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations._values)
-            equations = equations.stabilized(*stabilization)
+            if equations.kernel.phase is None:
+                consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations._values)
+            equations = equations.stabilized(*gains.read(stabilization))
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)
         return simulate(

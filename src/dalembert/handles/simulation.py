@@ -43,7 +43,8 @@ def simulate(
     grid = _grid(
         t0, model.duration if duration is None else duration, model.samples if samples is None else samples, times
     )
-    consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
+    if equations.kernel.phase is None:  # else momenta are asked, not velocities
+        consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
     name = integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
@@ -87,6 +88,8 @@ def _problem(
     equations = run.equations
     kernel, model = equations.kernel, equations.model
     v, constants_of_motion = kernel.start(q, qd, t, equations._values)
+    if kernel.phase is not None:
+        kernel.phase.require_on(np.concatenate([q, v]), t, equations._values)
     constants = np.concatenate([equations._values, constants_of_motion])
     work = [done] if kernel.has_work else []
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
@@ -140,6 +143,8 @@ def _projection(equations: Equations, constants: np.ndarray, watch: Watch) -> An
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
     manifold, kernel, n = equations.workspace.manifold, equations.kernel, len(equations.model.coordinate_names)
     size, known = equations.n_states, equations._values
+    if (phase := kernel.phase) is not None:
+        return lambda t, y: np.concatenate([phase.project(y[:size], t, known), y[size:]])
     # quasi-velocities keep the velocity constraints by construction
     free = equations.about.velocities in ("u", "u_NI")
     loose = equations.about.velocities == "twists"

@@ -51,6 +51,11 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     return y[:n], y[n:size], t, np.repeat(part.constants[:, None], len(t), axis=1)
 
 
+def _times(part: Part) -> tuple[np.ndarray, np.ndarray]:
+    """t and the constants along a stretch."""
+    return _columns(part)[2:]
+
+
 def _rates(part: Part) -> tuple[np.ndarray, np.ndarray]:
     """q̇ and q̈ along a stretch."""
     rates, accelerations, _ = part.equations.kernel.accelerations(*_columns(part))
@@ -112,7 +117,7 @@ class Trajectory:
         if same or self.equations.about.velocities == "q̇":
             return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
         start, values = self.equations.kernel.start, self.equations._values
-        samples = zip(self.q.T, self.qd.T, self.t, strict=True)
+        samples = zip(self.q.T, self._natural.T, self.t, strict=True)
         return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
 
     @property
@@ -154,8 +159,15 @@ class Trajectory:
 
     @property
     def qd(self) -> np.ndarray:
-        """q̇ along the run, (n, samples)."""
+        """q̇ along the run, (n, samples): the rate that is integrated, with the term of the multipliers that dirac has."""
         return self.v if self.equations.about.velocities == "q̇" else self._found[0]
+
+    @cached_property
+    def _natural(self) -> np.ndarray:
+        """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
+        if not len(self.equations.form.S):
+            return self.qd
+        return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *_times(part)))
 
     @property
     def qdd(self) -> np.ndarray:
@@ -165,7 +177,7 @@ class Trajectory:
     @cached_property
     def observed(self) -> Observed:
         """Energies, momenta, speeds and violations along the run."""
-        return self.equations.workspace.observables.along(self.t, self.q, self.qd, self.equations._values)
+        return self.equations.workspace.observables.along(self.t, self.q, self._natural, self.equations._values)
 
     @property
     def speeds(self) -> np.ndarray:
@@ -212,12 +224,28 @@ class Trajectory:
 
     @property
     def violation(self) -> np.ndarray:
-        """The violation of every constraint: positions φ first, then velocities φ̇ and ψ; see `violation_names`."""
+        """The violation of every constraint: positions φ first, then velocities φ̇ and ψ; see `violation_names`.
+
+        With constraints on momenta it is that of all constraints in phase space.
+        """
+        if self._canonical_violation is not None:
+            return self._canonical_violation
         return np.concatenate([self.observed.position_violation, self.observed.velocity_violation], axis=0)
+
+    @cached_property
+    def _canonical_violation(self) -> np.ndarray | None:
+        """With constraints on momenta: the violation of all constraints in phase space, those that are implied included."""
+        phase = self.equations.kernel.phase
+        if phase is None:
+            return None
+        return phase.violations(np.concatenate([self.q, self.v]), self.t, self.equations._values)
 
     @property
     def violation_names(self) -> tuple[str, ...]:
         """What the rows of `violation` are."""
+        phase = self.equations.kernel.phase
+        if phase is not None:
+            return phase.names
         names = self.constraint_names
         held = len(self.observed.position_violation)
         return (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names))
@@ -245,6 +273,7 @@ class Trajectory:
     @cached_property
     def multipliers(self) -> np.ndarray:
         """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
+        self.equations.model.refuse_canonical("multipliers")
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations._values)
         inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
         return np.einsum("skn,ns->ks", inverse, self._together(_carried))
@@ -268,8 +297,8 @@ class Trajectory:
 
     @property
     def constraint_error(self) -> float | None:
-        """The 2-norm over the samples of all velocity-level violations; None without constraints."""
-        violated = self.observed.velocity_violation
+        """The 2-norm over the samples of all violations of velocities and momenta; None without constraints."""
+        violated = self.observed.velocity_violation if self._canonical_violation is None else self._canonical_violation
         return norms.violation(violated) if len(violated) else None
 
     @property

@@ -85,6 +85,14 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
     return check
 
 
+def canonical(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    """A formula of coordinates, time and momenta p(x)."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        yield wrong(where, "a formula in quotation marks", value)
+        return
+    yield from attempt(where, lambda: model.formula(value, where, momenta=True))
+
+
 def array(count: int, each: Check, what: str) -> Check:
     """An array with `count` entries."""
 
@@ -327,6 +335,7 @@ ELEMENTS: dict[str, Keys] = {
     "holonomic": {**_NAMED, "formula": Key(position, True), "description": Key(text), **_GAINS},
     "drive": {**_NAMED, "coordinate": Key(name, True), "motion": Key(of_time, True)},
     "nonholonomic": {**_NAMED, **_FORMULA, "feedback": Key(constant)},
+    "canonical": {**_NAMED, "formula": Key(canonical, True), "description": Key(text)},
     "knife_edge": {**_NAMED, **_BODY, "direction": Key(direction, True), "point": Key(fixed_vector)},
     "rolling_disk": {
         **_NAMED,

@@ -186,8 +186,8 @@ class _Builder:
             values["joint"] = self._joints(given["joint"], where)
         elif kind == "loop":
             values["joint"] = schema.make_loop_joint(given["joint"], f"{where}, joint", self.model)
-        elif kind in ("holonomic", "nonholonomic"):
-            values["phi" if kind == "holonomic" else "psi"] = values.pop("formula")
+        elif kind in ("holonomic", "nonholonomic", "canonical"):
+            values["psi" if kind == "nonholonomic" else "phi"] = values.pop("formula")
         self.note(attempt(where, lambda: getattr(self.model, kind)(**values)))
 
     def _joints(self, given: Any, where: str) -> list[Any]:

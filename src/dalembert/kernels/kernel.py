@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,21 @@ from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.equations import LinearForm
 from dalembert.equations.power import power
 from dalembert.kernels.compile import Function, compile_function
+from dalembert.kernels.phase import Phase
 from dalembert.kernels.solve import assembled, fused
 from dalembert.kernels.taylor import TaylorMachine
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
+
+
+class _Found(NamedTuple):
+    """What a numeric solve gives; `power` has no entries where the form has no power of its own."""
+
+    qd: np.ndarray
+    qdd: np.ndarray
+    lam: np.ndarray
+    vd: np.ndarray
+    power: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -45,34 +56,71 @@ class Kernel:
 
     @cached_property
     def power(self) -> Scalar | None:
-        """The power as a function of (q, v, t), or None when it is zero by structure."""
+        """The power as a function of (q, q̇, q̈, t), or None when it is zero by structure or the form has its own."""
         form, algebra = self.form, self.form.system.algebra
-        value = power(form.system)
-        if algebra.is_zero(value):
+        if form.power is not None:
             return None
-        return value
+        value = power(form.system)
+        return None if algebra.is_zero(value) else value
 
-    @property
+    @cached_property
     def has_work(self) -> bool:
         """True when the integral of the power is carried as a state."""
-        return self.power is not None
+        if self.form.power is None:
+            return self.power is not None
+        constant, slope = self.form.power
+        return not all(self.form.system.algebra.is_zero(part) for part in (constant, *slope))
+
+    @cached_property
+    def _unknowns(self) -> tuple[Array, Array]:
+        """v̇ with the unknowns behind it, and λ, in the graph."""
+        return fused(self.form)
 
     @cached_property
     def _solution(self) -> tuple[Array, Array]:
         """v̇ and λ in the graph."""
-        x, lam = fused(self.form)
+        x, lam = self._unknowns
         k = len(self.form.v)
         return x[:k], lam if len(lam) or self.form.J is None else x[k : k + len(self.form.J)]
+
+    @cached_property
+    def _qd(self) -> Array:
+        """The rate of q that is integrated, in the graph."""
+        form = self.form
+        return form.qd + form.S @ self._unknowns[0][len(form.v) :] if len(form.S) else form.qd
 
     @cached_property
     def rates(self) -> Array:
         """ẏ as expressions of (q, v, t): q̇, v̇ and the power."""
         form = self.form
         vd, _ = self._solution
-        if self.power is None:
-            return stack(form.qd, vd)
+        if not self.has_work:
+            return stack(self._qd, vd)
+        if form.power is not None:
+            constant, slope = form.power
+            return stack(self._qd, vd, vector([constant + slope @ self._unknowns[0][len(form.v) :]]))
         qdd = form.W @ vd + form.qdd_bias
-        return stack(form.qd, vd, self.in_state(vector([self.power]), qdd))
+        return stack(self._qd, vd, self.in_state(vector([self.power]), qdd))
+
+    @cached_property
+    def _qdd(self) -> Array:
+        """q̈ in the graph: where the multipliers of canonical constraints move q, from the rate that is integrated."""
+        form, system = self.form, self.form.system
+        vd, _ = self._solution
+        if not self._canonical:
+            return form.W @ vd + form.qdd_bias
+        return system.algebra.total_derivative(self._qd, (system.q, self._qd), (form.v, vd), system.clock)
+
+    @cached_property
+    def phase(self) -> Phase | None:
+        """The constraints in phase space, where some of them are on momenta."""
+        surface = self.form.surface
+        return Phase(self.form, surface) if surface is not None and surface.on_momenta else None
+
+    @property
+    def _canonical(self) -> bool:
+        """True when S x does not vanish on the constraints."""
+        return self.phase is not None
 
     def in_state(self, f: Array, qdd: Array) -> Array:
         """A function of (q, q̇, q̈, t) as a function of (q, v, t)."""
@@ -101,9 +149,7 @@ class Kernel:
 
     @cached_property
     def _accelerations(self) -> Function:
-        form = self.form
-        vd, lam = self._solution
-        return self._compile(stack(form.qd, form.W @ vd + form.qdd_bias, lam))
+        return self._compile(stack(self._qd, self._qdd, self._solution[1]))
 
     @cached_property
     def state_symbols(self) -> Array:
@@ -118,14 +164,15 @@ class Kernel:
 
     @cached_property
     def _pieces(self) -> Function:
-        """M, f, A, β, C, J, q̇, W, bias side by side, for the numeric solve."""
+        """M, f, A, β, C, J, q̇, W, bias, S and the power side by side, for the numeric solve."""
         return self._compile(np.concatenate([np.asarray(p, dtype=object).ravel() for p in self._parts]))
 
     @property
     def _parts(self) -> tuple[Array, ...]:
         form = self.form
         J = form.A if form.J is None else form.J
-        return (form.M, form.f, form.A, form.beta, form.C, J, form.qd, form.W, form.qdd_bias)
+        own = zeros(0) if form.power is None else stack(vector([form.power[0]]), form.power[1])
+        return (form.M, form.f, form.A, form.beta, form.C, J, form.qd, form.W, form.qdd_bias, form.S, own)
 
     @cached_property
     def _power_of(self) -> Function:
@@ -139,7 +186,7 @@ class Kernel:
         return out[:k], out[k:]
 
     def velocities(self, y: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
-        """q̇ at states y = (q, v)."""
+        """The velocities that belong to v at states y = (q, v): q̇, but for the part that multipliers add to it."""
         return self._velocities(_stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
@@ -151,24 +198,26 @@ class Kernel:
         size = self.form.n_states
         if self.fused:
             return self._rates(_stacked(y[:size], t), constants)
-        qd, qdd, _, vd = self._assembled(y[:size], t, constants)
-        parts = [qd, vd]
-        if self.has_work:
+        found = self._assembled(y[:size], t, constants)
+        parts = [found.qd, found.vd]
+        if self.has_work and self.form.power is not None:
+            parts.append(found.power)
+        elif self.has_work:
             q = y[: len(self.form.system.q)]
-            parts.append(self._power_of(_stacked(q, qd, qdd, t), constants))
+            parts.append(self._power_of(_stacked(q, found.qd, found.qdd, t), constants))
         return np.concatenate(parts, axis=0)
 
     def accelerations(
         self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q̇, q̈ and λ at states (q, v, t)."""
+        """q̇ as it is integrated, q̈ and λ at states (q, v, t)."""
         n = len(q)
         y = np.concatenate([q, v], axis=0)
-        if self.fused:
+        if self.fused or self._canonical:
             out = self._accelerations(_stacked(y, t), constants)
             return out[:n], out[n : 2 * n], out[2 * n :]
-        qd, qdd, lam, _ = self._assembled(y, t, constants)
-        return qd, qdd, lam
+        found = self._assembled(y, t, constants)
+        return found.qd, found.qdd, found.lam
 
     def reactions(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""
@@ -212,16 +261,14 @@ class Kernel:
         C = non_ideal_forces(form.system.motion) if len(form.C) else zeros(0)
         return self._compile(self.in_state(stack(J.ravel(), C), form.system.qdd))
 
-    def _assembled(
-        self, y: np.ndarray, t: Any, constants: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _assembled(self, y: np.ndarray, t: Any, constants: np.ndarray) -> _Found:
         """q̇, q̈, λ, v̇ by compiled pieces and a numeric solve."""
         single = y.ndim == 1
         columns = y[:, None] if single else y
         out = self._pieces(_stacked(columns, t), constants).T
         shapes = [np.shape(p) for p in self._parts]
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        M, f, A, beta, C, J, qd, W, bias = (
+        M, f, A, beta, C, J, qd, W, bias, S, own = (
             part.reshape(len(out), *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
         )
         x, lam = assembled(self.form, M, f, A, beta, C, J)
@@ -230,9 +277,10 @@ class Kernel:
         if self.form.J is not None and not len(self.form.beta):
             lam = x[:, k : k + len(self.form.J)]
         qdd = (W @ vd[..., None])[..., 0] + bias
-        if single:
-            return qd[0], qdd[0], lam[0], vd[0]
-        return qd.T, qdd.T, lam.T, vd.T
+        qd = qd + (S @ x[:, k:, None])[..., 0] if S.size else qd
+        work = own[:, :1] + np.sum(own[:, 1:] * x[:, k:], axis=1, keepdims=True) if own.size else own
+        found = _Found(qd, qdd, lam, vd, work)
+        return _Found(*(part[0] if single else part.T for part in found))
 
 
 def _stacked(*parts: Any) -> np.ndarray:

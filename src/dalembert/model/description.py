@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from symengine import Piecewise
 
-from dalembert.errors import InputError
+from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.elements import (
     Body,
+    CanonicalConstraint,
     Contact,
     Coordinate,
     Energies,
@@ -40,6 +41,7 @@ class Description:
         self.loads: tuple[Load, ...] = ()
         self.holonomic_list: tuple[Holonomic, ...] = ()
         self.nonholonomic_list: tuple[Nonholonomic, ...] = ()
+        self.canonical_list: tuple[CanonicalConstraint, ...] = ()
         self.contacts: tuple[Contact, ...] = ()
         self.loops: tuple[Loop, ...] = ()
         self.rotors: tuple[Rotor, ...] = ()
@@ -65,13 +67,25 @@ class Description:
 
     # what others read
 
-    def formula(self, value: Any, where: str = "formula", *, rates: bool = True, constant: bool = False) -> Any:
+    def formula(
+        self,
+        value: Any,
+        where: str = "formula",
+        *,
+        rates: bool = True,
+        constant: bool = False,
+        momenta: bool = False,
+    ) -> Any:
         """Any formula of the declared names, read as the elements read theirs; `constant` allows parameters only.
+
+        With `momenta` the momentum of a coordinate x is written p(x), and velocities are refused.
 
         >>> from dalembert.model import Model
         >>> Model("m").parameters(k=2.0).coordinates("x").formula("k*x**2/2")
         (1/2)*k*x**2
         """
+        if momenta:
+            return self._reader.canonical(value, where)
         return self._reader.constant(value, where) if constant else self._reader.read(value, where, rates=rates)
 
     @property
@@ -109,7 +123,7 @@ class Description:
         """Every formula of coordinates, velocities or time in the model."""
         found: list[Any] = [value for body in self.bodies for joint in body.joints for value in joint.values]
         found += [c.phi for c in self.holonomic_list] + [c.psi for c in self.nonholonomic_list]
-        found += [u.value for u in self.speed_list]
+        found += [c.phi for c in self.canonical_list] + [u.value for u in self.speed_list]
         for load in self.loads:
             match load:
                 case Force():
@@ -128,6 +142,14 @@ class Description:
         """False when a formula switches branches (abs, sign, min, max, piecewise)."""
         return not any(formula.atoms(Piecewise) for formula in self.formulas)
 
+    def refuse_canonical(self, who: str) -> None:
+        """Raise when the model has constraints on momenta, which `who` cannot treat."""
+        if self.canonical_list:
+            raise NotApplicableError(
+                f"{who}: the constraint '{self.canonical_list[0].name}' of model '{self.name}' contains momenta. "
+                "Only the formalism dirac treats such constraints; remove it, or derive by dirac."
+            )
+
     def copy(self) -> Self:
         """An independent copy; the elements are immutable and shared."""
         out = copy.copy(self)
@@ -137,5 +159,5 @@ class Description:
     def __repr__(self) -> str:
         return (
             f"<Model '{self.name}': {len(self.bodies)} bodies, {len(self.coordinate_list)} coordinates, "
-            f"{len(self.constraint_names)} constraints>"
+            f"{len(self.constraint_names) + len(self.canonical_list)} constraints>"
         )

@@ -73,6 +73,15 @@ class Nonholonomic:
 
 
 @dataclass(frozen=True)
+class CanonicalConstraint:
+    """A constraint φ(q, p, t) = 0 on coordinates and momenta: (5.287) of papers/desapio."""
+
+    name: str
+    phi: Formula
+    description: str = ""
+
+
+@dataclass(frozen=True)
 class Speed:
     """A quasi-velocity u = Y(q,t) q̇ + Z(q,t), given as a formula linear in the velocities."""
 

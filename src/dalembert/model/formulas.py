@@ -52,6 +52,13 @@ class Reader:
             rates=rates,
         )
 
+    def canonical(self, formula: Any, where: str) -> Any:
+        """The formula of coordinates, time, parameters and momenta p(x); momenta can be written as text only."""
+        if isinstance(formula, str | int | float):
+            known, values = self._coordinates, self._parameters
+            return parse(formula, coordinates=known, parameters=values, where=where, rates=False, momenta=True)
+        return self.read(formula, where, rates=False)
+
     def constant(self, formula: Any, where: str) -> Any:
         """A formula of parameters only."""
         if isinstance(formula, str):

@@ -11,6 +11,7 @@ from dalembert.model.declarations import pair, unit_vector
 from dalembert.model.elements import (
     WORLD,
     Body,
+    CanonicalConstraint,
     Energies,
     Holonomic,
     KnifeEdge,
@@ -191,6 +192,23 @@ class Model(LoadMakers):
         formula = self._reader.read(psi, f"nonholonomic '{key}'")
         gains = self._feedback(feedback, 1, f"nonholonomic '{key}', feedback")
         self.nonholonomic_list += (Nonholonomic(key, formula, description, gains),)
+        return self
+
+    def canonical(self, phi: Any, name: str | None = None, description: str = "") -> Self:
+        """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
+
+        The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
+        This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
+        The initial rates give the initial momenta.
+
+        >>> model = Model("particle").coordinates("x", "y")
+        >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+        >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_list[0].phi
+        -3 + x*p(y) - y*p(x)
+        """
+        key = name or f"canonical{len(self.canonical_list) + 1}"
+        formula = self._reader.canonical(phi, f"canonical '{key}'")
+        self.canonical_list += (CanonicalConstraint(key, formula, description),)
         return self
 
     def non_ideal(self, forces: Mapping[str, Any] | Sequence[Any]) -> Self:

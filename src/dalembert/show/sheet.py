@@ -16,7 +16,7 @@ from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.show import intermediates
 from dalembert.show.tidy import tidy
 
-_BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J")
+_BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J", "S")
 _HEADINGS = {"p": "Momenta", "twists": "Twists"}
 
 Line = tuple[str, Any]  # the name of what is defined, and its expression
@@ -46,6 +46,7 @@ class Sheet:
     A: Array
     beta: Array
     J: Array  # multipliers enter as Jᵀλ; empty where J = A
+    S: Array  # q̇ is the kinematics and S times the multipliers behind v̇; empty where it is the kinematics alone
 
     @property
     def title(self) -> str:
@@ -104,7 +105,7 @@ class Sheet:
         return (*self.form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []))
 
     def entries(self, name: str) -> tuple[Line, ...]:
-        """The entries of M, f, A or beta that are not zero, each once."""
+        """The entries of M, f, A, beta or S that are not zero, each once."""
         entries: Array = getattr(self, name)
         return tuple(
             (f"{name}[{','.join(str(i + 1) for i in index)}]", entries[index])
@@ -122,6 +123,7 @@ class Sheet:
             Section(_HEADINGS.get(about.velocities, "Speeds"), speeds),
             Section("Constants of the motion", constants),
             Section("Kinematics", kinematics),
+            Section("What the multipliers add to the kinematics, column by column", self.entries("S")),
             Section("Dynamics", (*self.entries("M"), *self.entries("f"), *self.entries("C")), "dynamics"),
             Section("Directions of the multipliers", self.entries("J") if len(self.A) or self.form.extra else ()),
             Section("Constraints", (*self.entries("A"), *self.entries("beta")), "constraints"),

@@ -100,6 +100,7 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
         "constants": dict(zip(constants, written(sheet.constants_from), strict=True)),
         "intermediates": [[name, formula(value, called)] for name, value in sheet.parts],
         "kinematics": written(sheet.qd),
+        "multiplier_kinematics": written(sheet.S),
         "mass_matrix": written(sheet.M),
         "forcing": written(sheet.f),
         "constraint_matrix": written(sheet.A),

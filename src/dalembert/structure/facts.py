@@ -12,7 +12,7 @@ import symengine as se
 from dalembert.algebra import FLOATS, choose, numbers, vector
 from dalembert.algebra.linear import PivotOrder, pivot_order
 from dalembert.errors import InputError, SingularError
-from dalembert.expressions import rate
+from dalembert.expressions import coordinate, rate
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.energies import kinetic, mass_matrix, potential
@@ -193,6 +193,8 @@ def _ignorable(model: Model, states: States, A: np.ndarray, facts: Levels) -> tu
             reasons[name] = f"the constraint '{touched[0]}' has a non-zero column for {name}"
         elif force[i] > _NOTHING:
             reasons[name] = f"the generalized force on {name} is not zero"
+        elif moved := [c.name for c in model.canonical_list if coordinate(name) in c.phi.free_symbols]:
+            reasons[name] = f"the constraint '{moved[0]}' on momenta depends on {name}"
         else:
             ignorable.append(i)
     return tuple(ignorable), reasons

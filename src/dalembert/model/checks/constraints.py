@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import Problem
-from dalembert.expressions import TIME, coordinate, rate
+from dalembert.expressions import TIME, coordinate, momentum, rate
 from dalembert.model.checks.values import Table, at_start, size, slope, value
 
 if TYPE_CHECKING:
@@ -44,7 +44,18 @@ def problems(model: Model) -> list[Problem]:
         else:
             advice = "Remove it, or use the velocities it ties together."
             found.append(_idle(path, "neither coordinates nor velocities", advice))
-    return found
+    return found + _canonical(model)
+
+
+def _canonical(model: Model) -> list[Problem]:
+    """Canonical constraints without momenta; whether the start fulfils the others is asked where momenta are known."""
+    p = {momentum(name) for name in model.coordinate_names}
+    advice = "It restricts positions: declare it as holonomic."
+    return [
+        _idle(f"canonical '{c.name}'", "no momentum", advice)
+        for c in model.canonical_list
+        if not c.phi.free_symbols & p
+    ]
 
 
 def _idle(path: str, lacks: str, advice: str) -> Problem:

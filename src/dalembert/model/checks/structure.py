@@ -74,6 +74,6 @@ def _unused(model: Model) -> list[Problem]:
 def _names(model: Model) -> list[Problem]:
     return [
         Problem(f"constraint '{name}'", f"the name is used {count} times.", "Give each constraint a name of its own.")
-        for name, count in Counter(model.constraint_names).items()
+        for name, count in Counter((*model.constraint_names, *(c.name for c in model.canonical_list))).items()
         if count > 1
     ]

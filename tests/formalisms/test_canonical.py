@@ -1,0 +1,209 @@
+"""Constraints on momenta: closed forms, what they imply, what is kept, and who refuses them."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms
+from dalembert.exporters import to_toml
+from dalembert.importers import loads_toml
+
+B, K = 3.0, 5.0
+
+
+def field() -> dl.Model:
+    """A particle of mass 2 on a spring, held to p = B/2 (−y, x)."""
+    model = dl.Model("field").parameters(B=B, k=K).coordinate("x", 1.0).coordinate("y", 0.0, B / 4)
+    model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+    model.joint_spring("particle", joint=0, stiffness="k").joint_spring("particle", joint=1, stiffness="k")
+    return model.canonical("p(x) + B/2*y", name="first").canonical("p(y) - B/2*x", name="second")
+
+
+def light() -> dl.Model:
+    """x has no momentum and follows y, which swings at the rate 2."""
+    kinetic, potential = "dot(x)**2/2 + 2*dot(y)**2/2", "5*(x - y)**2/2 + 8*y**2/2"
+    model = dl.Model.from_energies("light", coordinates=["x", "y"], kinetic=kinetic, potential=potential)
+    return model.canonical("p(x)", name="light").start([1, 1], [0, 0])
+
+
+def ball(*formulas: str) -> dl.Model:
+    """A particle on a sphere, with constraints on its momenta."""
+    model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("x", 0.6).coordinate("y", 0.0).coordinate("z", -0.8)
+    axes = zip(np.eye(3).tolist(), "xyz", strict=True)
+    model.body("ball", joint=[model.prismatic(axis, name) for axis, name in axes], mass=2)
+    model.holonomic("x**2 + y**2 + z**2 - 1", name="sphere")
+    for formula in formulas:
+        model.canonical(formula)
+    return model
+
+
+@pytest.mark.parametrize("mode", ["fused", "assembled"])
+@pytest.mark.parametrize("project", [True, False])
+def test_a_particle_in_a_strong_field_circles(mode, project):
+    # on the constraints H = (k + B²/(4m)) r²/2 with the bracket {x, y} = −1/B
+    eom = dl.derive(field(), "dirac", mode=mode)
+    run = eom.simulate(10.0, samples=51, integrator="dop853", project=project, rtol=1e-11, atol=1e-11)
+    rate = (K + B**2 / 8) / B
+    circle = np.array([np.cos(rate * run.t), np.sin(rate * run.t)])
+    assert np.abs(run.q - circle).max() < 1e-9
+    assert np.abs(run.qd - rate * np.array([-circle[1], circle[0]])).max() < 1e-8
+    assert np.abs(run.qdd + rate**2 * circle).max() < 1e-8
+    assert np.abs(run.violation).max() < 1e-9
+    assert run.violation_names == ("first", "second")
+    assert not any("imply" in note for note in eom.notes)
+
+
+def test_the_motion_is_not_that_of_the_velocity_constraints():
+    # with p = 2 q̇ the same formulas would be velocities that turn at the rate B/4
+    run = dl.derive(field(), "dirac").simulate(1.0, samples=3)
+    assert np.abs(run.q[:, -1] - [np.cos(B / 4), np.sin(B / 4)]).max() > 0.1
+
+
+@pytest.mark.parametrize("engine", ["portable", None])
+def test_a_coordinate_without_momentum_follows(engine):
+    # ṗ(x) = 0 implies x = y, and then 2 ÿ = −8 y
+    eom = dl.derive(light(), "dirac", engine=engine)
+    assert any("rate of light" in note for note in eom.notes)
+    run = eom.simulate(5.0, samples=26, integrator="dop853", rtol=1e-11, atol=1e-11)
+    assert np.abs(run.q - np.cos(2 * run.t)).max() < 1e-9
+    assert np.abs(run.qd + 2 * np.sin(2 * run.t)).max() < 1e-8
+    assert np.ptp(run.energy) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("formulas", "start", "count"),
+    [
+        # two constraints whose bracket is 2 y: they determine each other's multipliers, and φ̇ = 0 does not follow for H_p
+        (("p(y) - x*y + 0.1728*cos(t)",), [0.48, 0.36, -0.8], 2),
+        # three: an odd number implies another
+        (("p(y) - 0.4*x + 0.24*cos(t)", "p(x) + 0.3*y"), [0.6, 0.0, -0.8], 4),
+    ],
+)
+def test_with_other_constraints_and_time_everything_is_kept(formulas, start, count):
+    eom = dl.derive(ball(*formulas).start(start, [0, 0, 0]), "dirac")
+    h = 1e-5
+    run = eom.simulate(times=[0, 0.08 - h, 0.08, 0.08 + h], project=False, integrator="dop853", rtol=1e-12, atol=1e-12)
+    assert len(run.violation) == count
+    assert np.abs(run.violation).max() < 1e-6
+    assert np.abs(run.violation[0]).max() < 1e-11
+    assert np.ptp(run.energy) > 1e-4
+    assert np.ptp(run.balance) < 1e-9
+    # q̇ and q̈ are the rates of q and q̇
+    for values, rates in ((run.q, run.qd), (run.qd, run.qdd)):
+        measured = (values[:, 3] - values[:, 1]) / (2 * h)
+        assert np.allclose(measured, rates[:, 2], rtol=1e-4, atol=1e-5)
+    with pytest.raises(dl.SingularError, match="brackets of sphere"):
+        dl.derive(ball("p(y) - x*y"), "dirac").simulate(1.0)  # their bracket 2 y vanishes at this start
+
+
+def test_stabilisation_takes_the_place_of_projection():
+    run = dl.derive(light(), "dirac").simulate(3.0, samples=11, stabilization=5.0, integrator="rk45")
+    assert np.abs(run.violation).max() < 1e-6
+
+
+def test_a_chain_of_implied_constraints_is_followed_to_its_end():
+    # p(x) = 0 implies V_x = z = 0, that p(z) = 0, and that x = −y: two rounds more, and y swings with 2 ÿ = −3 y
+    kinetic, potential = "dot(x)**2/2 + dot(y)**2 + dot(z)**2/2", "z*(x + y) + 3*y**2/2"
+    model = dl.Model.from_energies("chain", coordinates=["x", "y", "z"], kinetic=kinetic, potential=potential)
+    eom = dl.derive(model.canonical("p(x)", name="first").start([-1, 1, 0], [0, 0, 0]), "dirac")
+    assert eom.form.surface is not None
+    assert eom.form.surface.names == (
+        "first",
+        "rate of first",
+        "rate of rate of first",
+        "rate of rate of rate of first",
+    )
+    run = eom.simulate(3.0, samples=16, integrator="dop853", rtol=1e-11, atol=1e-11)
+    swing = np.cos(np.sqrt(1.5) * run.t)
+    assert np.abs(run.q - [-swing, swing, 0 * swing]).max() < 1e-9
+
+
+def test_a_start_off_the_constraints_is_refused_by_name():
+    model = field().start([1, 0], [0, 1.0])
+    with pytest.raises(dl.InconsistentStateError, match=r"'second' is 0\.5"):
+        dl.derive(model, "dirac").simulate(1.0)
+    with pytest.raises(dl.InconsistentStateError, match="'rate of light'"):
+        dl.derive(light(), "dirac").simulate(1.0, q0={"x": 1.5})
+    with pytest.raises(dl.InconsistentStateError, match="'rate of light'"):
+        dl.derive(light(), "dirac").simulate(1.0, q0={"x": 1.5}, stabilization=2.0)
+
+
+@pytest.mark.parametrize("formula", ["p(x)", "x*p(y) - y*p(x)"])
+def test_a_constraint_that_holds_by_itself_is_refused(formula):
+    model = dl.Model.from_energies("free", coordinates=["x", "y"], kinetic="dot(x)**2 + dot(y)**2")
+    with pytest.raises(dl.SingularError, match="multiplier of 'free' is not determined"):
+        dl.derive(model.canonical(formula, name="free").start([1, 0], [0, 0]), "dirac")
+
+
+def test_constraints_that_contradict_each_other_are_refused():
+    model = dl.Model.from_energies("fall", coordinates=["x"], kinetic="dot(x)**2/2", potential="3*x")
+    with pytest.raises(dl.InconsistentStateError, match="p, rate of p"):
+        dl.derive(model.canonical("p(x)", name="p"), "dirac")
+
+
+def test_every_other_formalism_refuses_by_name():
+    for key in formalisms.KEYS:
+        if key != "dirac":
+            with pytest.raises(
+                dl.NotApplicableError, match=r"'(first|light)' contains momenta|needs the momenta of bodies"
+            ):
+                dl.derive(light() if key == "routh" else field(), key)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        dl.verify,
+        dl.assemble,
+        dl.branches,
+        lambda model: dl.forward_dynamics(model, [1, 0], [0, 0]),
+        lambda model: dl.inverse_dynamics(model, [1, 0], [0, 0], [0, 0]),
+        lambda model: dl.derive(model, "dirac").multipliers(*model.initial),
+        lambda model: dl.derive(model, "dirac").simulate(0.1, samples=2).multipliers,
+        lambda model: dl.derive(model, "dirac").joint_reactions(*model.initial),
+    ],
+)
+def test_what_knows_nothing_of_them_says_so(ask):
+    with pytest.raises(dl.NotApplicableError, match="'first' of model 'field' contains momenta"):
+        ask(field())
+
+
+def test_mobility_does_not_count_them_and_says_so():
+    found = dl.mobility(field())
+    assert found.degrees_of_freedom == 2
+    assert "'first' contains momenta" in found.warnings[0]
+
+
+def test_reactions_are_what_the_multipliers_add_to_the_momenta():
+    # ṗ = −k q + c_qᵀΛ, and p = B/2 (−y, x) turns with the particle
+    eom = dl.derive(field(), "dirac")
+    rate = (K + B**2 / 8) / B
+    assert np.allclose(eom.reactions(*field().initial), [K - B / 2 * rate, 0])
+
+
+def test_files_hold_them():
+    text = to_toml(field())
+    assert '[[canonical]]\nname = "first"\nformula = "' in text
+    again = loads_toml(text)
+    assert again.canonical_list == field().canonical_list
+
+
+def test_what_is_wrong_with_them_is_told():
+    model = field()
+    for formula, said in (
+        ("p(z)", "momentum of 'z', which is not a coordinate"),
+        ("p(x + y)", "is not the momentum of a coordinate"),
+        ("dot(x)", "velocities are not allowed here"),
+    ):
+        with pytest.raises(dl.InputError, match=said):
+            model.copy().canonical(formula)
+    with pytest.raises(dl.InputError, match="momenta are not allowed here"):
+        model.copy().nonholonomic("p(x)")
+    assert "declare it as holonomic" in str(model.copy().canonical("x - 1").check()[0])
+    assert "used 2 times" in str(model.copy().canonical("p(x)", name="first").check()[0])
+
+
+def test_a_coordinate_they_depend_on_is_not_ignorable():
+    model = dl.Model.from_energies("free", coordinates=["x", "y"], kinetic="dot(x)**2 + dot(y)**2", potential="y**2")
+    assert dl.mobility(model).ignorable == ("x",)
+    assert dl.mobility(model.canonical("p(y) - x")).ignorable == ()
