@@ -116,7 +116,7 @@ def lineages() -> str:
     energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
         f"{len(ABOUTS)} formalisms, the recursion and the principle are {independent_roads(known.values())} independent roads "
-        f"for a model made of bodies; {len(energies)} of them are {independent_roads(energies)} for a model given by its energies."
+        f"for a model made of bodies; {len(energies)} of them are {independent_roads(energies)} for one given by its energies."
     )
     groups = [(", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in grouped(known).items()]
     return "\n\n".join([sentence, table(("rests on", "by"), groups), table(("fact", "meaning"), FACTS.items())])

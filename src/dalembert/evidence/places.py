@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector, zeros
+from dalembert.algebra.surds import Component
 from dalembert.errors import InputError
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Model
@@ -129,7 +130,7 @@ def displaced(algebra: Algebra, joint: Joint, values: Sequence[Scalar]) -> tuple
     )
 
 
-def turned(algebra: Algebra, axis: Sequence[float], angle: Scalar) -> Array:
+def turned(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
     """The rotation by an angle about a unit vector."""
     half = angle * 0.5
     return _rotation(algebra.cos(half), _along(axis, algebra.sin(half)))
@@ -143,8 +144,8 @@ def _placed(algebra: Algebra, at: Place, position: Array, rotation: Array) -> Pl
     return Place(at.point(position), R)
 
 
-def _along(axis: Sequence[float], length: Scalar) -> Array:
-    return vector([k * length for k in axis])
+def _along(axis: Sequence[Component], length: Scalar) -> Array:
+    return vector([float(k) * length for k in axis])
 
 
 def _rotation(w: Scalar, u: Array) -> Array:
