@@ -11,6 +11,7 @@ import symengine as se
 
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.model import Model
+from dalembert.model.checks.values import value
 from dalembert.model.elements import Body, Contact, Coordinate, KnifeEdge, Limits, Loop, Rotor, Shape
 from dalembert.model.joints import Cylindrical, Free, Joint, Planar, Prismatic, Screw
 from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
@@ -78,10 +79,14 @@ class _Converter:
         return tuple(self.formula(x, size) for x in entries)
 
     def mixed(self, f: Any) -> Fraction:
-        """A factor for a constraint or a speed: a length where displacements take part."""
-        names = {symbol.name for symbol in f.free_symbols}
-        long = any(name in names or rate(name).name in names for name in self.lengths)
-        return self.units.length if long else Fraction(1)
+        """The factor of a constraint or a speed, whose dimension nobody states: its degrees in lengths and in velocities.
+
+        Any other factor would be as right; this one is what it would be in a file written by hand in these units.
+        """
+        rates = {rate(name).name for name in self.model.coordinate_names}
+        long = {p.name for p in self.model.parameter_list if p.unit == "m"}
+        long |= self.lengths | {rate(name).name for name in self.lengths}
+        return self.units.length ** _degree(f, long) / self.units.time ** _degree(f, rates)
 
     def convert(self) -> Model:
         old, out, L, T = self.model, self.model.copy(), self.units.length, self.units.time
@@ -99,12 +104,10 @@ class _Converter:
             for c in old.holonomic_list
         )
         out.nonholonomic_list = tuple(
-            replace(c, psi=self.formula(c.psi, self.mixed(c.psi) / T), feedback=self.vector(c.feedback, 1 / T))
+            replace(c, psi=self.formula(c.psi, self.mixed(c.psi)), feedback=self.vector(c.feedback, 1 / T))
             for c in old.nonholonomic_list
         )
-        out.speed_list = tuple(
-            replace(u, value=self.formula(u.value, self.mixed(u.value) / T)) for u in old.speed_list
-        )
+        out.speed_list = tuple(replace(u, value=self.formula(u.value, self.mixed(u.value))) for u in old.speed_list)
         out.non_ideal_forces = {
             name: self.formula(f, self.units.energy / self.size(name)) for name, f in old.non_ideal_forces.items()
         }
@@ -242,11 +245,11 @@ class _Converter:
 def _displacements(model: Model) -> set[str]:
     """The coordinates that are lengths: those that alone are a displacement of a joint, or that are given in metres."""
     moved = {
-        value.name
+        motion.name
         for body in model.bodies
         for joint in body.joints
-        for k, value in enumerate(joint.values)
-        if _slides(joint, k) and value.is_Symbol
+        for k, motion in enumerate(joint.values)
+        if _slides(joint, k) and motion.is_Symbol
     }
     return (moved | {c.name for c in model.coordinate_list if c.unit == "m"}) & set(model.coordinate_names)
 
@@ -265,19 +268,28 @@ def _slides(joint: Joint, motion: int) -> bool:
     return False
 
 
+def _degree(f: Any, names: set[str]) -> int:
+    """k where f is multiplied by 2ᵏ when these symbols are doubled; 1 where it is not so simple but they take part."""
+    symbols = sorted(symbol.name for symbol in f.free_symbols)
+    if not names & set(symbols):
+        return 0
+    point = dict(zip(symbols, np.random.default_rng(4).uniform(0.5, 1.5, len(symbols)).tolist(), strict=True))
+    ratio = value(f, {name: x * (1 + (name in names)) for name, x in point.items()}) / value(f, point)
+    degree = round(float(np.log2(ratio))) if 0.9 < ratio < 1e3 else 1
+    return degree if abs(ratio - 2.0**degree) < 1e-9 * ratio else 1
+
+
 def _exact(number: Fraction) -> Any:
     return se.Integer(number.numerator) / se.Integer(number.denominator)
 
 
-def _number(value: float, size: Fraction) -> float:
-    return float(Fraction(value) * size)
+def _number(old: float, size: Fraction) -> float:
+    return float(Fraction(old) * size)
 
 
-def _times(value: Any, size: Fraction) -> Any:
+def _times(old: Any, size: Fraction) -> Any:
     """A component of gravity, which may be text, times a factor."""
-    if isinstance(value, str):
-        return f"({value})*{size.numerator}/{size.denominator}"
-    return _number(value, size)
+    return f"({old})*{size.numerator}/{size.denominator}" if isinstance(old, str) else _number(old, size)
 
 
 @pytest.fixture(scope="session")
