@@ -36,24 +36,33 @@ class Units:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A model in other units, and how the numbers of the old one become those of the new one."""
+    """A model in other units, and how numbers in the old units become numbers in the new ones and back."""
 
     model: Model
     units: Units
-    sizes: np.ndarray  # of the coordinates: units.length for a displacement, 1 for an angle
-    before: Model
+    lengths: np.ndarray  # True for the coordinates that are lengths, False for angles
 
     def times(self, t: Any) -> Any:
         return t * float(self.units.time)
 
     def positions(self, q: np.ndarray) -> np.ndarray:
-        return (q.T * self.sizes).T
+        return (q.T * self._sizes(0)).T
 
     def velocities(self, qd: np.ndarray) -> np.ndarray:
-        return (qd.T * (self.sizes / float(self.units.time))).T
+        return (qd.T * self._sizes(1)).T
 
-    def accelerations(self, qdd: np.ndarray) -> np.ndarray:
-        return (qdd.T * (self.sizes / float(self.units.time) ** 2)).T
+    def positions_before(self, q: np.ndarray) -> np.ndarray:
+        return (q.T / self._sizes(0)).T
+
+    def velocities_before(self, qd: np.ndarray) -> np.ndarray:
+        return (qd.T / self._sizes(1)).T
+
+    def accelerations_before(self, qdd: np.ndarray) -> np.ndarray:
+        return (qdd.T / self._sizes(2)).T
+
+    def _sizes(self, order: int) -> np.ndarray:
+        """The factors of the coordinates, their velocities or accelerations."""
+        return np.where(self.lengths, float(self.units.length), 1.0) / float(self.units.time) ** order
 
 
 class _Converter:
@@ -298,7 +307,7 @@ def scaled() -> Callable[..., Scaled]:
 
     def make(model: Model, *, length: Any = 1, mass: Any = 1, time: Any = 1) -> Scaled:
         converter = _Converter(model, Units(Fraction(length), Fraction(mass), Fraction(time)))
-        sizes = np.array([float(converter.size(name)) for name in model.coordinate_names])
-        return Scaled(converter.convert(), converter.units, sizes, model)
+        lengths = np.array([name in converter.lengths for name in model.coordinate_names])
+        return Scaled(converter.convert(), converter.units, lengths)
 
     return make
