@@ -20,7 +20,7 @@ from dalembert.errors import InputError, NotApplicableError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.simulation import simulate, start_state
-from dalembert.handles.trajectory import Trajectory, joint_reactions
+from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
 from dalembert.handles.workspace import Workspace
 from dalembert.kernels import Kernel
 from dalembert.model import Model
@@ -116,6 +116,11 @@ class Equations:
         out = list(self.form.notes)
         if known.chosen and self.speeds:
             out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
+        added = {u: f for u, f in self.speeds.items() if u in known.speed_names[known.given :]}
+        if known.given and added:
+            out.append(f"the given speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
+        if known.reduced_note and self.about.velocities == "u_NI":
+            out.append(known.reduced_note)
         if known.dropped and self.about.redundant == "drops":
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}")
         if known.dropped and self.about.redundant == "takes":
@@ -238,8 +243,7 @@ class Equations:
         reaction = self.reactions(q, qd, t)
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self._values)
-        inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
-        return np.einsum("...kn,n...->k...", inverse, reaction)
+        return smallest_multipliers(self.workspace.facts, A, reaction)
 
     def joint_reactions(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"

@@ -206,7 +206,7 @@ class Kernel:
         M, f, A, beta, C, J, qd, W, bias = (
             part.reshape(len(out), *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
         )
-        x, lam = assembled(self.form, M, f, A, beta, C, J)
+        x, lam = assembled(self.form, M, f, A, beta, C, J, W)
         k = len(self.form.v)
         vd = x[:, :k]
         if self.form.J is not None and not len(self.form.beta):

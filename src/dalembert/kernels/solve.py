@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.algebra import Array, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve, lu_solve
 from dalembert.equations import LinearForm
+from dalembert.structure import rank
 
 
 def fused(form: LinearForm) -> tuple[Array, Array]:
@@ -34,15 +35,20 @@ def _own_graph(form: LinearForm) -> tuple[Array, Array]:
 
 
 def assembled(
-    form: LinearForm, M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray, J: np.ndarray
+    form: LinearForm,
+    M: np.ndarray,
+    f: np.ndarray,
+    A: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    J: np.ndarray,
+    W: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r), C (K, n)."""
+    """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r), C (K, n), W (K, n, m)."""
+    if form.solver is not None and form.solver.rank_revealing:
+        return _of_any_rank(form, M, f, A, beta, C, W)
     if form.solver is not None:
-        rows = slice(None)
-        if not form.solver.rank_revealing and beta.shape[1] == len(form.system.facts.levels.names):
-            rows = list(form.system.facts.rows)
-        elif form.solver.rank_revealing and beta.shape[1] > (rank := len(form.system.facts.rows)):
-            A, beta = _of_rank(A, beta, rank)
+        rows = list(form.system.facts.rows) if beta.shape[1] == len(form.system.facts.levels.names) else slice(None)
         vd, found = form.solver.numbers(M, f, A[:, rows], beta[:, rows], C)
         lam = np.zeros_like(beta)
         lam[:, rows] = found
@@ -57,15 +63,31 @@ def assembled(
     return solved[:, :n], solved[:, n:]
 
 
-def _of_rank(A: np.ndarray, beta: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest constraints of the rank they have on the manifold, batch on the first axis.
+def _of_any_rank(
+    form: LinearForm,
+    M: np.ndarray,
+    f: np.ndarray,
+    A: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    W: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """v̇ and λ by the formalism's own solver, whatever the rank: it gets leveled rows of the rank they have on the manifold.
 
     A state that is off by the error of a step makes redundant constraints look independent, with a tiny singular value.
     """
+    assert form.solver is not None
+    known = form.system.facts
     finite = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(beta).all(axis=1)
+    level, size = np.array([x or 1.0 for x in known.sizes]), np.ones_like(beta)
     A, beta = A.copy(), beta.copy()
-    U, sigma, Vt = np.linalg.svd(A[finite], full_matrices=False)
-    U, sigma, Vt = U[:, :, :rank], sigma[:, :rank], Vt[:, :rank]
-    A[finite] = (U * sigma[:, None, :]) @ Vt
-    beta[finite] = np.einsum("kir,kjr,kj->ki", U, U, beta[finite])
-    return A, beta
+    unit = np.linalg.norm(
+        W[finite] / known.scales.positions[:, None], axis=1
+    )  # of v: what moves a coordinate by its scale
+    unit = 1 / np.where(unit > 0, unit, 1.0)
+    even = known.dimensionless(A[finite], unit)
+    counts = np.zeros(len(A), dtype=int)
+    counts[finite] = rank.numeric_rank(even, unit, len(known.rows))
+    A[finite], beta[finite], size[finite] = rank.nearest_of_rank(even, beta[finite] / level, unit, counts[finite])
+    vd, lam = form.solver.numbers(M, f, A, beta, C, counts)
+    return vd, lam / size / level
