@@ -146,3 +146,56 @@ def test_all_formalisms_agree_in_other_units(scaled, name, unit, size):
     expected = dl.verify(dl.load(name), states=20, engines=["portable"])
     status = {key: verdict.status for key, verdict in agreement.formalisms.items()}
     assert status == {key: verdict.status for key, verdict in expected.formalisms.items()}
+
+
+def two_clocks() -> Model:
+    """A slow mass on a spring and, beside it, a fast pendulum: neither knows of the other."""
+    model = Model("two-clocks", gravity=(0, -9.81, 0)).coordinate("x", 1.0).coordinate("a", 0.5)
+    model.body("slow", joint=model.prismatic((1, 0, 0), "x"), mass=1).joint_spring("slow", stiffness=1)
+    model.body("fast", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, -0.05, 0))
+    return model.simulation(10.0)
+
+
+@pytest.mark.parametrize("integrator", ["taylor", "dop853"])
+@pytest.mark.parametrize("size", [Fraction(10**9), Fraction(1, 10**9)], ids=["length+", "length-"])
+def test_large_numbers_do_not_take_digits_from_small_ones(scaled, size, integrator):
+    engine = "portable" if integrator == "dop853" else None
+    options = {"samples": 11, "integrator": integrator}
+    model = two_clocks()
+    expected = dl.derive(model, engine=engine).simulate(**options)
+    assert np.allclose(expected.q[0], np.cos(expected.t), atol=1e-8)
+    other = scaled(model, length=size)
+    found = dl.derive(other.model, engine=engine).simulate(**options)
+    tolerance = 1e-12 if integrator == "taylor" else 1e-8
+    assert np.abs(other.positions_before(found.q) - expected.q).max() < tolerance
+
+
+@pytest.mark.parametrize("formalism", ["hamilton", "kane", "volterra_reduced"])
+@in_other_units
+def test_momenta_and_speeds_in_other_units(scaled, formalism, unit, size):
+    model = dl.load("cart-pendulum")
+    expected = dl.simulate(model, 2.0, formalism=formalism, samples=5)
+    other = scaled(model, **{unit: size})
+    found = dl.simulate(other.model, other.times(2.0), formalism=formalism, samples=5)
+    assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-8
+
+
+@pytest.mark.parametrize("reach", [1.0, 1e-6, 1e6])
+def test_a_speed_that_is_not_linear_is_told_in_any_units(reach):
+    model = Model("wire").parameters(r=reach).coordinate("x", 0.0).coordinate("y", 0.5 * reach)
+    rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
+    model.body("bead", joint=rail, mass=1).speed("sqrt(r**2 - x**2 - y**2)*dot(y)**2")
+    assert any("not linear" in str(problem) for problem in model.check())
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_a_start_off_the_constraints_is_told_in_any_units(unit):
+    def wire(y: float) -> Model:
+        model = Model("wire", gravity=(0, -9.81 * unit, 0)).coordinate("x", 0.6 * unit).coordinate("y", y)
+        rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
+        model.body("bead", joint=rail, mass=1)
+        return model.parameters(r=unit).holonomic("x**2 + y**2 - r**2")
+
+    dl.simulate(wire(-0.8 * unit), 0.1, samples=2)
+    with pytest.raises(dl.InconsistentStateError, match="does not fulfil"):
+        dl.simulate(wire(-0.8 * unit * (1 + 1e-5)), 0.1, samples=2)
