@@ -16,18 +16,13 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
     phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
     if not len(velocity):
         return
-    known = manifold.system.facts
-    names, servo = known.levels.names, known.levels.servo
-    usual = np.array(known.sizes)  # where a row of A vanishes, at a singular state, its usual size stands in
-    scale = (
-        np.maximum(usual, np.abs(A) @ (known.scales.positions + np.abs(q))),
-        np.maximum(usual / known.scales.time, np.abs(A) @ (known.scales.velocities + np.abs(qd))),
-    )
+    names, servo = manifold.system.facts.levels.names, manifold.system.facts.levels.servo
+    scale = np.abs(A) @ (1 + np.abs(q)), np.abs(A) @ (1 + np.abs(qd))
     broken = [
         f"{level} of '{names[i]}' is {value:.6g}"
         for level, values, size in (("position", phi, scale[0]), ("velocity", velocity, scale[1]))
         for i, value in enumerate(values)
-        if not servo[i] and not abs(value) <= _TOLERANCE * size[i]
+        if not servo[i] and not abs(value) <= _TOLERANCE * max(1.0, size[i])
     ]
     if broken:
         shown = ", ".join(
@@ -40,16 +35,10 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
         )
 
 
-def require_same_velocities(
-    model: Model, given: np.ndarray, rebuilt: np.ndarray, t: np.ndarray, scale: np.ndarray
-) -> None:
-    """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint.
-
-    `scale` are usual sizes of the velocities.
-    """
+def require_same_velocities(model: Model, given: np.ndarray, rebuilt: np.ndarray, t: np.ndarray) -> None:
+    """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint."""
     gap = np.abs(given - rebuilt)
-    usual = scale.reshape(-1, *([1] * (given.ndim - 1)))
-    allowed = 1e-7 * usual * (1 + np.abs(given / usual).max(axis=0))
+    allowed = 1e-7 * (1 + np.abs(given).max(axis=0))
     if (gap <= allowed).all():
         return
     worst = np.unravel_index(np.argmax(gap / allowed), gap.shape)

@@ -230,8 +230,7 @@ class Equations:
         """q̈ at states (n,) or (n, batch)."""
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
-        usual = self.workspace.facts.scales.velocities
-        consistency.require_same_velocities(self.model, velocities, rates, time, usual)
+        consistency.require_same_velocities(self.model, velocities, rates, time)
         return qdd
 
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
