@@ -55,6 +55,10 @@ def mobility(model: Model, known: Facts) -> Mobility:
             f"nearly singular configuration at the initial state: the constraints are {weakest:.2g} times as independent as "
             "elsewhere"
         )
+    if known.nearly_dependent:
+        warnings.append(
+            f"the constraints are nearly dependent everywhere: by {known.independence:.2g}, where 1 is independent"
+        )
     if not known.regular_mass:
         warnings.append("the mass matrix is singular; only formalisms that do not invert it apply")
     return Mobility(

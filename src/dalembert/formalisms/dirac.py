@@ -49,9 +49,9 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −c_t − c_q H_p): (5.295) with q̇ eliminated."""
-    can, rows = legendre(system), list(system.facts.rows)
-    n, r = len(can.p), len(rows)
-    c_q, c_p, c_t = _constraints(system, can, rows)
+    can = legendre(system)
+    n, r = len(can.p), len(system.facts.rows)
+    c_q, c_p, c_t = _constraints(system, can)
     M = zeros(n + 2 * r, n + 2 * r)
     M[:n, :n] = identity(n)
     M[:n, n:] = -c_q.T  # (5.292)
@@ -78,15 +78,15 @@ def derive(system: System) -> LinearForm:
     )
 
 
-def _constraints(system: System, can: Canonical, rows: list[int]) -> tuple[Array, Array, Array]:
+def _constraints(system: System, can: Canonical) -> tuple[Array, Array, Array]:
     """c_q, c_p and c_t of c = (φ, χ), where χ = φ̇ at q̇ = H_p depends on q and t also through H_p."""
     algebra, q, time = system.algebra, system.q, vector([system.t])
-    Phi, rate = system.A, system.constraints.velocity[rows]
+    Phi, rate = system.A, system.velocity
     chi_q = system.at_rates(algebra.jacobian(rate, q), can.H_p) + Phi @ can.H_pq
     chi_t = system.at_rates(algebra.jacobian(rate, time)[:, 0], can.H_p) + Phi @ can.H_pt
-    phi_t = algebra.jacobian(system.constraints.phi[rows], time)[:, 0]
+    phi_t = algebra.jacobian(system.phi, time)[:, 0]
     return (
         np.concatenate([Phi, chi_q]),
-        np.concatenate([zeros(len(rows), len(q)), Phi @ can.H_pp]),
+        np.concatenate([zeros(*Phi.shape), Phi @ can.H_pp]),
         stack(phi_t, chi_t),
     )

@@ -125,6 +125,10 @@ class Equations:
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}")
         if known.dropped and self.about.redundant == "takes":
             out.append(f"redundant constraints kept: {', '.join(known.dropped)}; multipliers are the smallest ones")
+        if known.nearly_dependent:
+            out.append(
+                f"the constraints are nearly dependent, by {known.independence:.1e}, so they are combined before they are solved"
+            )
         if self.engine == "heyoka" and self.workspace.mode(self.about) == "assembled":
             out.append("run in assembled mode: the linear system is solved in numbers at every step")
         return tuple(out)
@@ -230,7 +234,7 @@ class Equations:
         """q̈ at states (n,) or (n, batch)."""
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
-        consistency.require_same_velocities(self.model, velocities, rates, time)
+        consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
 
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:

@@ -51,6 +51,8 @@ class Facts:
     norms: dict[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
     scales: Scales
     sizes: tuple[float, ...]  # how large each constraint row is by nature
+    independence: float  # of the independent rows, from 1 down to 0
+    mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
 
     @property
     def d(self) -> int:
@@ -66,6 +68,11 @@ class Facts:
     def chosen(self) -> bool:
         """True when the program chose all speeds."""
         return not self.given
+
+    @property
+    def nearly_dependent(self) -> bool:
+        """True when the independent constraints are nearly dependent, so that they are combined before they are solved."""
+        return self.independence < rank.NEARLY
 
     def dimensionless(self, A: np.ndarray, unit: np.ndarray | None = None) -> np.ndarray:
         """All constraint rows (…, k, n), each divided by its size; rounding is zero. `unit` measures other velocities than q̇."""
@@ -116,7 +123,26 @@ def facts_of(model: Model, rows: tuple[int, ...] | None = None) -> Facts:
         norms=norms,
         scales=scales,
         sizes=tuple(held.sizes.tolist()),
+        independence=float(np.median(rank.independence(held.a, unit))),
+        mix=_mix(held.a, held.sizes[list(held.independent)], unit),
     )
+
+
+def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:
+    """Constant combinations of nearly dependent rows that are not so at any state; None where there is no need, or none.
+
+    They are made by Gram–Schmidt at a usual state, the first row first, so that rows stay as simple as can be.
+    """
+    found = rank.independence(a, unit)
+    if not a.shape[1] or np.median(found) >= rank.NEARLY:
+        return None
+    usual = int(np.argsort(found)[len(found) // 2])
+    rows, size = rank.leveled(a[usual], unit)
+    P = np.tril(np.linalg.inv(np.linalg.qr(rows.T)[1].T)) / size
+    if np.median(rank.independence(P @ a, unit)) < rank.NEARLY:
+        return None
+    P = P * sizes.max() / sizes
+    return tuple(tuple(row) for row in (P / P[0, 0]).tolist())
 
 
 def _norms(model: Model, completing: tuple[int, ...]) -> dict[int, tuple[int, ...]]:

@@ -39,7 +39,7 @@ class Projected:
     @property
     def good(self) -> np.ndarray:
         """At which states the constraints are fulfilled, as far as rounding allows."""
-        return np.isfinite(self.x).all(axis=1) & (self.share <= ACCEPTED).all(axis=1)
+        return np.asarray(np.isfinite(self.x).all(axis=1) & (self.share <= ACCEPTED).all(axis=1))
 
 
 def onto(
@@ -161,6 +161,8 @@ def _damped(A: np.ndarray, residual: np.ndarray, metric: np.ndarray, scale: np.n
 
 def mass_root(M: np.ndarray, A: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """C (K, n, n) of the metric M = (C Cᵀ)⁻¹, coordinates made heavier by `weights`; M may be singular."""
+    if not M.size:
+        return np.zeros_like(M)
     unit = rank.inertia_scale(M, A)
     heavy = np.ones(M.shape[-1]) if weights is None else np.sqrt(weights)
     even = M * unit[:, :, None] * unit[:, None, :]

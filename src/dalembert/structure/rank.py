@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.algebra.linear import RANK_TOLERANCE
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
+NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
 ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
 _MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
 _DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
@@ -148,16 +149,19 @@ def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
     return np.where(kept, 1 / np.where(kept, sigma, 1.0), 0.0)
 
 
-def nearest_of_rank(
-    A: np.ndarray, b: np.ndarray, scale: np.ndarray | None, count: int | np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The nearest rows of the given rank to those of A x = b, leveled, with b leveled too, and the lengths of the rows."""
+def combined(A: np.ndarray, scale: np.ndarray, count: int | np.ndarray) -> np.ndarray:
+    """T (…, m, r), combinations T A of the rows that are orthonormal in the metric of `scale`; the last are zero.
+
+    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. Only as many combinations are
+    told as the rank counts: of redundant rows, which a state off the constraints makes look independent, nothing is left.
+
+    >>> A = np.array([[1.0, 0.0], [1.0, 1e-7]])
+    >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     rows, size = leveled(A, scale)
-    U, sigma, Vt = np.linalg.svd(rows, full_matrices=False)
-    kept = np.arange(sigma.shape[-1]) < np.asarray(count)[..., None]
-    U, sigma = np.where(kept[..., None, :], U, 0.0), np.where(kept, sigma, 0.0)
-    near, level = (U * sigma[..., None, :]) @ Vt, np.einsum("...ir,...jr,...j->...i", U, U, b / size)
-    return (near if scale is None else near / scale[..., None, :]), level, size
+    U, sigma, _ = np.linalg.svd(rows, full_matrices=False)
+    return _inverted(sigma, count)[..., None] * np.swapaxes(U, -1, -2) / size[..., None, :]
 
 
 def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:

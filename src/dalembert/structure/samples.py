@@ -79,7 +79,7 @@ def _defined(model: Model, states: States, parameters: Parameters) -> States:
         energies = vector([kinetic(motion, motion.qd), potential(motion)])
         forces = stack(generalized_forces(motion), active_forces(motion, identity(motion.n)))
         good = np.isfinite(numbers(stack(energies, forces), len(states))).all(axis=0)
-    return states.where(good)
+    return states.where(np.asarray(good))
 
 
 def _regular(
