@@ -153,14 +153,15 @@ def _best_pivot(block: np.ndarray) -> tuple[int, int, float, bool]:
     """Place and worth of the best pivot in a block (K, r, n), and whether it has one value at all states."""
     size = np.abs(block)
     logarithms = np.log(np.maximum(size, 1e-12))
-    worth = np.exp(0.3 * logarithms[0] + 0.7 * logarithms.mean(axis=0))
+    logarithm = 0.3 * logarithms[0] + 0.7 * logarithms.mean(axis=0)
+    worth = np.exp(logarithm)
     same = (np.ptp(block, axis=0) <= 1e-13 * size.max(axis=0)) & (worth > 1e-3)
     if same.any():
         filled = size.max(axis=0) > 1e-14
         neighbours = filled.sum(axis=1)[:, None] * filled.sum(axis=0)[None, :]
         i, j = np.unravel_index(np.argmin(np.where(same, neighbours, np.inf)), worth.shape)
     else:
-        i, j = np.unravel_index(np.argmax(worth), worth.shape)
+        i, j = np.unravel_index(np.argmax(np.round(logarithm, 6)), worth.shape)  # of equals the first
     return int(i), int(j), float(worth[i, j]), bool(same[i, j])
 
 
