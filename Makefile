@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check unit robots bench clean
+.PHONY: demo test check unit nightly robots bench clean
 
 demo: .venv/installed
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
@@ -17,6 +17,10 @@ check: .venv/installed
 
 unit: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# all models in all units, and ten times as many random examples in the tests that draw them
+nightly: .venv/installed
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly"
 
 # the vendors' robots of example-robot-data against Pinocchio; installs both
 robots: .venv/installed

@@ -55,7 +55,7 @@ def prepared(random_tree, recipe, engine):
         assume(False)
     if recipe["servo"] and all(space.facts.levels.servo):
         # nothing has to hold on the way to the target
-        states = samples._draw(space.model, np.random.default_rng(7), STATES)
+        states = samples.drawn(space.model, np.random.default_rng(7), STATES)
     _, _, A, M = space.manifold.evaluate(states.q, states.qd, states.t, space.values())
     return space, states, M, condition(M, A[list(space.facts.rows)])
 

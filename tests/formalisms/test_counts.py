@@ -76,7 +76,11 @@ def test_lagrange_needs_no_speeds():
 
 def test_what_reduction_found_is_said():
     cart = dl.derive(dl.load("cart-pendulum"), "volterra_reduced", engine="portable")
-    assert cart.notes == ("the momenta of x are constants of the motion; the speeds u1 remain",)
+    assert cart.notes == (
+        "the momenta of x are constants of the motion; the speeds u1 remain",
+        "of the 2 given speeds 1 serves as u_NI; u2 was left out: it contains velocities of ignorable coordinates, and the "
+        "constant momenta stand in their place",
+    )
     assert list(cart.speeds) == ["u1"]
     free = dl.derive(dl.load("simple-pendulum"), "volterra_reduced", engine="portable")
     assert (

@@ -13,7 +13,7 @@ from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 from dalembert.recursive import null_space, plan
 from dalembert.recursive.rows import rows
-from dalembert.structure import samples, system_of
+from dalembert.structure import rank, samples, system_of
 
 HELD = [name for name in gallery.names() if dl.load(name).constraint_names or dl.load(name).contacts]
 
@@ -209,7 +209,7 @@ def test_pseudo_inverse_and_null_space():
     rng = np.random.default_rng(1)
     A = rng.normal(size=(3, 5))
     A = np.concatenate([A, 1000 * (A[:1] - A[1:2]), np.zeros((1, 5))])
-    pseudo, N = null_space.split(A)
+    pseudo, N = rank.split(A)
     assert N.shape == (5, 2)
     assert np.abs(A @ N).max() < 1e-11
     assert np.allclose(A @ pseudo @ A, A, atol=1e-10)

@@ -14,6 +14,8 @@ import numpy as np
 from dalembert.algebra.base import Algebra, Array, Scalar, identity, scaled, zeros
 from dalembert.errors import SingularError
 
+RANK_TOLERANCE = 1e-9  # the one tolerance of rank, without a unit; `structure/rank` tells how it is measured
+
 
 def _dot(algebra: Algebra, pairs: list[tuple[Scalar, Scalar]]) -> Scalar:
     """Σ a b without the terms that are zero by structure."""
@@ -113,11 +115,12 @@ class PivotOrder:
         return len(self.rows)
 
 
-def pivot_order(samples: Array, *, threshold: float = 1e-9) -> PivotOrder:
+def pivot_order(samples: Array, *, rank: int | None = None) -> PivotOrder:
     """The elimination order that is good at all samples at once; `samples` is one matrix at K states, (K, r, n).
 
     Pivots with one value at all states come first, those with the fewest neighbours ahead. The others are ranked by the
-    geometric mean of their sizes, in which the first state counts most.
+    geometric mean of their sizes, in which the first state counts most. Entries are compared with each other, so rows and
+    columns should come in comparable units. `rank` is the number of independent rows where it is known.
 
     >>> pivot_order(np.array([[[0.0, 2.0], [1.0, 5.0]], [[0.0, 2.0], [1.0, 7.0]]])).rank
     2
@@ -127,10 +130,10 @@ def pivot_order(samples: Array, *, threshold: float = 1e-9) -> PivotOrder:
     scale = np.abs(A).max(initial=0.0)
     A = A / (scale or 1.0)
     rows, columns, quality, steady, done = list(range(r)), list(range(n)), 1.0, 0, 0
-    while done < min(r, n):
+    while done < min(r, n) if rank is None else done < rank:
         block = A[:, done:, done:]
         i, j, worth, is_steady = _best_pivot(block)
-        if worth <= threshold:
+        if worth <= RANK_TOLERANCE and rank is None:
             break
         quality = min(quality, worth)
         steady += int(is_steady and steady == done)
@@ -150,14 +153,15 @@ def _best_pivot(block: np.ndarray) -> tuple[int, int, float, bool]:
     """Place and worth of the best pivot in a block (K, r, n), and whether it has one value at all states."""
     size = np.abs(block)
     logarithms = np.log(np.maximum(size, 1e-12))
-    worth = np.exp(0.3 * logarithms[0] + 0.7 * logarithms.mean(axis=0))
+    logarithm = 0.3 * logarithms[0] + 0.7 * logarithms.mean(axis=0)
+    worth = np.exp(logarithm)
     same = (np.ptp(block, axis=0) <= 1e-13 * size.max(axis=0)) & (worth > 1e-3)
     if same.any():
         filled = size.max(axis=0) > 1e-14
         neighbours = filled.sum(axis=1)[:, None] * filled.sum(axis=0)[None, :]
         i, j = np.unravel_index(np.argmin(np.where(same, neighbours, np.inf)), worth.shape)
     else:
-        i, j = np.unravel_index(np.argmax(worth), worth.shape)
+        i, j = np.unravel_index(np.argmax(np.round(logarithm, 6)), worth.shape)  # of equals the first
     return int(i), int(j), float(worth[i, j]), bool(same[i, j])
 
 

@@ -16,16 +16,16 @@ from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.loops import ends
 from dalembert.model import Model
-from dalembert.structure import samples
-from dalembert.structure.facts import mass_matrices
-from dalembert.structure.samples import States
+from dalembert.structure import newton, rank, samples
+from dalembert.structure.constraint_rows import dimensionless, row_sizes
+from dalembert.structure.scales import scales_of
+from dalembert.structure.states import States, mass_matrices
 
-_ROUNDS = 60
-_TOLERANCE = 1e-12
 _GUESSES = 60
 _SEED = 2718
-_IDLE = 1e-2  # a round that shrinks the violation by a smaller share leads nowhere
-_APART = 1e-6  # positions of bodies that differ by less are the same
+_APART = 1e-6  # places of bodies that differ by less, in scales of the model, are the same
+_SAME = 1e-9  # a full turn changes no more than this where it changes nothing
+_MOVED = 1e-12  # changes below this, in scales of the model, are rounding
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Assembly:
     residual: float = 0.0  # the largest violation that is left
 
     def __str__(self) -> str:
-        changes = [f"{name} by {x:+.6g}" for name, x in self.moved.items() if abs(x) > 1e-12]
-        rates = [f"{name} by {x:+.6g}" for name, x in self.moved_rates.items() if abs(x) > 1e-12]
+        changes = [f"{name} by {x:+.6g}" for name, x in self.moved.items() if x]
+        rates = [f"{name} by {x:+.6g}" for name, x in self.moved_rates.items() if x]
         said = f"positions moved: {', '.join(changes) or 'none'}; velocities changed: {', '.join(rates) or 'none'}"
         bent = ", ".join(f"{joint} {side}" for joint, side in self.branch.items())
         return f"{said}; branch: {bent}" if bent else said
@@ -76,7 +76,8 @@ def all_branches(
     """
     assembler = _Assembler(model, {}, keep)
     rng = np.random.default_rng(_SEED)
-    draws = [np.pi * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(guesses)]
+    reach = np.pi * assembler.scales.positions
+    draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(guesses)]
     tied = assembler.movable = assembler.tied([q, *(q + draw for draw in draws)], t)
     found: list[Assembly] = []
     poses: list[np.ndarray] = []
@@ -92,7 +93,12 @@ def all_branches(
     if not found:
         assembler.at(q, qd, t)  # says why
     assembler.require_separate(found, tied, t)
-    return sorted(found, key=lambda a: float(np.linalg.norm(a.q - q)))
+    return sorted(found, key=lambda a: float(np.linalg.norm((a.q - q) / assembler.scales.positions)))
+
+
+def _told(change: np.ndarray, scale: np.ndarray) -> list[float]:
+    """The changes, zero where they are rounding."""
+    return np.where(np.abs(change) > _MOVED * scale, change, 0.0).tolist()
 
 
 class _Assembler:
@@ -106,20 +112,22 @@ class _Assembler:
         heavy = np.array([weights.get(name, 1.0) for name in names], dtype=float)
         if not (np.isfinite(heavy).all() and (heavy > 0).all()):
             raise InputError("assemble: weights must be positive numbers.")
-        self.model, self.scale = model, np.sqrt(heavy)
+        self.model, self.weights = model, heavy
+        self.scales = scales_of(model)
         self.free = np.array([name not in keep for name in names])
         self.movable = self.free  # of the positions
         self.facts: Levels = levels(model)
         self.rows = [i for i, driven in enumerate(self.facts.servo) if not driven]
         self.held = [i for i in self.rows if i < self.facts.held]
+        self.sizes = row_sizes(model, self.facts, self.scales)
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
         names, start = self.model.coordinate_names, q if origin is None else origin
         new_q = self._without_turns(self._positions(q, t), start, t)
         self._require_proper(new_q, t)
         new_qd = self._velocities(new_q, qd, t)
-        moved = dict(zip(names, (new_q - start).tolist(), strict=True))
-        rates = dict(zip(names, (new_qd - qd).tolist(), strict=True))
+        moved = dict(zip(names, _told(new_q - start, self.scales.positions), strict=True))
+        rates = dict(zip(names, _told(new_qd - qd, self.scales.velocities), strict=True))
         phi, psi, _ = self._look(new_q, new_qd, t)
         left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
         return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
@@ -130,16 +138,17 @@ class _Assembler:
         return self.free & (np.array(slopes).max(axis=(0, 1), initial=0.0) > 0)
 
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
-        """Where all bodies are, as one row of numbers; the coordinates themselves where there are no bodies."""
+        """Where all bodies are, as one row of numbers in scales of the model; the coordinates where there are no bodies."""
         bodies = samples.at(self.model, self._state(q, np.zeros_like(q), t)).bodies
-        parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p)]
-        return np.concatenate(parts) if parts else q
+        parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
+        return np.concatenate(parts) if parts else q / self.scales.positions
 
     def require_separate(self, found: Sequence[Assembly], tied: np.ndarray, t: float) -> None:
         """Raise when the loops can still move, so that their positions are no separate branches."""
         rows, count = self.held, int(tied.sum())
-        A = [self._look(each.q, np.zeros_like(each.q), t)[2][rows][:, tied] for each in found]
-        left = count - max((int(np.linalg.matrix_rank(a, tol=1e-9)) for a in A if a.size), default=0)
+        unit = self.scales.positions
+        A = [dimensionless(self._look(each.q, np.zeros_like(each.q), t)[2], unit, self.sizes)[rows] for each in found]
+        left = count - max((int(rank.numeric_rank(a[:, tied], unit[tied])) for a in A if a.size), default=0)
         if left > 0:
             names = [name for name, yes in zip(self.model.coordinate_names, tied, strict=True) if yes]
             raise InputError(
@@ -155,8 +164,8 @@ class _Assembler:
             trial[i] -= 2 * np.pi * np.round((q[i] - start[i]) / (2 * np.pi))
             here, there = (self._look(x, np.zeros_like(q), t)[0][self.held] for x in (q, trial))
             if (
-                np.abs(self.pose(q, t) - self.pose(trial, t)).max() < 1e-9
-                and np.abs(here - there).max(initial=0.0) < 1e-9
+                np.abs(self.pose(q, t) - self.pose(trial, t)).max() < _SAME
+                and (np.abs(here - there) <= _SAME * self.sizes[self.held]).all()
             ):
                 q = trial
         return q
@@ -171,7 +180,7 @@ class _Assembler:
             R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
             R, p = R_F.T @ R_M, R_F.T @ d
             values = loop.joint.measure(R, p)
-            off = [loop.joint.turn(FLOATS, values) - R, loop.joint.shift(FLOATS, values) - p]
+            off = [loop.joint.turn(FLOATS, values) - R, (loop.joint.shift(FLOATS, values) - p) / self.scales.length]
             if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _APART:
                 raise InconsistentStateError(
                     f"assemble: loop '{loop.name}' would be closed with the halves of its {loop.joint.kind} joint turned over "
@@ -188,59 +197,45 @@ class _Assembler:
     def _state(self, q: np.ndarray, qd: np.ndarray, t: float) -> States:
         return States(q[:, None], qd[:, None], np.array([t]))
 
-    def _step(self, q: np.ndarray, A: np.ndarray, residual: np.ndarray, t: float, free: np.ndarray) -> np.ndarray:
-        """The smallest change of what is free, in the weighted metric of M, that removes the residual to first order."""
-        with np.errstate(all="ignore"):
-            M = mass_matrices(self.model, self._state(q, np.zeros_like(q), t))[0]
-        self._require_finite(q, residual, A, M)
-        scale = self.scale
-        metric = scale[:, None] * M * scale[None, :]
-        metric = metric[np.ix_(free, free)]
-        metric = metric + 1e-12 * max(np.trace(metric) / max(len(metric), 1), 1e-12) * np.eye(len(metric))
-        root = np.linalg.cholesky(metric)
-        B = np.linalg.solve(root, A[:, free].T).T
-        out = np.zeros(len(free))
-        out[free] = np.linalg.solve(root.T, np.linalg.pinv(B, rcond=1e-9) @ residual)
-        return out
+    def _root(self, free: np.ndarray, q: np.ndarray | None, t: float) -> newton.Root:
+        """The metric of M with weights, for what is free; at the positions on their way, or at q for velocities."""
+
+        def root(x: np.ndarray, A: np.ndarray, which: np.ndarray) -> np.ndarray:
+            here = x if q is None else np.repeat(q[None], len(x), axis=0)
+            states = States(here.T, np.zeros_like(here.T), np.full(len(here), t))
+            M = mass_matrices(self.model, states)
+            self._require_finite(here[0], A, M)
+            out = np.zeros((len(x), len(free), int(free.sum())))
+            out[:, free] = newton.mass_root(M[:, free][:, :, free], A[:, :, free], self.weights[free])
+            return out
+
+        return root
 
     def _positions(self, q: np.ndarray, t: float) -> np.ndarray:
-        rows, still, idle = self.held, np.zeros_like(q), 0
-        for _ in range(_ROUNDS if rows else 0):
-            phi, _, A = self._look(q, still, t)
-            if np.max(np.abs(phi[rows])) <= _TOLERANCE:
-                return q
-            shorter, gain = self._shortened(q, self._step(q, A[rows], phi[rows], t, self.movable), phi[rows], t)
-            idle = idle + 1 if gain < _IDLE else 0
-            q = q - shorter
-            if gain <= 0 or idle > 6:  # a place where the violation is smallest, but not zero
-                break
-        if rows:
-            phi, *_ = self._look(q, still, t)
-            self._require(phi, rows, "position")
-        return q
+        if not self.held:
+            return q
 
-    def _shortened(self, q: np.ndarray, step: np.ndarray, phi: np.ndarray, t: float) -> tuple[np.ndarray, float]:
-        """The step halved until the violation shrinks, so that a rough guess does not run away, and the share it shrinks by."""
-        size = np.linalg.norm(phi)
-        for _ in range(12):
-            trial, *_ = self._look(q - step, np.zeros_like(q), t)
-            left = np.linalg.norm(trial[self.held])
-            if left < size:
-                return step, float(1 - left / size)
-            step = step / 2
-        return 0 * step, 0.0
+        def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            phi, _, A = self._look(x[0], np.zeros_like(q), t)
+            return phi[None, self.held], A[None, self.held]
+
+        scale, sizes = self.scales.positions, self.sizes[self.held]
+        found = newton.onto(look, q[None], scale, sizes, self._root(self.movable, None, t))
+        self._require(found, self.held, "position")
+        return found.x[0]
 
     def _velocities(self, q: np.ndarray, qd: np.ndarray, t: float) -> np.ndarray:
-        rows = self.rows
-        for _ in range(_ROUNDS if rows else 0):
-            _, residual, A = self._look(q, qd, t)
-            if np.max(np.abs(residual[rows])) <= _TOLERANCE:
-                return qd
-            qd = qd - self._step(q, A[rows], residual[rows], t, self.free)
-        if rows:
-            _, residual, _ = self._look(q, qd, t)
-            self._require(residual, rows, "velocity")
-        return qd
+        if not self.rows:
+            return qd
+
+        def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            _, residual, A = self._look(q, x[0], t)
+            return residual[None, self.rows], A[None, self.rows]
+
+        scale, sizes = self.scales.velocities, self.sizes[self.rows] / self.scales.time
+        found = newton.onto(look, qd[None], scale, sizes, self._root(self.free, q, t))
+        self._require(found, self.rows, "velocity")
+        return found.x[0]
 
     def _require_finite(self, q: np.ndarray, *known: np.ndarray) -> None:
         """Raise where the constraints or the mass matrix have no value, such as for a quaternion of length 0."""
@@ -251,11 +246,13 @@ class _Assembler:
                 "a quaternion starts with w = 1."
             )
 
-    def _require(self, residual: np.ndarray, rows: list[int], level: str) -> None:
-        worst = max(rows, key=lambda i: abs(residual[i]))
-        if not abs(residual[worst]) <= 1e-9:
-            raise InconsistentStateError(
-                f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
-                f"leaves '{self.facts.names[worst]}' at {residual[worst]:.6g}. Give another guess, keep fewer coordinates, or "
-                "check the lengths of the links."
-            )
+    def _require(self, found: newton.Projected, rows: list[int], level: str) -> None:
+        if found.good[0]:
+            return
+        self._require_finite(found.x[0], found.residual)
+        worst = int(np.argmax(found.share[0]))
+        raise InconsistentStateError(
+            f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
+            f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. Give another guess, keep fewer "
+            "coordinates, or check the lengths of the links."
+        )

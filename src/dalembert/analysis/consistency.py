@@ -7,8 +7,10 @@ import numpy as np
 from dalembert.errors import InconsistentStateError
 from dalembert.kernels import Manifold
 from dalembert.model import Model
+from dalembert.structure.scales import Scales
 
-_TOLERANCE = 1e-8
+_TOLERANCE = 1e-8  # of a constraint, relative to the size of its terms
+_SAME = 1e-7  # of a velocity, relative to the largest and to the scale of its own
 
 
 def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> None:
@@ -16,13 +18,14 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
     phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
     if not len(velocity):
         return
-    names, servo = manifold.system.facts.levels.names, manifold.system.facts.levels.servo
-    scale = np.abs(A) @ (1 + np.abs(q)), np.abs(A) @ (1 + np.abs(qd))
+    known = manifold.system.facts
+    names, servo, sizes = known.levels.names, known.levels.servo, np.array(known.sizes)
+    scale = sizes + np.abs(A) @ np.abs(q), sizes / known.scales.time + np.abs(A) @ np.abs(qd)
     broken = [
         f"{level} of '{names[i]}' is {value:.6g}"
         for level, values, size in (("position", phi, scale[0]), ("velocity", velocity, scale[1]))
         for i, value in enumerate(values)
-        if not servo[i] and not abs(value) <= _TOLERANCE * max(1.0, size[i])
+        if not servo[i] and not abs(value) <= _TOLERANCE * size[i]
     ]
     if broken:
         shown = ", ".join(
@@ -35,10 +38,10 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
         )
 
 
-def require_same_velocities(model: Model, given: np.ndarray, rebuilt: np.ndarray, t: np.ndarray) -> None:
+def require_same_velocities(model: Model, scales: Scales, given: np.ndarray, rebuilt: np.ndarray) -> None:
     """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint."""
-    gap = np.abs(given - rebuilt)
-    allowed = 1e-7 * (1 + np.abs(given).max(axis=0))
+    unit = scales.velocities.reshape(-1, *(1 for _ in given.shape[1:]))
+    gap, allowed = np.abs(given - rebuilt), _SAME * unit * (1 + np.abs(given / unit).max(axis=0))
     if (gap <= allowed).all():
         return
     worst = np.unravel_index(np.argmax(gap / allowed), gap.shape)

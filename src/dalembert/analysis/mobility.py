@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import numbers
 from dalembert.model import Model
-from dalembert.structure import Facts, samples
-from dalembert.structure.samples import States
+from dalembert.structure import Facts, rank, samples
+from dalembert.structure.states import States, constraint_matrix, joined
+
+_AROUND = 6  # states that the initial one is compared with
+_NEARLY = 1e-6  # told when the constraints are so much less independent at the start than elsewhere
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,15 @@ def mobility(model: Model, known: Facts) -> Mobility:
             f"singular configuration: at the initial state only {rank} of {len(known.rows)} independent constraints act, "
             f"so the system can move in {len(model.coordinate_list) - rank} ways at this instant"
         )
-    elif weakest < 1e-6:
-        warnings.append(f"nearly singular configuration at the initial state: smallest singular value {weakest:.2g}")
+    elif weakest < _NEARLY:
+        warnings.append(
+            f"nearly singular configuration at the initial state: the constraints are {weakest:.2g} times as independent as "
+            "elsewhere"
+        )
+    if known.nearly_dependent:
+        warnings.append(
+            f"the constraints are nearly dependent everywhere: by {known.independence:.2g}, where 1 is independent"
+        )
     if not known.regular_mass:
         warnings.append("the mass matrix is singular; only formalisms that do not invert it apply")
     warnings += [
@@ -70,20 +79,16 @@ def mobility(model: Model, known: Facts) -> Mobility:
 
 
 def _at_start(model: Model, known: Facts) -> tuple[int, float]:
-    """The rank of A at the initial state, and its smallest relative singular value."""
+    """The rank of A at the initial state, and how independent its rows are there compared with elsewhere."""
     if not known.rows:
         return 0, 1.0
     q, qd = model.initial
-    around = samples.consistent(model, 6)
-    states = States(
-        *(
-            np.concatenate([a, b], axis=-1)
-            for a, b in ((q[:, None], around.q), (qd[:, None], around.qd), ([0.0], around.t))
-        )
-    )
-    A = numbers(samples.constraints_at(model, known.levels, states).A, len(states))[list(known.rows)]
+    states = joined(States(q[:, None], qd[:, None], np.zeros(1)), samples.consistent(model, _AROUND))
+    A = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows]
+    unit = known.scales.positions
     # rows are measured by their usual size, not by what is left of them at the start
-    usual = np.linalg.norm(A, axis=1).mean(axis=1)
-    A = A[:, :, 0] / usual[:, None]
-    sizes = np.linalg.svd(A, compute_uv=False)
-    return int((sizes > 1e-9).sum()), float(sizes.min())
+    lengths = np.linalg.norm(A * unit, axis=2)
+    left = lengths[0] / np.median(lengths[1:], axis=0)
+    found = rank.independence(A, unit)
+    told = rank.numeric_rank(A[0] * (left > rank.TOLERANCE)[:, None], unit)
+    return int(told), float(min(left.min(), found[0] / np.median(found[1:])))

@@ -97,7 +97,7 @@ def _readable(row: dict[str, Any]) -> dict[str, str]:
     if "rows" in row:
         out["redundant_text"] = ", ".join(row["redundant"])
     if "ignorable" in row:
-        out["ignorable_text"] = "yes" if row["ignorable"] else f"no: {row['reason']}"
+        out["ignorable_text"] = row["reason"] if row["ignorable"] else f"no: {row['reason']}"
     if "joints" in row:
         out["joints_text"] = ", ".join(map(_joint, row["joints"]))
         same = out["mass"] == out["mass_value"] or _is_number(row["mass"])

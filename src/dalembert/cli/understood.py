@@ -66,8 +66,8 @@ def _coordinates(model: Model, known: Facts) -> list[dict[str, Any]]:
             "rate": c.start_rate,
             "unit": c.unit,
             "description": c.description,
-            "ignorable": c.name not in known.reasons,
-            "reason": known.reasons.get(c.name),
+            "ignorable": i in known.ignorable,
+            "reason": known.reasons[c.name],
         }
         for c in model.coordinate_list
     ]

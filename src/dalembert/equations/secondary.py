@@ -59,7 +59,7 @@ def _given(system: System, can: Canonical) -> Surface:
     table |= {momentum(name).name: p for name, p in zip(model.coordinate_names, can.p, strict=True)}
     lower = Lowering(algebra, table)
     names = (*(system.facts.levels.names[i] for i in rows), *(each.name for each in model.canonical_list))
-    c = stack(system.constraints.phi[rows], vector([lower(each.phi) for each in model.canonical_list]))
+    c = stack(system.phi, vector([lower(each.phi) for each in model.canonical_list]))
     n = len(system.q)
     nothing = Surface((), zeros(0), zeros(0, n), zeros(0, n), zeros(0), len(names), on_momenta=True)
     return _followed(system, can, nothing, names, c)

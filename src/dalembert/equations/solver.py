@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.algebra import Algebra, Array
 
 Graph = Callable[[Algebra, Array, Array, Array, Array, Array], tuple[Array, Array]]
-Numbers = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+Numbers = Callable[..., tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Solver:
     """v̇ and λ from (M, f, A, β, C).
 
     `graph` works over any algebra, with independent rows of A; `numbers` works on arrays with the batch on the first
-    axis and may take dependent rows when `rank_revealing`. C has no entries where all constraints are ideal.
+    axis and, when `rank_revealing`, takes dependent rows and one more argument: the rank at each state, None where it has to
+    find that itself. C has no entries where all constraints are ideal.
     """
 
     graph: Graph

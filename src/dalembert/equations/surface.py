@@ -54,18 +54,18 @@ class Surface:
 
 def holonomic_surface(system: System, can: Canonical) -> Surface:
     """c = (φ, χ), where χ = φ̇ at q̇ = H_p depends on q and t also through H_p: what D needs is known beforehand."""
-    algebra, q, time, rows = system.algebra, system.q, vector([system.t]), list(system.facts.rows)
-    Phi, phi, rate = system.A, system.constraints.phi[rows], system.constraints.velocity[rows]
+    algebra, q, time = system.algebra, system.q, vector([system.t])
+    Phi, phi, rate = system.A, system.phi, system.velocity
     chi_q = system.at_rates(algebra.jacobian(rate, q), can.H_p) + Phi @ can.H_pq
     chi_t = system.at_rates(algebra.jacobian(rate, time)[:, 0], can.H_p) + Phi @ can.H_pt
-    called = [system.facts.levels.names[i] for i in rows]
+    called = [system.facts.levels.names[i] for i in system.facts.rows]
     return Surface(
         (*called, *(f"rate of {name}" for name in called)),
         stack(phi, system.at_rates(rate, can.H_p)),
         np.concatenate([Phi, chi_q]),
-        np.concatenate([zeros(len(rows), len(q)), Phi @ can.H_pp]),
+        np.concatenate([zeros(*Phi.shape), Phi @ can.H_pp]),
         stack(algebra.jacobian(phi, time)[:, 0], chi_t),
-        len(rows),
+        len(called),
     )
 
 

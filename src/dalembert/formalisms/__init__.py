@@ -86,6 +86,8 @@ def refusal(about: About, model: Model, known: Facts) -> str | None:
     curved = [name for name, linear in zip(known.levels.names, known.levels.linear, strict=True) if not linear]
     if curved and not about.nonlinear:
         return f"the constraint '{curved[0]}' is nonlinear in the velocities"
+    if about.velocities == "u_NI" and known.reduced_problem:
+        return known.reduced_problem
     return None
 
 

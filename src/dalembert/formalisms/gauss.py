@@ -14,16 +14,14 @@ condition that the gradient of G is a combination of the rows of A.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.linalg import cholesky, get_lapack_funcs, qr
+from scipy.linalg import cholesky, get_lapack_funcs
 
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import kkt_solve, ldl_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
 from dalembert.equations.free_motion import free_motion, unexplained_force
-from dalembert.structure import System
+from dalembert.structure import System, rank
 
 ABOUT = About(
     key="gauss",
@@ -73,30 +71,28 @@ def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array)
 
 
 def numbers(
-    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
+    M: np.ndarray,
+    f: np.ndarray,
+    A: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    counts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """min ‖Rᵀ(q̈ − q̈₀)‖ over A q̈ = β, state by state, with M = R Rᵀ."""
+    """min ‖Rᵀ(q̈ − q̈₀)‖ over A q̈ = β, state by state, with M = R Rᵀ; `counts` are ranks of A."""
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)
     (least_squares,) = get_lapack_funcs(("gglse",), (M, A))
+    unit = rank.inertia_scale(M, A)
+    counts = rank.numeric_rank(A, unit) if counts is None else counts
     for k in range(len(h)):
         R = cholesky(M[k], lower=True)
         target = np.linalg.solve(R, h[k])  # Rᵀ q̈₀
-        rows = _independent(A[k])
-        if len(rows):
+        rows = list(rank.independent_rows(A[k], unit[k], int(counts[k])))
+        if rows:
             _, _, _, qdd[k], info = least_squares(R.T, A[k][rows], target, beta[k][rows])
             if info:
                 qdd[k] = np.nan
         else:
             qdd[k] = np.linalg.solve(R.T, target)
-        lam[k] = np.linalg.lstsq(A[k].T, M[k] @ qdd[k] - h[k], rcond=1e-11)[0] if len(rows) else 0.0
+        lam[k] = rank.smallest_multipliers(A[k], M[k] @ qdd[k] - h[k], unit[k], int(counts[k]))
     return qdd, lam
-
-
-def _independent(A: np.ndarray) -> np.ndarray:
-    """Indices of rows that are independent at this state."""
-    if not A.size:
-        return np.zeros(0, dtype=int)
-    factors: Any = qr(A.T, mode="economic", pivoting=True)
-    size, order = np.abs(np.diag(factors[1])), factors[2]
-    return np.sort(order[: int((size > 1e-11 * size.max(initial=0.0)).sum())])

@@ -24,7 +24,7 @@ from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve, orthogonal_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
 from dalembert.equations.free_motion import free_motion, unexplained_force
-from dalembert.structure import System
+from dalembert.structure import System, rank
 
 ABOUT = About(
     key="nullspace",
@@ -79,18 +79,21 @@ def graph(
 
 
 def numbers(
-    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
+    M: np.ndarray,
+    f: np.ndarray,
+    A: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    counts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """q̈ with the orthonormal basis of an SVD and the Moore–Penrose inverse, state by state."""
+    """q̈ with the basis of an SVD, orthonormal in units of equal energy, and A⁺, state by state; `counts` are ranks of A."""
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)
+    unit = rank.inertia_scale(M, A)
     for k in range(len(h)):
-        U, sizes, Vt = np.linalg.svd(A[k], full_matrices=True)
-        rank = int((sizes > 1e-11 * sizes.max(initial=0.0)).sum())
-        W = Vt[rank:].T  # (5.299)
-        particular = Vt[:rank].T @ ((U[:, :rank].T @ beta[k]) / sizes[:rank])
+        A_plus, W = rank.split(A[k], unit[k], None if counts is None else int(counts[k]))  # (5.299)
+        particular = A_plus @ beta[k]
         z = np.linalg.solve(W.T @ M[k] @ W, W.T @ (h[k] - M[k] @ particular))  # (5.302)
         qdd[k] = particular + W @ z
-        force = M[k] @ qdd[k] - h[k]
-        lam[k] = U[:, :rank] @ ((Vt[:rank] @ force) / sizes[:rank])
+        lam[k] = A_plus.T @ (M[k] @ qdd[k] - h[k])
     return qdd, lam

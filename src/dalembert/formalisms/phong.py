@@ -28,7 +28,7 @@ from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
 from dalembert.equations.free_motion import free_motion, unexplained_force
-from dalembert.structure import System
+from dalembert.structure import System, rank
 
 ABOUT = About(
     key="phong",
@@ -100,28 +100,37 @@ def graph(
 
 
 def numbers(
-    M: np.ndarray, f: np.ndarray, G: np.ndarray, beta: np.ndarray, C: np.ndarray
+    M: np.ndarray,
+    f: np.ndarray,
+    G: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    counts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same in numbers, state by state: redundant rows are found in step 1, trial vectors chosen anew in step 2."""
+    """The same in numbers, state by state: redundant rows are left out in step 1, trial vectors chosen anew in step 2."""
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)
+    unit = rank.inertia_scale(M, G)
+    counts = rank.numeric_rank(G, unit) if counts is None else counts
     for k in range(len(h)):
-        rows, D = _directions_in_numbers(G[k])
+        rows, D = _directions_in_numbers(G[k], unit[k], int(counts[k]))
         left = np.concatenate([D.T @ M[k], G[k][rows]])
         qdd[k] = np.linalg.solve(left, np.concatenate([D.T @ h[k], beta[k][rows]]))  # (2.7)
-        lam[k] = np.linalg.lstsq(G[k].T, M[k] @ qdd[k] - h[k], rcond=1e-11)[0] if len(rows) else 0.0
+        lam[k] = rank.smallest_multipliers(G[k], M[k] @ qdd[k] - h[k], unit[k], int(counts[k]))
     return qdd, lam
 
 
-def _directions_in_numbers(G: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Independent rows and an orthonormal D at one state."""
+def _directions_in_numbers(
+    G: np.ndarray, unit: np.ndarray | None = None, count: int | None = None
+) -> tuple[list[int], np.ndarray]:
+    """Independent rows, and D at one state: orthonormal with coordinates in the given units."""
     n = G.shape[1]
-    size = np.linalg.norm(G, axis=1).max(initial=0.0)
+    most = int(rank.numeric_rank(G, unit)) if count is None else count
     basis, rows = np.zeros((0, n)), []
-    for i, row in enumerate(G):  # step 1
+    for i, row in enumerate(rank.leveled(G, unit)[0]):  # step 1
         b = row - basis.T @ (basis @ row)
         b = b - basis.T @ (basis @ b)
-        if np.linalg.norm(b) > 1e-11 * size:
+        if np.linalg.norm(b) > rank.TOLERANCE and len(rows) < most:
             basis, rows = np.vstack([basis, b / np.linalg.norm(b)]), [*rows, i]
     first = len(basis)
     while len(basis) < n:  # step 2, with the unit vector that is farthest from what is there
@@ -129,4 +138,5 @@ def _directions_in_numbers(G: np.ndarray) -> tuple[list[int], np.ndarray]:
         d = rest[:, int(np.argmax(np.diag(rest)))]
         d = d - basis.T @ (basis @ d)
         basis = np.vstack([basis, d / np.linalg.norm(d)])
-    return rows, basis[first:].T
+    D = basis[first:].T
+    return rows, D if unit is None else unit[:, None] * D

@@ -27,7 +27,7 @@ from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, non_ideal_forces, potential
-from dalembert.structure import System
+from dalembert.structure import System, rank
 
 ABOUT = About(
     key="poincare",
@@ -140,13 +140,20 @@ def graph(algebra: Algebra, M: Array, S: Array, A: Array, b: Array, C: Array) ->
     return a_s + upper_solve(algebra, L, step / root), lam  # (3.35)
 
 
-def numbers(M: np.ndarray, S: np.ndarray, A: np.ndarray, b: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def numbers(
+    M: np.ndarray,
+    S: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+    C: np.ndarray,
+    counts: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """ṡ by (3.35) and (3.47), with the symmetric root and Moore–Penrose inverses, batch on the first axis."""
     values, vectors = np.linalg.eigh(M)
     root = vectors / np.sqrt(values)[:, None, :] @ np.swapaxes(vectors, 1, 2)  # M^(−1/2)
     a_s = np.linalg.solve(M, S[..., None])[..., 0]  # (3.22)
     B = A @ root  # (3.27)
-    B_plus = np.linalg.pinv(B, rcond=1e-11)
+    B_plus = rank.pseudo_inverse(B, count=counts)
     gap = b - np.einsum("krn,kn->kr", A, a_s)
     step = np.einsum("knr,kr->kn", B_plus, gap)  # (3.25)
     if C.shape[1]:

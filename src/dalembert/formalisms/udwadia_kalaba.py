@@ -22,7 +22,7 @@ from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
 from dalembert.equations.free_motion import free_motion
-from dalembert.structure import System
+from dalembert.structure import System, rank
 
 ABOUT = About(
     key="udwadia_kalaba",
@@ -67,27 +67,36 @@ def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array)
 
 
 def numbers(
-    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
+    M: np.ndarray,
+    f: np.ndarray,
+    A: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    counts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """q̈ and the smallest λ with the symmetric root of M and the Moore–Penrose inverse, batch on the first axis."""
+    """q̈ and λ with the symmetric root of M and the Moore–Penrose inverse, batch on the first axis; `counts` are ranks of A."""
     h = f + C if C.shape[1] else f
+    if not rank.definite(M):
+        return _singular(M, h, A, beta, counts)
     values, vectors = np.linalg.eigh(M)
-    if (values[:, 0] <= 1e-13 * values[:, -1]).any():
-        return _singular(M, h, A, beta)
     root = vectors / np.sqrt(values)[:, None, :] @ np.swapaxes(vectors, 1, 2)  # M^(−1/2)
     qdd_free = np.linalg.solve(M, h[..., None])[..., 0]  # (3.22)
-    B_plus = np.linalg.pinv(A @ root, rcond=1e-11)  # (3.27)
+    B_plus = rank.pseudo_inverse(A @ root, count=counts)  # (3.27)
     gap = beta - np.einsum("krn,kn->kr", A, qdd_free)
     qdd = qdd_free + np.einsum("knm,kmr,kr->kn", root, B_plus, gap)  # (3.35)
     return qdd, np.einsum("kmr,kms,ks->kr", B_plus, B_plus, gap)
 
 
-def _singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """q̈ = [(1 − A⁺A) M; A]⁺ [(1 − A⁺A) h; β] where M is singular."""
-    A_plus = np.linalg.pinv(A, rcond=1e-11)
-    P = np.eye(M.shape[1]) - A_plus @ A
-    left = np.concatenate([P @ M, A], axis=1)
-    right = np.concatenate([np.einsum("knm,km->kn", P, h), beta], axis=1)
-    qdd = np.einsum("knr,kr->kn", np.linalg.pinv(left, rcond=1e-11), right)
-    force = np.einsum("knm,km->kn", M, qdd) - h
-    return qdd, np.einsum("knr,kn->kr", A_plus, force)
+def _singular(
+    M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, counts: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """q̈ = [(1 − A⁺A) M; A]⁺ [(1 − A⁺A) h; β] where M is singular, with coordinates in units of equal energy."""
+    unit = rank.inertia_scale(M, A)
+    M_u, h_u, A_u = M * unit[:, :, None] * unit[:, None, :], h * unit, A * unit[:, None, :]
+    A_plus = rank.pseudo_inverse(A_u, count=counts)
+    P = np.eye(M.shape[1]) - A_plus @ A_u
+    left = np.concatenate([P @ M_u, A_u], axis=1)
+    right = np.concatenate([np.einsum("knm,km->kn", P, h_u), beta], axis=1)
+    qdd = np.einsum("knr,kr->kn", rank.pseudo_inverse(left), right)
+    force = np.einsum("knm,km->kn", M_u, qdd) - h_u
+    return unit * qdd, np.einsum("knr,kn->kr", A_plus, force)

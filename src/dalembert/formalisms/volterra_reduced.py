@@ -78,6 +78,7 @@ def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
     rest = dict.fromkeys((str(v) for v in system.qd), 0)
     N_prime = algebra.substitute(momenta, rest) - G  # (25)
     u = full.u[chosen]
+    assert known.reduced_order is not None  # refused before where no speeds serve
     rows = [(M_prime, N_prime), (system.a, system.b)]
     return invert(system.motion, u, full.Y[chosen], full.Z[chosen], rows, known.reduced_order)
 

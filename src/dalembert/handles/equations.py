@@ -21,7 +21,7 @@ from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.simulation import simulate, start_state
-from dalembert.handles.trajectory import Trajectory, joint_reactions
+from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
 from dalembert.handles.workspace import Workspace
 from dalembert.kernels import Kernel
 from dalembert.model import Model
@@ -114,6 +114,16 @@ class Equations:
         return tuple(self.model.coordinate_names[i] for i in self.workspace.facts.ignorable)
 
     @property
+    def reasons(self) -> dict[str, str]:
+        """For every coordinate why it is ignorable, as proved on the formulas, or what refutes it.
+
+        >>> import dalembert as dl
+        >>> dl.derive(dl.load("cart-pendulum"), "volterra_reduced").reasons["theta1"]
+        'the Lagrangian depends on theta1'
+        """
+        return dict(self.workspace.facts.reasons)
+
+    @property
     def speeds(self) -> dict[str, str]:
         """The quasi-velocities that are used, name by name with their formulas; empty where none are."""
         known = self.workspace.facts
@@ -134,10 +144,19 @@ class Equations:
         out = list(self.form.notes)
         if known.chosen and self.speeds:
             out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
+        added = {u: f for u, f in self.speeds.items() if u in known.speed_names[known.given :]}
+        if known.given and added:
+            out.append(f"the given speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
+        if known.reduced_note and self.about.velocities == "u_NI":
+            out.append(known.reduced_note)
         if known.dropped and self.about.redundant == "drops":
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}; multipliers are the smallest ones")
         if known.dropped and self.about.redundant == "takes":
             out.append(f"redundant constraints kept: {', '.join(known.dropped)}; multipliers are the smallest ones")
+        if known.nearly_dependent:
+            out.append(
+                f"the constraints are nearly dependent, by {known.independence:.1e}, so they are combined before they are solved"
+            )
         if self.engine == "heyoka" and self.workspace.mode(self.about) == "assembled":
             out.append("run in assembled mode: the linear system is solved in numbers at every step")
         return tuple(out)
@@ -244,7 +263,7 @@ class Equations:
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
         if not len(self.form.S):  # else the given velocities stand for momenta, and q̇ follows from these
-            consistency.require_same_velocities(self.model, velocities, rates, time)
+            consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
 
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
@@ -279,8 +298,7 @@ class Equations:
         reaction = self.kernel.carried(positions, v, time, constants)  # Aᵀλ
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self._values)
-        inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
-        return np.einsum("...kn,n...->k...", inverse, reaction)
+        return smallest_multipliers(self.workspace.facts, A, reaction)
 
     def joint_reactions(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"

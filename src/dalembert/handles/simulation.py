@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dalembert.analysis import consistency
 from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Partition
+from dalembert.handles.sizes import usual_sizes
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate, projection
 from dalembert.kernels.dae import DaeFunctions
@@ -95,7 +96,7 @@ def _problem(
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
     taylor = None
     if kernel.fused:
-        taylor = lambda tolerance: kernel.taylor.make(tolerance, constants)  # noqa: E731
+        taylor = lambda tolerance, sizes: kernel.taylor.make(tolerance, constants, sizes)  # noqa: E731
     problem = InitialValueProblem(
         names,
         t,
@@ -107,6 +108,7 @@ def _problem(
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if not equations.form.extra else None,
         run.worn if project and run.choosable else None,
+        usual_sizes(equations),
     )
     return problem, constants
 

@@ -17,6 +17,7 @@ from dalembert.errors import InputError
 from dalembert.handles.partition import Part
 from dalembert.integrators import Solution
 from dalembert.show.run import Run
+from dalembert.structure import Facts, rank
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -32,6 +33,12 @@ def joint_reactions(
     if frame not in ("world", "parent", "child"):
         raise InputError(f"joint_reactions: there is no frame '{frame}'. Expected 'world', 'parent' or 'child'.")
     return equations.workspace.joint_reactions.along(*state, equations._values, frame)
+
+
+def smallest_multipliers(known: Facts, A: np.ndarray, reaction: np.ndarray) -> np.ndarray:
+    """The smallest λ with Aᵀλ = reaction; A (k, n) or (k, n, batch), reaction (n,) or (n, batch)."""
+    rows, force = np.moveaxis(A, (0, 1), (-2, -1)), np.moveaxis(reaction, 0, -1)
+    return np.moveaxis(rank.smallest_multipliers(rows, force, known.scales.positions, len(known.rows)), -1, 0)
 
 
 def _joined(parts: Sequence[Part]) -> Solution:
@@ -275,8 +282,7 @@ class Trajectory:
         """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
         self.equations.model.refuse_canonical("multipliers")
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations._values)
-        inverse = np.linalg.pinv(np.moveaxis(A, (0, 1), (-1, -2)), rcond=1e-12)
-        return np.einsum("skn,ns->ks", inverse, self._together(_carried))
+        return smallest_multipliers(self.equations.workspace.facts, A, self._together(_carried))
 
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """The force and moment in every joint along the run, by the name of the child body.

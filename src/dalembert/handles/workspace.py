@@ -60,11 +60,11 @@ class Workspace:
         self.engine = choose_engine(engine)
 
     def mode(self, about: About) -> Literal["fused", "assembled"]:
-        """Assembled where a solve in numbers is needed: dependent constraints that are kept, or a singular mass matrix."""
+        """Assembled where a solve in numbers is needed: (nearly) dependent constraints, or a singular mass matrix."""
         known = self.facts
         if self._mode == "assembled":
             return "assembled"
-        dependent = bool(known.dropped) and about.redundant == "takes"
+        dependent = (bool(known.dropped) and about.redundant == "takes") or (known.nearly_dependent and not known.mix)
         return "assembled" if self.engine == "portable" or dependent or not known.regular_mass else "fused"
 
     @cached_property

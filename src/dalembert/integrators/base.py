@@ -49,12 +49,17 @@ class InitialValueProblem:
     t0: float
     y0: np.ndarray
     rates: Callable[[float, np.ndarray], np.ndarray]
-    taylor: Callable[[float | None], Any] | None = None  # makes heyoka's integrator of this problem, for a tolerance
+    taylor: Callable[[float | None, np.ndarray], Any] | None = None  # heyoka's integrator of y / sizes, for a tolerance
     project: Callable[[float, np.ndarray], np.ndarray] | None = None
     smooth: bool = True  # False when formulas switch branches
     positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
     dae: Callable[[], Dae] | None = None  # the same problem as residuals with multipliers
     turn: Callable[[float, np.ndarray], bool] | None = None  # True: these variables have served, go on with others
+    sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
+
+    def errors(self, tolerance: float) -> np.ndarray:
+        """The absolute error allowed in each state by a tolerance that has no unit."""
+        return tolerance * (np.ones(len(self.y0)) if self.sizes is None else self.sizes)
 
 
 @dataclass(frozen=True)

@@ -6,54 +6,63 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.kernels import Manifold
+from dalembert.structure import newton
 
 _ROUNDS = 10
-_TOLERANCE = 1e-13
-_ROUNDING = 1e-14
 
 
 def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
-    """The q nearest in the metric of M with φ(q, t) = 0."""
-    rows, still = manifold.holonomic, np.zeros_like(q)
-    for _ in range(_ROUNDS if rows else 0):
-        phi, _, A, M = manifold.evaluate(q, still, t, parameters)
-        # at rounding level there is nothing to mend, and next to a singular position mending would do harm
-        if np.max(np.abs(phi[rows])) <= _ROUNDING * (1 + np.max(np.abs(q))):
-            return q
-        step = _correction(M, A[rows], phi[rows])
-        q = q - step
-        if np.max(np.abs(step)) <= _TOLERANCE * (1 + np.max(np.abs(q))):
-            return q
-    if rows:
-        phi, *_ = manifold.evaluate(q, still, t, parameters)
-        if not np.max(np.abs(phi)) < 1e-9:
-            raise SimulationError(
-                f"at t = {t:.9g} the state could not be brought back onto the constraints: the largest violation is "
-                f"{np.max(np.abs(phi)):.3g}. The configuration is close to a singular one."
-            )
-    return q
+    """The q nearest in the metric of M with φ(q, t) = 0; at rounding level it stays as it is."""
+    if not manifold.holonomic:
+        return q
+    known = _Known(manifold, t, parameters)
+    found = newton.onto(known.positions, q[None], known.scales.positions, known.sizes(True), known.root, _ROUNDS)
+    if not found.good[0]:
+        worst = int(np.argmax(found.share[0]))
+        name = manifold.system.facts.levels.names[manifold.holonomic[worst]]
+        raise SimulationError(
+            f"at t = {t:.9g} the state could not be brought back onto the constraints: the largest violation is "
+            f"{found.residual[0, worst]:.3g}, of '{name}'. The configuration is close to a singular one."
+        )
+    return found.x[0]
 
 
 def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
     """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0; several rounds where ψ is nonlinear."""
-    rows = manifold.rows
-    for _ in range(_ROUNDS if rows else 0):
-        _, residual, A, M = manifold.evaluate(q, qd, t, parameters)
-        if (np.abs(residual[rows]) <= _ROUNDING * (np.abs(A[rows]) @ np.abs(qd))).all():
-            return qd
-        step = _correction(M, A[rows], residual[rows])
-        qd = qd - step
-        if np.max(np.abs(step)) <= _TOLERANCE * (1 + np.max(np.abs(qd))):
-            break
-    return qd
+    if not manifold.rows:
+        return qd
+    known = _Known(manifold, t, parameters, q)
+    found = newton.onto(known.velocities, qd[None], known.scales.velocities, known.sizes(False), known.root, _ROUNDS)
+    return found.x[0]
 
 
-def _correction(M: np.ndarray, A: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """The smallest x in the metric of M with A x = residual; M may be singular where the constraints make up for it."""
-    n, r = M.shape[0], len(A)
-    left, right = np.zeros((n + r, n + r)), np.zeros(n + r)
-    left[:n, :n], left[:n, n:], left[n:, :n], right[n:] = M, A.T, A, residual
-    try:
-        return np.linalg.solve(left, right)[:n]
-    except np.linalg.LinAlgError:
-        return np.linalg.lstsq(left, right, rcond=None)[0][:n]
+class _Known:
+    """What Newton's method looks at: the compiled constraints at one time, and the mass matrix that weighs a step."""
+
+    def __init__(self, manifold: Manifold, t: float, parameters: np.ndarray, q: np.ndarray | None = None) -> None:
+        self._manifold, self._t, self._parameters, self._q = manifold, t, parameters, q
+        self.scales = manifold.system.facts.scales
+        self._M = np.zeros((0, 0))
+
+    def positions(self, x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """φ and its slope at positions x."""
+        rows = self._manifold.holonomic
+        phi, _, A, self._M = self._manifold.evaluate(x[0], np.zeros_like(x[0]), self._t, self._parameters)
+        return phi[None, rows], A[None, rows]
+
+    def velocities(self, x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """φ̇ and ψ and their slope at velocities x."""
+        assert self._q is not None
+        rows = self._manifold.rows
+        _, residual, A, self._M = self._manifold.evaluate(self._q, x[0], self._t, self._parameters)
+        return residual[None, rows], A[None, rows]
+
+    def root(self, x: np.ndarray, A: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """The metric of the mass matrix that was looked at last."""
+        return newton.mass_root(self._M[None], A)
+
+    def sizes(self, position: bool) -> np.ndarray:
+        """How large each row is by nature, on position or velocity level."""
+        rows = self._manifold.holonomic if position else self._manifold.rows
+        known = np.array(self._manifold.system.facts.sizes)[rows]
+        return known if position else known / self.scales.time

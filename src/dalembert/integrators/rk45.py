@@ -1,6 +1,7 @@
 """Dormand and Prince's pair of orders 5 and 4 with the step control of MATLAB's ode45, for comparison with the papers.
 
-Relative tolerance 1e-3, absolute 1e-6 unless told otherwise; output between steps by the pair's quartic interpolant.
+Relative tolerance 1e-3, absolute 1e-6 unless told otherwise; output between steps by the pair's quartic interpolant. As in
+MATLAB the absolute tolerance is a number in the units of the states: where those are far from 1, give `atol`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dalembert.integrators.base import InitialValueProblem, Settings, Step, Step
 
 
 class _ScipyStepper(Stepper):
-    """One of SciPy's solver classes; tolerances 1e-10 and 1e-12 unless told otherwise."""
+    """One of SciPy's solver classes; tolerances 1e-10 and, of each state's usual size, 1e-12 unless told otherwise."""
 
     solver_name: ClassVar[str]
 
@@ -30,7 +30,7 @@ class _ScipyStepper(Stepper):
                 y,
                 self._end,
                 rtol=self._settings.rtol or 1e-10,
-                atol=self._settings.atol or 1e-12,
+                atol=self._settings.atol or self._problem.errors(1e-12),
                 max_step=self._settings.max_step or np.inf,
                 first_step=h,
             )

@@ -10,6 +10,8 @@ import numpy as np
 from dalembert.errors import EngineError, InputError
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
 
+_USUAL = 8  # sizes from 2⁻⁸ to 2⁸ are left as they are: they cost two digits of sixteen at most
+
 
 class Taylor(Stepper):
     """heyoka's adaptive integrator, stepped one by one."""
@@ -30,18 +32,19 @@ class Taylor(Stepper):
             )
         self._problem = problem
         self._largest = settings.max_step or np.inf
-        self._machine: Any = problem.taylor(settings.rtol)
+        self._sizes = _unusual(problem.errors(1.0))
+        self._machine: Any = problem.taylor(settings.rtol, self._sizes)
         self._machine.time = problem.t0
-        self._machine.state[:] = problem.y0
+        self._machine.state[:] = problem.y0 / self._sizes
         self._last = 0.0
 
     def restart(self, y: np.ndarray) -> None:
         """Go on from a projected state."""
-        self._machine.state[:] = y
+        self._machine.state[:] = y / self._sizes
 
     def advance(self, limit: float) -> Step:
         """One step, with its Taylor coefficients as dense output."""
-        machine = self._machine
+        machine, sizes = self._machine, self._sizes
         t0 = float(machine.time)
         before = machine.state.copy()
         longest = min(limit - t0, self._largest)
@@ -56,17 +59,26 @@ class Taylor(Stepper):
         t1 = float(machine.time)
         if limit - t1 <= 4 * np.spacing(abs(limit)):
             t1 = limit
-        after = machine.state.copy()
+        after, start = machine.state * sizes, before * sizes
         if not np.isfinite(after).all():
-            return Step(t0, t1, after, lambda _: before, lambda: lambda _: before)
+            return Step(t0, t1, after, lambda _: start, lambda: lambda _: start)
         if t1 - t0 <= 0 or (abs(h) < 16 * np.spacing(abs(t0)) and t1 != limit):
-            raise collapse(self._problem, t0, float(h), before)
+            raise collapse(self._problem, t0, float(h), start)
 
         def keep() -> Callable[[float], np.ndarray]:
-            coefficients = machine.tc[:, ::-1].copy()
+            coefficients = machine.tc[:, ::-1] * sizes[:, None]
             return lambda time: np.array([np.polyval(row, time - t0) for row in coefficients])
 
-        return Step(t0, t1, after, lambda time: machine.update_d_output(time), keep)
+        return Step(t0, t1, after, lambda time: machine.update_d_output(time) * sizes, keep)
+
+
+def _unusual(sizes: np.ndarray) -> np.ndarray:
+    """The sizes far from 1, and 1 in place of the others.
+
+    heyoka measures all errors by the largest state, or by 1 where all are smaller. With micrometres beside radians that costs
+    digits, so such states are divided by their size; powers of two, so that nothing is rounded.
+    """
+    return np.where(np.abs(np.log2(sizes)) > _USUAL, sizes, 1.0)
 
 
 def _safe_step(coefficients: np.ndarray, state: np.ndarray) -> float:

@@ -13,8 +13,9 @@ from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.equations import LinearForm
 from dalembert.equations.power import power
 from dalembert.kernels.compile import Function, compile_function
+from dalembert.kernels.equal_energy import solve_evenly
 from dalembert.kernels.phase import Phase
-from dalembert.kernels.solve import assembled, fused
+from dalembert.kernels.solve import fused
 from dalembert.kernels.taylor import TaylorMachine
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
@@ -271,7 +272,7 @@ class Kernel:
         M, f, A, beta, C, J, qd, W, bias, S, own = (
             part.reshape(len(out), *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
         )
-        x, lam = assembled(self.form, M, f, A, beta, C, J)
+        x, lam = solve_evenly(self.form, M, f, A, beta, C, J, W)
         k = len(self.form.v)
         vd = x[:, :k]
         if self.form.J is not None and not len(self.form.beta):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dalembert.algebra import Array, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve, lu_solve
 from dalembert.equations import LinearForm
+from dalembert.structure import rank
+from dalembert.structure.constraint_rows import dimensionless
+from dalembert.structure.system import combined
 
 
 def fused(form: LinearForm) -> tuple[Array, Array]:
@@ -27,26 +32,54 @@ def _own_graph(form: LinearForm) -> tuple[Array, Array]:
     assert form.solver is not None
     k = len(form.system.facts.levels.names)
     rows = list(form.system.facts.rows) if len(form.beta) == k else list(range(len(form.beta)))
-    vd, lam = form.solver.graph(form.system.algebra, form.M, form.f, form.A[rows], form.beta[rows], form.C)
+    known, A, beta = form.system.facts, form.A[rows], form.beta[rows]
+    mixing = known.mix is not None and form.solver.rank_revealing  # others have combined rows already
+    if mixing:
+        A, beta = combined(known, A), combined(known, beta)
+    vd, lam = form.solver.graph(form.system.algebra, form.M, form.f, A, beta, form.C)
+    if mixing:
+        lam = np.array(known.mix, dtype=object).T @ lam
     full = zeros(len(form.beta))
     full[rows] = lam
     return vd, full
 
 
 def assembled(
-    form: LinearForm, M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray, J: np.ndarray
+    form: LinearForm,
+    M: np.ndarray,
+    f: np.ndarray,
+    A: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    J: np.ndarray,
+    W: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r), C (K, n)."""
+    """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r), C (K, n), W (K, n, m)."""
+    known = form.system.facts
+    k, revealing = beta.shape[1], form.solver is not None and form.solver.rank_revealing
+    T, counts = np.repeat(np.eye(k)[None], len(beta), axis=0), np.full(len(beta), k)
+    if revealing and k:
+        T, counts = _combinations(form, A, W, range(k))
+    elif known.nearly_dependent and known.mix is None and k == len(known.rows):
+        T, counts = _combinations(form, A, W, known.rows)
+    A, beta, J = T @ A, (T @ beta[..., None])[..., 0], T @ J if J.shape[1] == k else J
+    vd, lam = _solved(form, M, f, A, beta, C, J, counts)
+    return vd, np.einsum("kmr,km->kr", T, lam)
+
+
+def _solved(
+    form: LinearForm,
+    M: np.ndarray,
+    f: np.ndarray,
+    A: np.ndarray,
+    beta: np.ndarray,
+    C: np.ndarray,
+    J: np.ndarray,
+    counts: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """By the formalism's own solver, or all at once."""
     if form.solver is not None:
-        rows = slice(None)
-        if not form.solver.rank_revealing and beta.shape[1] == len(form.system.facts.levels.names):
-            rows = list(form.system.facts.rows)
-        elif form.solver.rank_revealing and beta.shape[1] > (rank := len(form.system.facts.rows)):
-            A, beta = _of_rank(A, beta, rank)
-        vd, found = form.solver.numbers(M, f, A[:, rows], beta[:, rows], C)
-        lam = np.zeros_like(beta)
-        lam[:, rows] = found
-        return vd, lam
+        return form.solver.numbers(M, f, A, beta, C, *((counts,) if form.solver.rank_revealing else ()))
     f = f + C if C.shape[1] else f
     n, r = f.shape[1], beta.shape[1]
     if not r:
@@ -57,15 +90,20 @@ def assembled(
     return solved[:, :n], solved[:, n:]
 
 
-def _of_rank(A: np.ndarray, beta: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest constraints of the rank they have on the manifold, batch on the first axis.
-
-    A state that is off by the error of a step makes redundant constraints look independent, with a tiny singular value.
-    """
-    finite = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(beta).all(axis=1)
-    A, beta = A.copy(), beta.copy()
-    U, sigma, Vt = np.linalg.svd(A[finite], full_matrices=False)
-    U, sigma, Vt = U[:, :, :rank], sigma[:, :rank], Vt[:, :rank]
-    A[finite] = (U * sigma[:, None, :]) @ Vt
-    beta[finite] = np.einsum("kir,kjr,kj->ki", U, U, beta[finite])
-    return A, beta
+def _combinations(
+    form: LinearForm, A: np.ndarray, W: np.ndarray, names: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormal combinations of the rows, no more of them than are independent on the manifold, and their number."""
+    known = form.system.facts
+    finite = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(W).all(axis=(1, 2))
+    T, counts = np.full((len(A), len(names), len(names)), np.nan), np.zeros(len(A), dtype=int)
+    move = np.linalg.norm(W[finite] / known.scales.positions[:, None], axis=1)
+    unit = 1 / np.where(move > 0, move, 1.0)  # of v: what moves the coordinates by their scales
+    level = np.array([known.sizes[i] or 1.0 for i in names])
+    even = dimensionless(A[finite], unit, level)
+    counts[finite] = rank.numeric_rank(even, unit, len(known.rows))
+    found = np.zeros((len(even), len(names), len(names)))
+    part = rank.combined(even, unit, counts[finite]) / level
+    found[:, : part.shape[1]] = part
+    T[finite] = found
+    return T, counts

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from dalembert.algebra import FLOATS
 from dalembert.kinematics.constraints import Levels, levels
@@ -13,9 +16,11 @@ from dalembert.model import Model
 from dalembert.recursive.links import Fixture, fixtures
 from dalembert.recursive.loads import loaded
 from dalembert.recursive.tree import Tree, tree
+from dalembert.structure.constraint_rows import row_sizes
+from dalembert.structure.scales import Scales, scales_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """A model prepared for numbers: parameters have their default values."""
 
@@ -25,6 +30,21 @@ class Plan:
     frictionless: Model  # with the loads that act where friction is left out
     model: Model  # with all loads; contacts are formulas, norms of quaternions are left to the speeds
     levels: Levels
+    scales: Scales
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """The scale of what each speed moves: a radian for ω of a quaternion, else that of its coordinate."""
+        out = np.ones(self.tree.n_speeds)
+        for i, column in enumerate(self.tree.columns):
+            if column is not None:
+                out[column] = self.scales.q[i]
+        return out
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How large each constraint row is by nature."""
+        return row_sizes(self.model, self.levels, self.scales)
 
     @property
     def constrained(self) -> bool:
@@ -59,7 +79,13 @@ def _plan(model: Model) -> Plan:
     written = _without_norms(with_contacts(model), len(model.holonomic_list), model)
     values = dict(model.parameter_values)
     return Plan(
-        links, values, fixtures(links, FLOATS, values), loaded(written, friction=False), written, levels(written)
+        links,
+        values,
+        fixtures(links, FLOATS, values),
+        loaded(written, friction=False),
+        written,
+        levels(written),
+        scales_of(model),
     )
 
 

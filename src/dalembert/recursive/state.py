@@ -13,7 +13,7 @@ from dalembert.errors import InconsistentStateError, InputError
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
 
-TOLERANCE = 1e-6  # how far a state may be off its constraints
+TOLERANCE = 1e-6  # how far a state may be off its constraints, relative to the size of their terms
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,14 @@ def _require_unit(plan: Plan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndar
         levels = [("its squared norm less 1", np.sum(x * x, axis=0) - 1, np.ones(1))]
         if qd is not None:
             xd = qd[parts]
-            levels.append(("q · dq/dt", np.sum(x * xd, axis=0), _size(xd)))
+            levels.append(("q · dq/dt", np.sum(x * xd, axis=0), _size(xd) + 1 / plan.scales.time))
             if qdd is not None:
                 xdd = qdd[parts]
                 bent = np.sum(x * xdd + xd * xd, axis=0)
-                levels.append(("q · d²q/dt² + |dq/dt|²", bent, _size(xdd) + _size(xd) ** 2))
+                size = _size(xdd) + _size(xd) ** 2 + 1 / plan.scales.time**2
+                levels.append(("q · d²q/dt² + |dq/dt|²", bent, size))
         for what, value, size in levels:
-            broken = np.abs(value) > 2 * TOLERANCE * np.maximum(1.0, size)
+            broken = np.abs(value) > 2 * TOLERANCE * size
             if broken.any():
                 raise InconsistentStateError(
                     f"the quaternion q of '{attitude.name}': {what} is {value[broken][0]:.6g}. Expected 0. "

@@ -1,56 +1,47 @@
-"""Random states that fulfil the constraints, and the model in motion at them, over plain numbers.
+"""Random states that fulfil the constraints, in the model's own scales and time span.
 
-Structural facts (rank, pivots, ignorable coordinates) are looked at here, not at one state but at several.
+Structural facts (rank, pivots, the choice of speeds) are looked at here, not at one state but at several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Array, identity, numbers, stack, vector
+from dalembert.algebra import identity, numbers, stack, vector
 from dalembert.errors import InconsistentStateError
 from dalembert.kinematics.applied import active_forces, generalized_forces
-from dalembert.kinematics.constraints import Constraints, Levels, levels
+from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.energies import kinetic, potential
-from dalembert.kinematics.motion import Motion, move
 from dalembert.model import Model
+from dalembert.structure import newton, rank
+from dalembert.structure.constraint_rows import row_sizes
+from dalembert.structure.scales import Scales, scales_of
+from dalembert.structure.states import States as States
+from dalembert.structure.states import at as at
+from dalembert.structure.states import at_formulas as at_formulas
+from dalembert.structure.states import constraint_matrix, joined
+from dalembert.structure.states import constraints_at as constraints_at
+from dalembert.structure.states import drawn as drawn
 
 _SEED = 1743
-_TOLERANCE = 1e-11
-_DEPENDENT = 1e-9  # singular values below this fraction of the largest belong to redundant constraints
-_SINGULAR = 1e-3  # and those below this fraction of their median to a singular position
+_ROUNDS = 60
+_WIDE = 8  # so many rounds are drawn over the whole span before the draws come nearer to the start
+_SINGULAR = 1e-3  # less independent than this fraction of the usual is next to a singular position
 
-
-@dataclass(frozen=True)
-class States:
-    """A batch of states: q and qd of shape (n, K), t of shape (K,)."""
-
-    q: np.ndarray
-    qd: np.ndarray
-    t: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.t)
-
-
-def at(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
-    """The model in motion over plain numbers, all states at once."""
-    values = dict(model.parameter_values if parameters is None else parameters)
-    return move(model, FLOATS, states.t, _entries(states.q), _entries(states.qd), values)
+Parameters = Mapping[str, float] | None
 
 
 def consistent(
-    model: Model,
-    count: int,
-    *,
-    seed: int = _SEED,
-    parameters: Mapping[str, float] | None = None,
-    include_initial: bool = False,
+    model: Model, count: int, *, seed: int = _SEED, parameters: Parameters = None, include_initial: bool = False
 ) -> States:
     """`count` random states on the constraints, around the model's initial state, from a fixed seed.
+
+    Coordinates are drawn within one of their scales of the start, times within the duration of the model. Where the
+    constraints cannot be met there, states nearer and nearer to the start are tried.
 
     >>> from dalembert.model import Model
     >>> model = Model("free").parameters(m=1.0).coordinates("x")
@@ -58,154 +49,113 @@ def consistent(
     (1, 3)
     """
     rng = np.random.default_rng(seed)
-    facts = levels(model)
+    facts, scales = levels(model), scales_of(model)
+    projector = _Projector(model, facts, scales, parameters)
     kept: list[States] = []
     if include_initial:
         q0, qd0 = model.initial
-        kept.append(project(model, facts, States(q0[:, None], qd0[:, None], np.zeros(1)), parameters))
-    for _ in range(60):
+        kept.append(projector(States(q0[:, None], qd0[:, None], np.zeros(1))))
+    for round_ in range(_ROUNDS):
         missing = count - sum(len(s) for s in kept)
         if missing <= 0:
             break
-        good = project(model, facts, _draw(model, rng, missing), parameters)
-        kept.append(_regular(model, facts, _defined(model, good, parameters), kept, parameters))
-    found = States(*(np.concatenate([getattr(s, name) for s in kept], axis=-1) for name in ("q", "qd", "t")))
+        width = 0.5 ** max(0, (round_ - _WIDE) // 4)
+        good = projector(drawn(model, rng, missing, scales, width))
+        kept.append(_regular(model, facts, _defined(model, good, parameters), kept, scales, parameters))
+    found = joined(*kept)
     if len(found) < count:
         raise InconsistentStateError(
-            f"model '{model.name}': only {len(found)} of {count} random states could be brought onto the constraints. "
-            "Expected a neighbourhood of the initial state in which the constraints can be met. "
+            f"model '{model.name}': only {len(found)} of {count} random states could be brought onto the constraints"
+            f"{projector.nearest}. Expected a neighbourhood of the initial state in which the constraints can be met. "
             "Start the model from a state that fulfils them."
         )
     return found
 
 
-def _defined(model: Model, states: States, parameters: Mapping[str, float] | None) -> States:
+def _defined(model: Model, states: States, parameters: Parameters) -> States:
     """The states at which energies and forces have values: a root of a negative number would pass for anything."""
     with np.errstate(all="ignore"):
         motion = at(model, states, parameters)
         energies = vector([kinetic(motion, motion.qd), potential(motion)])
         forces = stack(generalized_forces(motion), active_forces(motion, identity(motion.n)))
         good = np.isfinite(numbers(stack(energies, forces), len(states))).all(axis=0)
-    return States(states.q[:, good], states.qd[:, good], states.t[good])
+    return states.where(np.asarray(good))
 
 
 def _regular(
-    model: Model, facts: Levels, states: States, kept: list[States], parameters: Mapping[str, float] | None
+    model: Model, facts: Levels, states: States, kept: list[States], scales: Scales, parameters: Parameters
 ) -> States:
     """The states without those next to a singular position, where constraints are all but dependent."""
     if not facts.names or not len(states):
         return states
-    smallest, rank = _smallest(model, facts, states, parameters)
-    before = [_smallest(model, facts, known, parameters) for known in kept]
-    typical = np.median(np.concatenate([smallest, *(size for size, _ in before)]))
-    # on a singular branch, such as a linkage folded on itself, more constraints are dependent than elsewhere
-    usual = int(np.bincount(np.concatenate([rank, *(known for _, known in before)])).argmax())
-    good = (smallest >= _SINGULAR * typical) & (rank == usual)
-    return States(states.q[:, good], states.qd[:, good], states.t[good])
-
-
-def _smallest(
-    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest singular value of A at each state that is not zero by redundancy, and the rank of A."""
-    _, A = _residual(model, facts, states, parameters, position=False)
-    sigma = np.linalg.svd(np.moveaxis(np.where(np.isfinite(A), A, 0.0), -1, 0), compute_uv=False)
-    counted = sigma > _DEPENDENT * sigma.max(axis=1, keepdims=True)
-    smallest = np.where(counted, sigma, np.inf).min(axis=1)
-    return np.where(np.isfinite(smallest), smallest, 0.0), counted.sum(axis=1)
-
-
-def project(model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None) -> States:
-    """The states brought onto the constraints by Newton steps, without those that do not get there."""
-    q, qd, t = states.q.copy(), states.qd.copy(), states.t
-    # servo constraints are not kept: feedback shows only off the target
-    rows = [i for i, driven in enumerate(facts.servo) if not driven]
-    held = [i for i in rows if i < facts.held]
+    everything = joined(*kept, states)
     with np.errstate(all="ignore"):
-        for _ in range(30 if held else 0):
-            phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
-            if np.nanmax(np.abs(phi[held]), initial=0.0) < _TOLERANCE:
-                break
-            q = q - _damped(A[held], phi[held])
-        if held:
-            _, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
-            for _ in range(2 if _redundant(A[held]) else 0):  # down to rounding, where they agree with each other
-                phi, A = _residual(model, facts, States(q, qd, t), parameters, position=True)
-                q = q - _least_norm(A[held], phi[held], 1e-7)
-        for _ in range(30 if rows else 0):
-            psi, A = _residual(model, facts, States(q, qd, t), parameters, position=False)
-            if np.nanmax(np.abs(psi[rows]), initial=0.0) < _TOLERANCE:
-                break
-            qd = qd - _least_norm(A[rows], psi[rows])
-        out = States(q, qd, t)
-        good = np.isfinite(q).all(axis=0) & np.isfinite(qd).all(axis=0)
-        for position, kept in ((True, held), (False, rows)):
-            residual, _ = _residual(model, facts, out, parameters, position=position)
-            good &= (np.abs(residual[kept]) < 1e-9).all(axis=0)
-    return States(q[:, good], qd[:, good], t[good])
+        A = np.nan_to_num(constraint_matrix(model, facts, everything, parameters))
+    found = rank.shares(A, scales.positions)
+    counted = found > rank.TOLERANCE
+    # on a singular branch, such as a linkage folded on itself, more constraints are dependent than elsewhere
+    usual = int(np.bincount(counted.sum(axis=1)).argmax())
+    smallest = np.where(counted, found, np.inf).min(axis=1, initial=np.inf)
+    smallest = np.where(np.isfinite(smallest), smallest, 0.0)
+    good = (smallest >= _SINGULAR * np.median(smallest)) & (counted.sum(axis=1) == usual)
+    return states.where(good[-len(states) :])
 
 
-def _redundant(A: np.ndarray) -> bool:
-    """True when constraints are dependent at most of the states; A (k, n, K)."""
-    sigma = np.linalg.svd(np.moveaxis(np.where(np.isfinite(A), A, 0.0), -1, 0), compute_uv=False)
-    short = len(A) > A.shape[1]
-    return short or bool(sigma.size and np.median(sigma[:, -1]) < 1e-6 * np.median(sigma[:, 0]))
+def project(model: Model, facts: Levels, states: States, parameters: Parameters = None) -> States:
+    """The states brought onto the constraints by Newton steps, without those that do not get there."""
+    return _Projector(model, facts, scales_of(model), parameters)(states)
 
 
-def _draw(model: Model, rng: np.random.Generator, count: int) -> States:
-    q0, qd0 = model.initial
-    n = len(q0)
-    q = q0[:, None] + rng.uniform(-1, 1, (n, count))
-    qd = np.maximum(1.0, np.abs(qd0))[:, None] * rng.uniform(-1, 1, (n, count))
-    return States(q, qd, rng.uniform(0, 10, count))
+@dataclass
+class _Projector:
+    """Brings states onto the constraints, positions first, then velocities, and remembers what came nearest and failed."""
 
+    model: Model
+    facts: Levels
+    scales: Scales
+    parameters: Parameters
+    least: float = np.inf
+    nearest: str = ""
 
-def _residual(
-    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None, *, position: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Violation on one level, and A (k×n), at all states."""
-    known = constraints_at(model, facts, states, parameters)
-    K = len(states)
-    violation = known.phi if position else known.velocity
-    return numbers(violation, K), numbers(known.A, K)
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How large each row is by nature."""
+        return row_sizes(self.model, self.facts, self.scales, parameters=self.parameters)
 
+    def __call__(self, states: States) -> States:
+        # servo constraints are not kept: feedback shows only off the target
+        rows = [i for i, driven in enumerate(self.facts.servo) if not driven]
+        held = [i for i in rows if i < self.facts.held]
+        q, good = self._level(states, held, True) if held else (states.q, np.ones(len(states), dtype=bool))
+        states = States(q, states.qd, states.t).where(good)
+        if not rows or not len(states):
+            return states
+        qd, good = self._level(states, rows, False)
+        return States(states.q, qd, states.t).where(good)
 
-def constraints_at(
-    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
-) -> Constraints:
-    """The constraints at many states at once; the bodies are moved only where loops need them."""
-    return Constraints((at if model.loops else at_formulas)(model, states, parameters), facts)
+    def _level(self, states: States, rows: list[int], position: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Positions or velocities on the given rows, and at which states they are."""
 
+        def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            here = States(x.T, states.qd[:, which], states.t[which]) if position else states.where(which)
+            here = here if position else States(here.q, x.T, here.t)
+            known = constraints_at(self.model, self.facts, here, self.parameters)
+            A = np.moveaxis(numbers(known.A, len(here)), -1, 0)
+            return numbers(known.phi if position else known.velocity, len(here)).T[:, rows], A[:, rows]
 
-def at_formulas(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
-    """Like `at`, without the walk over the bodies: enough for constraints and speeds."""
-    from dalembert.expressions.lower import Lowering
-    from dalembert.kinematics.motion import values
+        start, scale = (states.q, self.scales.positions) if position else (states.qd, self.scales.velocities)
+        sizes = self.sizes[rows] / (1.0 if position else self.scales.time)
+        found = newton.onto(look, start.T, scale, sizes)
+        self._remember(found, rows, "position" if position else "velocity")
+        return found.x.T, found.good
 
-    known = dict(model.parameter_values if parameters is None else parameters)
-    q, qd = _entries(states.q), _entries(states.qd)
-    lower = Lowering(FLOATS, values(model, states.t, list(q), list(qd), known))
-    return Motion(model, FLOATS, states.t, q, qd, lower, (), ())
-
-
-def _least_norm(A: np.ndarray, b: np.ndarray, cutoff: float = 1e-10) -> np.ndarray:
-    """The smallest x with A x = b, state by state; A (k, n, K), b (k, K) -> (n, K)."""
-    A = np.where(np.isfinite(A), A, 0.0)
-    inverse = np.linalg.pinv(np.moveaxis(A, -1, 0), rcond=cutoff)
-    return np.einsum("Knk,kK->nK", inverse, b)
-
-
-def _damped(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Aᵀ(A Aᵀ + |b|² 1)⁻¹ b, state by state: Newton's step near the constraints, and short where rows become dependent.
-
-    With redundant constraints the smallest singular values vanish together with b; an undamped step would leap along them.
-    """
-    A = np.moveaxis(np.where(np.isfinite(A), A, 0.0), -1, 0)
-    b = np.where(np.isfinite(b), b, 0.0)
-    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-    damped = sigma / np.maximum(sigma**2 + np.sum(b * b, axis=0)[:, None], 1e-30)
-    return np.einsum("Krn,Kr,Kkr,kK->nK", Vt, damped, U, b)
-
-
-def _entries(rows: np.ndarray) -> Array:
-    return vector(list(rows))
+    def _remember(self, found: newton.Projected, rows: list[int], level: str) -> None:
+        worst = found.share.max(axis=1, initial=0.0)
+        failed = np.flatnonzero(~found.good & (worst < self.least))
+        if len(failed):
+            k = failed[int(np.argmin(worst[failed]))]
+            i = int(np.argmax(found.share[k]))
+            self.least = float(worst[k])
+            self.nearest = (
+                f"; the nearest leaves '{self.facts.names[rows[i]]}' at {found.residual[k, i]:.6g} on {level} level"
+            )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector
+from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
 from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.motion import Motion, move
@@ -48,22 +48,32 @@ class System:
     @property
     def a(self) -> Array:
         """The independent rows of a (equal to A: constraints linear in velocity)."""
-        return self.constraints.A[list(self.facts.rows)]
+        return self.A
 
     @property
     def b(self) -> Array:
         """The independent rows of b."""
-        return self.constraints.b[list(self.facts.rows)]
+        return combined(self.facts, self.constraints.b[list(self.facts.rows)])
 
     @property
     def A(self) -> Array:
-        """The independent rows of A in A q̈ = β."""
-        return self.constraints.A[list(self.facts.rows)]
+        """The independent rows of A in A q̈ = β; nearly dependent ones are combined to well independent ones."""
+        return combined(self.facts, self.constraints.A[list(self.facts.rows)])
+
+    @property
+    def phi(self) -> Array:
+        """The independent rows of φ; only where all constraints hold positions."""
+        return combined(self.facts, self.constraints.phi[list(self.facts.rows)])
+
+    @property
+    def velocity(self) -> Array:
+        """The independent rows of φ̇ and ψ."""
+        return combined(self.facts, self.constraints.velocity[list(self.facts.rows)])
 
     @property
     def beta(self) -> Array:
         """The independent rows of β in A q̈ = β."""
-        return self.constraints.beta[list(self.facts.rows)]
+        return combined(self.facts, self.constraints.beta[list(self.facts.rows)])
 
     @cached_property
     def speeds(self) -> Speeds:
@@ -91,6 +101,17 @@ class System:
     def lower(self, formula: Any) -> Scalar:
         """A formula of the model as a scalar of this algebra."""
         return self.motion.lower(formula)
+
+
+def combined(known: Facts, rows: Array) -> Array:
+    """The independent rows, or their combinations where they are nearly dependent."""
+    if known.mix is None:
+        return rows
+    out = zeros(*rows.shape)
+    for i, weights in enumerate(known.mix):
+        for weight, row in zip(weights, rows, strict=True):
+            out[i] = out[i] + weight * row if weight else out[i]
+    return out
 
 
 def system_of(model: Model, algebra: str | None = None, known: Facts | None = None) -> System:

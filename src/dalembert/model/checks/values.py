@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 Table = dict[str, float]
 _STEP = 1e-50
-_TRIALS = 6
+# how far symbols that start at 0 are moved, and how large velocities are, trial by trial: a model may have any units
+_TRIALS = ((0.1, 1.0), (0.1, 100.0), (1e-4, 1e-6), (1e-4, 1e6), (1e-8, 1e-3), (1e-8, 1e4))
 _CLOSE = 1e-9
 
 
@@ -85,10 +86,10 @@ def _differences(formula: Any, velocities: set[Any], start: Table, order: int) -
     random = np.random.default_rng(1)
     symbols = sorted(s.name for s in formula.free_symbols)
     rates = sorted(s.name for s in formula.free_symbols & velocities)
-    for trial in range(_TRIALS if rates else 0):
-        table = {name: start[name] + 0.1 * random.uniform(-1, 1) for name in symbols}
+    for move, pace in _TRIALS if rates else ():
+        table = {name: start[name] + (0.1 * start[name] or move) * random.uniform(-1, 1) for name in symbols}
         directions = random.uniform(0.3, 1.7, (order, len(rates))) * random.choice([-1, 1], (order, len(rates)))
-        directions *= 100.0 ** (trial % 2)
+        directions *= pace
         terms = []
         for subset in range(2**order):
             chosen = [(subset >> i) & 1 for i in range(order)]

@@ -1,0 +1,100 @@
+"""The rows of the constraints: how large each of them is by nature, and which of them are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import Scalar, numbers
+from dalembert.expressions.lower import Lowering
+from dalembert.kinematics.constraints import Constraints, Levels
+from dalembert.model import Model
+from dalembert.structure import rank
+from dalembert.structure.scales import Scales
+from dalembert.structure.states import States, constraint_matrix, constraints_at, drawn, joined
+
+_SEED = 0
+_NEAR = 4
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All constraint rows at sample states, each divided by its size, so that rounding can be told from a row."""
+
+    sizes: np.ndarray  # (k,)
+    A: np.ndarray  # (K, k, n), rows divided by their sizes
+    independent: tuple[int, ...]
+
+    @property
+    def a(self) -> np.ndarray:
+        """The independent rows."""
+        return self.A[:, list(self.independent)]
+
+
+def constraint_rows(
+    model: Model, facts: Levels, states: States, scales: Scales, chosen: tuple[int, ...] | None = None
+) -> Rows:
+    """The rows of a model at states; `chosen` are independent ones that were chosen before."""
+    sizes = row_sizes(model, facts, scales, states)
+    A = dimensionless(constraint_matrix(model, facts, states), scales.positions, sizes)
+    return Rows(sizes, A, chosen or rank.independent_rows(A, scales.positions))
+
+
+def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """A (…, k, n) with every row divided by its size; what is left of a row by rounding is zero."""
+    rows = A / np.where(sizes > 0, sizes, 1.0)[:, None]
+    told = np.linalg.norm(rows * scale[..., None, :], axis=-1) > rank.ROUNDING
+    return np.where(told[..., None], rows, 0.0)
+
+
+def row_sizes(
+    model: Model,
+    facts: Levels,
+    scales: Scales,
+    states: States | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> np.ndarray:
+    """How large the terms of every row are, when each coordinate moves by its scale; for a loop, the length or a radian.
+
+    They are looked at in the given states, else in the initial one and in random ones near to it.
+    """
+    if states is None:
+        q, qd = model.initial
+        near = drawn(model, np.random.default_rng(_SEED), _NEAR, scales)
+        states = joined(States(q[:, None], qd[:, None], np.zeros(1)), near)
+    with np.errstate(all="ignore"):
+        return _row_sizes(constraints_at(model, facts, states, parameters), facts, states, scales)
+
+
+def _row_sizes(known: Constraints, facts: Levels, states: States, scales: Scales) -> np.ndarray:
+    terms, unit, h = _Terms(known.motion.lower), scales.positions, len(facts.phi)
+    written = []
+    for row in facts.A:
+        entries = [np.abs(np.broadcast_to(terms(f), len(states))) * x for f, x in zip(row, unit, strict=True)]
+        written.append(float(np.linalg.norm(np.nan_to_num(entries), axis=0).max()))
+    loops = [scales.length if np.any(numbers(row.force, len(states))) else 1.0 for row in known.loops]
+    return np.array([*written[:h], *loops, *written[h:]])
+
+
+class _Terms:
+    """The size of a formula with all its terms counted positive: what rounding is measured by where they cancel."""
+
+    def __init__(self, lower: Lowering) -> None:
+        self._lower = lower
+        self._done: dict[Any, Scalar] = {}
+
+    def __call__(self, formula: Any) -> Scalar:
+        if formula not in self._done:
+            self._done[formula] = self._size(formula)
+        return self._done[formula]
+
+    def _size(self, formula: Any) -> Scalar:
+        if isinstance(formula, se.Add):
+            return sum(self(term) for term in formula.args)
+        if isinstance(formula, se.Mul):
+            return np.prod(np.broadcast_arrays(*(self(factor) for factor in formula.args)), axis=0)
+        return np.abs(np.asarray(self._lower(formula), dtype=float))

@@ -1,0 +1,152 @@
+"""Which coordinates are ignorable, proved on formulas: Definition 1 of papers/volterra.
+
+q_i is ignorable when ∂L/∂q_i, its column of the constraints and its generalized forces are zero for all states and all times.
+Each of these is a graph, and whether a graph is zero is decided in the prime field of `dalembert.algebra.field`: sin² + cos² − 1
+is, 10⁻¹² x is not. Whatever switches with q_i (`max`, `abs`, `piecewise`, tables) refutes it, even where it is flat. A condition
+that holds for all values of the parameters is proved once and for all; one that needs the given values, such as equal inertias,
+says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dalembert.algebra import stack, vector
+from dalembert.algebra.field import residue
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.nodes import Node, exact, node, ordered, symbol
+from dalembert.algebra.points import NoRoot, Point, Undecidable
+from dalembert.expressions import coordinate, rate
+from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
+from dalembert.kinematics.constraints import Constraints, Levels
+from dalembert.kinematics.energies import kinetic, potential
+from dalembert.kinematics.motion import Motion, move
+from dalembert.model import Model
+
+_TRIES = 500
+_CONDITIONS = frozenset(("less", "less_equal"))
+
+
+@dataclass(frozen=True)
+class Ignorable:
+    """The places of the ignorable coordinates, and for every coordinate the proof or what refutes it, as a sentence."""
+
+    places: tuple[int, ...]
+    reasons: dict[str, str]
+    generic: bool  # True: proved for all values of the parameters, not only for those given
+
+
+@dataclass(frozen=True)
+class _Conditions:
+    """What has to vanish for one coordinate, each with the sentence that tells when it does not."""
+
+    name: str
+    parts: tuple[tuple[Node, str], ...]
+
+
+def find_ignorable(model: Model, levels: Levels) -> Ignorable:
+    """The ignorable coordinates of a model whose contacts are written as formulas.
+
+    >>> model = Model("bead").coordinates("x", "y")
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> _ = model.force("bead", ("piecewise(3, t > 20, 0)", 0, 0), name="late")
+    >>> from dalembert.kinematics.constraints import levels
+    >>> find_ignorable(model, levels(model)).reasons["x"]
+    'the generalized force on x is not zero'
+    """
+    motion = _moving(model)
+    shared = [*_energies(motion), *_forces(motion), *map(node, Constraints(motion, levels).A.ravel())]
+    found = [_conditions(model, motion, levels, i) for i in range(motion.n)]
+    switching = _switching(shared)
+    places, reasons, generic = [], {}, True
+    for i, conditions in enumerate(found):
+        switch = next((y for y, symbols in switching.items() if conditions.name in symbols), None)
+        if switch is not None:
+            reasons[conditions.name] = f"a formula switches with {conditions.name}, where {switch}"
+            continue
+        refuted, for_all = _refuted(model, conditions)
+        if refuted is not None:
+            reasons[conditions.name] = refuted
+            continue
+        places.append(i)
+        generic = generic and for_all
+        values = "for all values of the parameters" if for_all else "for the given values of the parameters"
+        reasons[conditions.name] = (
+            f"ignorable: the Lagrangian, the constraints and the forces do not contain {conditions.name}, {values}"
+        )
+    return Ignorable(tuple(places), reasons, generic)
+
+
+def _moving(model: Model) -> Motion:
+    names, parameters = model.coordinate_names, list(model.parameter_values)
+    q, qd = GRAPH.symbols(names), GRAPH.symbols([rate(name).name for name in names])
+    return move(model, GRAPH, symbol("t"), q, qd, dict(zip(parameters, GRAPH.symbols(parameters), strict=True)))
+
+
+def _energies(motion: Motion) -> list[Node]:
+    return [node(kinetic(motion, motion.qd)), node(potential(motion))]
+
+
+def _forces(motion: Motion) -> list[Node]:
+    return [node(e) for e in stack(generalized_forces(motion), non_ideal_forces(motion))]
+
+
+def _conditions(model: Model, motion: Motion, levels: Levels, i: int) -> _Conditions:
+    """Definition 1 for one coordinate."""
+    name, T, V = model.coordinate_names[i], *_energies(motion)
+    known = Constraints(motion, levels)
+    parts: list[tuple[Node, str]] = [(_slope(T - V, motion.q[i]), f"the Lagrangian depends on {name}")]
+    for row, called in zip(known.A, levels.names, strict=True):
+        parts.append((node(row[i]), f"the constraint '{called}' has a non-zero column for {name}"))
+    n = motion.n
+    for k, force in enumerate(_forces(motion)):
+        if k % n == i:
+            parts.append((force, f"the generalized force on {name} is not zero"))
+    for each in model.canonical_list:
+        if coordinate(name) in each.phi.free_symbols:
+            parts.append((symbol(name), f"the constraint '{each.name}' on momenta depends on {name}"))
+    return _Conditions(name, tuple(parts))
+
+
+def _slope(f: Node, x: Node) -> Node:
+    (out,) = GRAPH.gradient(f, vector([x]))
+    return node(out)
+
+
+def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
+    """The comparisons in the graphs, each with the names of the symbols in it."""
+    conditions = [y for y in ordered(roots) if y.operation in _CONDITIONS]
+    return {y: {a.value for a in ordered([y]) if a.operation == "symbol"} for y in conditions}
+
+
+def _refuted(model: Model, conditions: _Conditions) -> tuple[str | None, bool]:
+    """The sentence of the first condition that is not proved, or None; and whether the proof holds for all parameters."""
+    for_all = True
+    for part, sentence in conditions.parts:
+        if vanishes([part]):
+            continue
+        for_all = False
+        if not vanishes([part], {name: residue(exact(x)) for name, x in model.parameter_values.items()}):
+            return sentence, False
+    return None, for_all
+
+
+def vanishes(graphs: Sequence[Node], values: dict[str, int] | None = None) -> bool:
+    """True when graphs are proved to be zero for all values of their symbols; symbols in `values` have these values only.
+
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> vanishes([GRAPH.sin(x) * GRAPH.sin(x) + GRAPH.cos(x) * GRAPH.cos(x) - 1]), vanishes([1e-12 * x])
+    (True, False)
+    """
+    left = [y for y in graphs if node(y) is not node(0)]
+    if not left:
+        return True
+    for seed in range(_TRIES):
+        try:
+            return not any(Point(seed, left, values).values(left))
+        except NoRoot:
+            continue
+        except Undecidable:
+            return False
+    return False

@@ -1,0 +1,203 @@
+"""Rank: how many constraints are independent, asked by every room in one way, with one tolerance.
+
+A matrix of constraints mixes units: its rows are lengths, angles or whatever a user wrote, its columns belong to metres and
+radians. So columns are first measured by the scale of their coordinate (`structure/scales`: a radian, or the length of the
+model), then rows by their own length. What is left are singular values without a unit, which no change of units moves, nor
+heavy bodies beside light ones. One is zero when it is below `TOLERANCE` times the largest.
+
+Where the scales are not at hand, inertia stands in for them: M_ii^(−1/2) makes equal energies equally long. It is also the
+metric in which solutions are smallest. Where the rank on the constraints is known from `Facts`, it is the most that is
+counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
+tells them from rows that are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.algebra.linear import RANK_TOLERANCE
+
+TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
+NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
+ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
+_MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
+_DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
+
+
+def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
+    """The unit of each coordinate (…, n): M_ii^(−1/2), or one over the size of its column in A where M_ii vanishes.
+
+    >>> inertia_scale(np.diag([4.0, 0.0]), np.array([[1.0, 10.0]])).tolist()
+    [0.5, 0.05]
+    """
+    diagonal, heavy = np.einsum("...ii->...i", M), ~massless(M)
+    scale = np.where(heavy, 1 / np.sqrt(np.where(heavy, diagonal, 1.0)), 0.0)
+    if heavy.all() or A is None:
+        return np.where(scale > 0, scale, 1.0)
+    for _ in range(scale.shape[-1]):  # rows are measured by what has inertia, then the other columns by the rows
+        size = np.linalg.norm(A * scale[..., None, :], axis=-1)
+        told = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
+        column = np.linalg.norm(A * told[..., :, None], axis=-2)
+        new = (scale == 0) & (column > 0)
+        if not new.any():
+            break
+        scale = np.where(new, 1 / np.where(new, column, 1.0), scale)
+    column = np.linalg.norm(A, axis=-2)
+    return np.where(scale > 0, scale, 1 / np.where(column > 0, column, 1.0))
+
+
+def massless(M: np.ndarray) -> np.ndarray:
+    """Which coordinates have no inertia (…, n)."""
+    diagonal = np.nan_to_num(np.einsum("...ii->...i", M))
+    return diagonal <= _MASSLESS * diagonal.max(axis=-1, keepdims=True, initial=0.0)
+
+
+def definite(M: np.ndarray) -> bool:
+    """True when symmetric matrices (…, n, n) are positive definite, all of them, whatever the units of their coordinates.
+
+    >>> definite(np.diag([1.0, 1e-18])), definite(np.ones((2, 2)))
+    (True, False)
+    """
+    if massless(M).any():
+        return False
+    return not M.size or bool(np.linalg.eigvalsh(_unit_diagonal(M)).min() > _DEFINITE)
+
+
+def _unit_diagonal(M: np.ndarray) -> np.ndarray:
+    root = np.sqrt(np.einsum("...ii->...i", M))
+    return M / root[..., :, None] / root[..., None, :]
+
+
+def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A (…, r, n) with its columns scaled and rows of length one, and the lengths; rows of zeros stay, with length one."""
+    rows = A if scale is None else A * scale[..., None, :]
+    size = np.linalg.norm(rows, axis=-1)
+    told = size > ROUNDING * size.max(axis=-1, keepdims=True, initial=0.0)
+    size = np.where(told, size, 1.0)
+    return np.where(told[..., None], rows / size[..., None], 0.0), size
+
+
+def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
+    """The singular values of the leveled rows, the largest first, each relative to the largest: (…, min(r, n))."""
+    sigma = np.linalg.svd(leveled(A, scale)[0], compute_uv=False)
+    return sigma / np.maximum(sigma.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
+
+
+def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
+    """The number of independent rows at one state, or at each of a batch (…, r, n).
+
+    >>> int(numeric_rank(np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])))
+    2
+    >>> int(numeric_rank(np.array([[1.0, 0.0], [1.0, 1e-11]])))
+    1
+    """
+    found = (shares(A, scale) > TOLERANCE).sum(axis=-1)
+    return found if most is None else np.minimum(found, most)
+
+
+def usual_rank(A: np.ndarray, scale: np.ndarray | None = None) -> int:
+    """The rank that A (K, r, n) has at most of the states; at a singular position it is smaller."""
+    return int(np.bincount(numeric_rank(A, scale)).argmax()) if len(A) else 0
+
+
+def independence(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
+    """How independent the rows are, from 1 down to 0: the smallest relative singular value, or the one at place `most`.
+
+    >>> round(float(independence(np.array([[1.0, 0.0], [1.0, 0.02]]))), 4)
+    0.01
+    """
+    sigma = shares(A, scale)
+    count = A.shape[-2] if most is None else most
+    if count > sigma.shape[-1]:
+        return np.zeros(A.shape[:-2])
+    return sigma[..., count - 1] if count else np.ones(A.shape[:-2])
+
+
+def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | np.ndarray | None = None) -> np.ndarray:
+    """A⁺ (…, n, r): A⁺ b is the smallest x, in the metric of `scale`, that fulfils the independent rows of A x = b.
+
+    `count` is the rank where it is known, one number or one for each state; else it is found in this metric.
+    """
+    rows, size = leveled(A, scale)
+    U, sigma, Vt = np.linalg.svd(rows, full_matrices=False)
+    inner = _inverted(sigma, count)[..., None] * (np.swapaxes(U, -1, -2) / size[..., None, :])
+    out = np.swapaxes(Vt, -1, -2) @ inner
+    return out if scale is None else scale[..., :, None] * out
+
+
+def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A⁺ and a basis N of the null space of A (r×n) at one state, both in the metric of `scale`; `count` is the rank if known.
+
+    >>> pseudo, N = split(np.array([[1.0, 0.0], [2.0, 0.0]]))
+    >>> pseudo.shape, np.abs(N).tolist()
+    ((2, 2), [[0.0], [1.0]])
+    """
+    rows, size = leveled(A, scale)
+    U, sigma, Vt = np.linalg.svd(rows)
+    kept = _inverted(sigma, count)
+    rank, unit = int((kept > 0).sum()), np.ones(A.shape[1]) if scale is None else scale
+    pseudo = unit[:, None] * (Vt[:rank].T @ (kept[:rank, None] * U[:, :rank].T)) / size
+    return pseudo, unit[:, None] * Vt[rank:].T
+
+
+def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
+    """1/σ where σ counts, else 0."""
+    if count is None:
+        kept = sigma > TOLERANCE * sigma.max(axis=-1, keepdims=True, initial=0.0)
+    else:
+        kept = (np.arange(sigma.shape[-1]) < np.asarray(count)[..., None]) & (sigma > 0)
+    return np.where(kept, 1 / np.where(kept, sigma, 1.0), 0.0)
+
+
+def combined(A: np.ndarray, scale: np.ndarray, count: int | np.ndarray) -> np.ndarray:
+    """T (…, m, r), combinations T A of the rows that are orthonormal in the metric of `scale`; the last are zero.
+
+    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. Only as many combinations are
+    told as the rank counts: of redundant rows, which a state off the constraints makes look independent, nothing is left.
+
+    >>> A = np.array([[1.0, 0.0], [1.0, 1e-7]])
+    >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows, size = leveled(A, scale)
+    U, sigma, _ = np.linalg.svd(rows, full_matrices=False)
+    return _inverted(sigma, count)[..., None] * np.swapaxes(U, -1, -2) / size[..., None, :]
+
+
+def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:
+    """The rows of A, (r, n) or (K, r, n), that stay independent best over all states; all of them where none is dependent.
+
+    >>> independent_rows(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]]))
+    (0, 2)
+    """
+    batch = A if A.ndim == 3 else A[None]
+    wanted = usual_rank(batch, scale) if count is None else count
+    if wanted == A.shape[-2]:
+        return tuple(range(wanted))
+    return best_rows(leveled(batch, scale)[0], wanted)
+
+
+def best_rows(rows: np.ndarray, count: int) -> tuple[int, ...]:
+    """`count` of the rows (r, n) or (K, r, n), which have length one or zero, each as far from the others as can be had."""
+    left = np.array(rows if rows.ndim == 3 else rows[None], dtype=float)
+    chosen: list[int] = []
+    for _ in range(count):
+        share = np.linalg.norm(left, axis=2)
+        share[:, chosen] = -1.0
+        chosen.append(int(np.argmax(np.round(share.min(axis=0), 9))))  # of equals the first
+        along = left[:, chosen[-1]] / np.maximum(share[:, chosen[-1]], 1e-300)[:, None]
+        left = left - np.einsum("krn,kn->kr", left, along)[:, :, None] * along[:, None, :]
+    return tuple(sorted(chosen))
+
+
+def smallest_multipliers(A: np.ndarray, force: np.ndarray, scale: np.ndarray, most: int | None = None) -> np.ndarray:
+    """The smallest λ (…, r) with Aᵀλ = force; A (…, r, n), force (…, n).
+
+    >>> smallest_multipliers(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([5.0, 0.0]), np.ones(2)).round(9).tolist()
+    [1.0, 2.0]
+    """
+    if not A.shape[-2]:
+        return np.zeros(A.shape[:-1])
+    U, sigma, Vt = np.linalg.svd(A * scale[..., None, :], full_matrices=False)
+    inner = _inverted(sigma, numeric_rank(A, scale, most))
+    return np.einsum("...ri,...i,...in,...n->...r", U, inner, Vt, scale * force)

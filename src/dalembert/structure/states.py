@@ -1,0 +1,106 @@
+"""A model at many states at once, over plain numbers: its motion, its constraints, its mass matrix, slopes of formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import FLOATS, Array, numbers, vector
+from dalembert.expressions import rate
+from dalembert.expressions.lower import Lowering
+from dalembert.kinematics.constraints import Constraints, Levels
+from dalembert.kinematics.energies import mass_matrix
+from dalembert.kinematics.motion import Motion, move, values
+from dalembert.model import Model
+from dalembert.structure.scales import Scales, scales_of
+
+
+@dataclass(frozen=True)
+class States:
+    """A batch of states: q and qd of shape (n, K), t of shape (K,)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    t: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def where(self, good: np.ndarray) -> States:
+        """The states with these indices, or at which this is true."""
+        return States(self.q[:, good], self.qd[:, good], self.t[good])
+
+
+def joined(*parts: States) -> States:
+    """Batches of states as one."""
+    return States(*(np.concatenate([getattr(s, name) for s in parts], axis=-1) for name in ("q", "qd", "t")))
+
+
+def drawn(
+    model: Model, rng: np.random.Generator, count: int, scales: Scales | None = None, width: float = 1.0
+) -> States:
+    """Random states around the start, not yet on the constraints; times over the duration, half of them also beyond."""
+    known = scales or scales_of(model)
+    q0, _ = model.initial
+    n = len(q0)
+    q = q0[:, None] + width * known.positions[:, None] * rng.uniform(-1, 1, (n, count))
+    qd = known.velocities[:, None] * rng.uniform(-1, 1, (n, count))
+    end = np.where(rng.uniform(0, 1, count) < 0.5, known.duration, known.last)
+    return States(q, qd, width * end * rng.uniform(0, 1, count))
+
+
+def at(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+    """The model in motion over plain numbers, all states at once."""
+    known = dict(model.parameter_values if parameters is None else parameters)
+    return move(model, FLOATS, states.t, _entries(states.q), _entries(states.qd), known)
+
+
+def at_formulas(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+    """Like `at`, without the walk over the bodies: enough for constraints and speeds."""
+    known = dict(model.parameter_values if parameters is None else parameters)
+    q, qd = _entries(states.q), _entries(states.qd)
+    lower = Lowering(FLOATS, values(model, states.t, list(q), list(qd), known))
+    return Motion(model, FLOATS, states.t, q, qd, lower, (), ())
+
+
+def constraints_at(
+    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
+) -> Constraints:
+    """The constraints at many states at once; the bodies are moved only where loops need them."""
+    return Constraints((at if model.loops else at_formulas)(model, states, parameters), facts)
+
+
+def constraint_matrix(
+    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
+) -> np.ndarray:
+    """A at all states, with shape (K, rows, n)."""
+    A = constraints_at(model, facts, states, parameters).A
+    return np.moveaxis(numbers(A, len(states)), -1, 0)
+
+
+def mass_matrices(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> np.ndarray:
+    """The mass matrix at all states, with shape (K, n, n)."""
+    if model.energies is None:
+        return np.moveaxis(numbers(mass_matrix(at(model, states, parameters)), len(states)), -1, 0)
+    momenta = tuple(se.diff(model.energies.kinetic, rate(name)) for name in model.coordinate_names)
+    return slopes(model, momenta, states, parameters)
+
+
+def slopes(
+    model: Model, formulas: tuple[Any, ...], states: States, parameters: Mapping[str, float] | None = None
+) -> np.ndarray:
+    """The derivatives of formulas by the velocities at all states, with shape (K, formulas, n)."""
+    out = np.zeros((len(states), len(formulas), len(states.q)))
+    lower = at_formulas(model, states, parameters).lower
+    for i, formula in enumerate(formulas):
+        for j, name in enumerate(model.coordinate_names):
+            out[:, i, j] = lower(se.diff(formula, rate(name)))
+    return out
+
+
+def _entries(rows: np.ndarray) -> Array:
+    return vector(list(rows))

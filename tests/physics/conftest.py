@@ -1,0 +1,313 @@
+"""The same mechanism in other units of length, mass and time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import symengine as se
+
+from dalembert.expressions import TIME, coordinate, rate
+from dalembert.model import Model
+from dalembert.model.checks.values import value
+from dalembert.model.elements import Body, Contact, Coordinate, KnifeEdge, Limits, Loop, Rotor, Shape
+from dalembert.model.joints import Cylindrical, Free, Joint, Planar, Prismatic, Screw
+from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
+
+
+@dataclass(frozen=True)
+class Units:
+    """How many of the new units make one of the old: a length of 2 becomes the number 2 × length."""
+
+    length: Fraction
+    mass: Fraction
+    time: Fraction
+
+    @property
+    def energy(self) -> Fraction:
+        return self.mass * self.length**2 / self.time**2
+
+    @property
+    def force(self) -> Fraction:
+        return self.mass * self.length / self.time**2
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A model in other units, and how numbers in the old units become numbers in the new ones and back."""
+
+    model: Model
+    units: Units
+    lengths: np.ndarray  # True for the coordinates that are lengths, False for angles
+
+    def times(self, t: Any) -> Any:
+        return t * float(self.units.time)
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        return (q.T * self._sizes(0)).T
+
+    def velocities(self, qd: np.ndarray) -> np.ndarray:
+        return (qd.T * self._sizes(1)).T
+
+    def positions_before(self, q: np.ndarray) -> np.ndarray:
+        return (q.T / self._sizes(0)).T
+
+    def velocities_before(self, qd: np.ndarray) -> np.ndarray:
+        return (qd.T / self._sizes(1)).T
+
+    def accelerations_before(self, qdd: np.ndarray) -> np.ndarray:
+        return (qdd.T / self._sizes(2)).T
+
+    def _sizes(self, order: int) -> np.ndarray:
+        """The factors of the coordinates, their velocities or accelerations."""
+        return np.where(self.lengths, float(self.units.length), 1.0) / float(self.units.time) ** order
+
+
+class _Converter:
+    """Rewrites one model. A formula f of dimension s becomes s · f(q'/s_q, q̇' s_t/s_q, t'/s_t); parameters stay."""
+
+    def __init__(self, model: Model, units: Units) -> None:
+        self.model, self.units = model, units
+        self.lengths = _displacements(model)
+        known = {name: self.size(name) for name in model.coordinate_names}
+        self._old = {coordinate(name): coordinate(name) / _exact(size) for name, size in known.items()}
+        self._old |= {rate(name): rate(name) * _exact(units.time / size) for name, size in known.items()}
+        self._old[TIME] = TIME / _exact(units.time)
+
+    def size(self, name: str) -> Fraction:
+        """The factor of a coordinate."""
+        return self.units.length if name in self.lengths else Fraction(1)
+
+    def formula(self, f: Any, size: Fraction) -> Any:
+        f = se.sympify(f)
+        return _exact(size) * f.subs(self._old) if f.free_symbols & set(self._old) else _exact(size) * f
+
+    def vector(self, entries: Sequence[Any], size: Fraction) -> Any:
+        return tuple(self.formula(x, size) for x in entries)
+
+    def mixed(self, f: Any) -> Fraction:
+        """The factor of a constraint or a speed, whose dimension nobody states: its degrees in lengths and in velocities.
+
+        Any other factor would be as right; this one is what it would be in a file written by hand in these units.
+        """
+        rates = {rate(name).name for name in self.model.coordinate_names}
+        long = {p.name for p in self.model.parameter_list if p.unit == "m"}
+        long |= self.lengths | {rate(name).name for name in self.lengths}
+        return self.units.length ** _degree(f, long) / self.units.time ** _degree(f, rates)
+
+    def convert(self) -> Model:
+        old, out, L, T = self.model, self.model.copy(), self.units.length, self.units.time
+        out._gravity = tuple(_times(x, L / T**2) for x in old._gravity)
+        out.coordinate_list = tuple(self._coordinate(c) for c in old.coordinate_list)
+        out.bodies = tuple(self._body(body) for body in old.bodies)
+        out.loads = tuple(self._load(load) for load in old.loads)
+        out.rotors = tuple(self._rotor(rotor) for rotor in old.rotors)
+        out.loops = tuple(self._loop(loop) for loop in old.loops)
+        out.contacts = tuple(self._contact(contact) for contact in old.contacts)
+        out.shapes = tuple(self._shape(shape) for shape in old.shapes)
+        out.limits = {name: self._limits(name, limits) for name, limits in old.limits.items()}
+        out.holonomic_list = tuple(
+            replace(c, phi=self.formula(c.phi, self.mixed(c.phi)), feedback=self._gains(c.feedback))
+            for c in old.holonomic_list
+        )
+        out.nonholonomic_list = tuple(
+            replace(c, psi=self.formula(c.psi, self.mixed(c.psi)), feedback=self.vector(c.feedback, 1 / T))
+            for c in old.nonholonomic_list
+        )
+        out.speed_list = tuple(replace(u, value=self.formula(u.value, self.mixed(u.value))) for u in old.speed_list)
+        out.non_ideal_forces = {
+            name: self.formula(f, self.units.energy / self.size(name)) for name, f in old.non_ideal_forces.items()
+        }
+        if old.energies is not None:
+            out.energies = self._energies()
+        out.duration = _number(old.duration, T)
+        out.step = None if old.step is None else _number(old.step, T)
+        return out
+
+    def _energies(self) -> Any:
+        known, E = self.model.energies, self.units.energy
+        assert known is not None
+        forces = [
+            self.formula(f, E / self.size(name))
+            for name, f in zip(self.model.coordinate_names, known.forces, strict=True)
+        ]
+        return replace(
+            known,
+            kinetic=self.formula(known.kinetic, E),
+            potential=self.formula(known.potential, E),
+            forces=tuple(forces),
+        )
+
+    def _coordinate(self, c: Coordinate) -> Coordinate:
+        size = self.size(c.name)
+        return replace(c, start=_number(c.start, size), start_rate=_number(c.start_rate, size / self.units.time))
+
+    def _body(self, body: Body) -> Body:
+        inertia = self.units.mass * self.units.length**2
+        rows = [self.vector(row, inertia) for row in body.inertia]
+        return replace(
+            body,
+            joints=tuple(self._joint(joint) for joint in body.joints),
+            mass=self.formula(body.mass, self.units.mass),
+            center=self.vector(body.center, self.units.length),
+            inertia=(rows[0], rows[1], rows[2]),
+        )
+
+    def _joint(self, joint: Joint) -> Joint:
+        """Its placement, and its motions: displacements are lengths, angles and quaternions are numbers."""
+        L = self.units.length
+        placed = replace(joint, position=self.vector(joint.position, L))
+        match placed:
+            case Prismatic() | Cylindrical():
+                placed = replace(placed, displacement=self.formula(placed.displacement, L))
+            case Planar() | Free():
+                placed = replace(placed, displacement=self.vector(placed.displacement, L))
+            case Screw():
+                placed = replace(placed, pitch=_number(placed.pitch, L))
+        if isinstance(placed, Free):
+            return replace(placed, attitude=self._joint(placed.attitude))
+        turns = {
+            key: self.vector(x, Fraction(1)) if isinstance(x, tuple) else self.formula(x, Fraction(1))
+            for key in ("angle", "angles", "parts")
+            if (x := getattr(placed, key, None)) is not None
+        }
+        return replace(placed, **turns)
+
+    def _loop(self, loop: Loop) -> Loop:
+        position = self.vector(loop.position, self.units.length)
+        return replace(loop, joint=self._joint(loop.joint), position=position, feedback=self._gains(loop.feedback))
+
+    def _gains(self, gains: tuple[Any, ...]) -> tuple[Any, ...]:
+        """(α, β) of φ̈ + β φ̇ + α φ = 0."""
+        T = self.units.time
+        return tuple(self.formula(gain, size) for gain, size in zip(gains, (1 / T**2, 1 / T), strict=False))
+
+    def _contact(self, contact: Contact) -> Contact:
+        L = self.units.length
+        if isinstance(contact, KnifeEdge):
+            return replace(contact, point=self.vector(contact.point, L))
+        return replace(contact, radius=self.formula(contact.radius, L), center=self.vector(contact.center, L))
+
+    def _motion(self, load: JointTorque | JointSpring | JointFriction | Rotor) -> Fraction:
+        """The factor of the motion of the joint that a load acts along."""
+        body = next(body for body in self.model.bodies if body.name == load.body)
+        return self.units.length if _slides(body.joints[load.joint], load.motion) else Fraction(1)
+
+    def _rotor(self, rotor: Rotor) -> Rotor:
+        size = self.units.energy * self.units.time**2 / self._motion(rotor) ** 2
+        return replace(rotor, inertia=self.formula(rotor.inertia, size))
+
+    def _load(self, load: Load) -> Load:
+        units = self.units
+        L, T, E = units.length, units.time, units.energy
+        match load:
+            case Force():
+                point = None if load.point is None else self.vector(load.point, L)
+                return replace(load, force=self.vector(load.force, units.force), point=point)
+            case Torque():
+                return replace(load, torque=self.vector(load.torque, E))
+            case Spring():
+                return replace(
+                    load,
+                    points=tuple(self.vector(point, L) for point in load.points),
+                    stiffness=self.formula(load.stiffness, units.force / L),
+                    natural_length=self.formula(load.natural_length, L),
+                )
+            case Damper():
+                points = tuple(self.vector(point, L) for point in load.points)
+                return replace(load, points=points, damping=self.formula(load.damping, units.force * T / L))
+        s = self._motion(load)
+        match load:
+            case JointTorque():
+                return replace(load, value=self.formula(load.value, E / s))
+            case JointSpring():
+                return replace(
+                    load,
+                    stiffness=self.formula(load.stiffness, E / s**2),
+                    rest=self.formula(load.rest, s),
+                    damping=self.formula(load.damping, E * T / s**2),
+                )
+            case JointFriction():
+                return replace(
+                    load,
+                    viscous=self.formula(load.viscous, E * T / s**2),
+                    coulomb=self.formula(load.coulomb, E / s),
+                    smoothing=self.formula(load.smoothing, s / T),
+                )
+
+    def _limits(self, name: str, limits: Limits) -> Limits:
+        size, units = self.size(name), self.units
+        sizes = {"lower": size, "upper": size, "velocity": size / units.time, "effort": units.energy / size}
+        return Limits(
+            **{key: None if (x := getattr(limits, key)) is None else _number(x, s) for key, s in sizes.items()}
+        )
+
+    def _shape(self, shape: Shape) -> Shape:
+        """A mesh is scaled by its sizes, the others have them; both are lengths here."""
+        L = self.units.length
+        x, y, z = (_number(part, L) for part in shape.position)
+        return replace(shape, size=tuple(_number(part, L) for part in shape.size), position=(x, y, z))
+
+
+def _displacements(model: Model) -> set[str]:
+    """The coordinates that are lengths: those that alone are a displacement of a joint, or that are given in metres."""
+    moved = {
+        motion.name
+        for body in model.bodies
+        for joint in body.joints
+        for k, motion in enumerate(joint.values)
+        if _slides(joint, k) and motion.is_Symbol
+    }
+    return (moved | {c.name for c in model.coordinate_list if c.unit == "m"}) & set(model.coordinate_names)
+
+
+def _slides(joint: Joint, motion: int) -> bool:
+    """Whether a motion of a joint is a displacement."""
+    match joint:
+        case Prismatic():
+            return True
+        case Cylindrical():
+            return motion == 1
+        case Planar():
+            return motion < 2
+        case Free():
+            return motion < 3
+    return False
+
+
+def _degree(f: Any, names: set[str]) -> int:
+    """k where f is multiplied by 2ᵏ when these symbols are doubled; 1 where it is not so simple but they take part."""
+    symbols = sorted(symbol.name for symbol in f.free_symbols)
+    if not names & set(symbols):
+        return 0
+    point = dict(zip(symbols, np.random.default_rng(4).uniform(0.5, 1.5, len(symbols)).tolist(), strict=True))
+    ratio = value(f, {name: x * (1 + (name in names)) for name, x in point.items()}) / value(f, point)
+    degree = round(float(np.log2(ratio))) if 0.9 < ratio < 1e3 else 1
+    return degree if abs(ratio - 2.0**degree) < 1e-9 * ratio else 1
+
+
+def _exact(number: Fraction) -> Any:
+    return se.Integer(number.numerator) / se.Integer(number.denominator)
+
+
+def _number(old: float, size: Fraction) -> float:
+    return float(Fraction(old) * size)
+
+
+def _times(old: Any, size: Fraction) -> Any:
+    """A component of gravity, which may be text, times a factor."""
+    return f"({old})*{size.numerator}/{size.denominator}" if isinstance(old, str) else _number(old, size)
+
+
+@pytest.fixture(scope="session")
+def scaled() -> Callable[..., Scaled]:
+    """A function that writes a model in other units: `scaled(model, length=1000)` has millimetres in place of metres."""
+
+    def make(model: Model, *, length: Any = 1, mass: Any = 1, time: Any = 1) -> Scaled:
+        converter = _Converter(model, Units(Fraction(length), Fraction(mass), Fraction(time)))
+        lengths = np.array([name in converter.lengths for name in model.coordinate_names])
+        return Scaled(converter.convert(), converter.units, lengths)
+
+    return make

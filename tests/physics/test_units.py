@@ -1,0 +1,202 @@
+"""Units do not matter: every gallery model with lengths, masses and times × 10^±6 has the same facts and the same motion.
+
+`scaled` rewrites a model in other units (conftest.py). The usual run takes a dozen small models, `make nightly` all of them.
+"""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms
+from dalembert.gallery import names
+from dalembert.handles.trajectory import Trajectory
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.model import Model
+from dalembert.structure import Facts, facts_of, samples
+
+# one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
+USUAL = (
+    "appell-hamel",
+    "bead-on-wire-cartesian",
+    "cart-pendulum",
+    "knife-edge",
+    "over-constrained",
+    "phong-disk",
+    "rough-surface",
+    "rp-robot",
+    "slider-crank-3",
+    "spherical-pendulum",
+    "two-link-robot",
+    "vertical-disk",
+)
+SCALINGS = [(unit, size) for unit in ("length", "mass", "time") for size in (Fraction(10**6), Fraction(1, 10**6))]
+SHARE = 0.05  # of the duration: before chaos multiplies rounding
+
+
+def _models(usual: tuple[str, ...]) -> list:
+    return [pytest.param(name, marks=() if name in usual else pytest.mark.nightly) for name in names()]
+
+
+every_model = pytest.mark.parametrize("name", _models(USUAL))
+in_other_units = pytest.mark.parametrize(
+    ("unit", "size"), SCALINGS, ids=[f"{unit}{'+' if size > 1 else '-'}" for unit, size in SCALINGS]
+)
+
+
+@cache
+def known(name: str) -> dict:
+    return findings(dl.load(name))
+
+
+@cache
+def motion(name: str) -> Trajectory:
+    model = dl.load(name)
+    return dl.simulate(model, SHARE * model.duration, samples=11)
+
+
+def findings(model: Model) -> dict:
+    """All that is found of a model before any formalism begins, without numbers that have units."""
+    written = with_contacts(model)
+    facts = facts_of(written)
+    report = dl.mobility(model)
+    return {
+        "rows": facts.rows,
+        "dropped": facts.dropped,
+        "ignorable": facts.ignorable,
+        "reasons": set(facts.reasons),
+        "speeds": [_velocities(u) for u in facts.speeds],
+        "reduced": facts.reduced,
+        "completing": facts.completing,
+        "dependent": facts.dependent,
+        "regular mass": facts.regular_mass,
+        "degrees of freedom": report.degrees_of_freedom,
+        "redundant": report.redundant,
+        "rank at the start": report.rank_at_start,
+        "warnings": len(report.warnings),
+        "formalisms": _applicable(written, facts),
+    }
+
+
+def _velocities(speed) -> list[str]:
+    return sorted(symbol.name for symbol in speed.free_symbols if symbol.name.startswith("dot("))
+
+
+def _applicable(model: Model, facts: Facts) -> list[str]:
+    return [key for key in formalisms.KEYS if formalisms.refusal(formalisms.find(key).ABOUT, model, facts) is None]
+
+
+def gap(found: np.ndarray, expected: np.ndarray, lengths: np.ndarray) -> float:
+    """The largest difference in SI, relative to the largest value of all lengths or of all angles.
+
+    Where those are nothing but rounding beside the others, a thousandth of the others takes their place.
+    """
+    least = 1e-3 * np.abs(expected).max()
+    groups = [group for group in (lengths, ~lengths) if group.any()]
+    return max(
+        float(np.abs(found[group] - expected[group]).max() / max(np.abs(expected[group]).max(), least))
+        for group in groups
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_model_in_other_units_is_the_same_model(scaled, name):
+    # by recursion from body to body, which has no need of facts
+    model = dl.load(name)
+    other = scaled(model, length=2, mass=3, time=5)
+    states = samples.consistent(with_contacts(model), 3, include_initial=True)
+    qdd = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
+    q, qd, t = other.positions(states.q), other.velocities(states.qd), other.times(states.t)
+    found = dl.forward_dynamics(other.model, q, qd, None, t, friction=True)
+    assert gap(other.accelerations_before(found), qdd, other.lengths) < 1e-12
+
+
+def test_the_rewriting_reaches_lengths_masses_and_times(scaled):
+    model = dl.load("cart-pendulum")
+    for unit in ("length", "mass", "time"):
+        other = scaled(model, **{unit: 7})
+        assert str(other.model.bodies) != str(model.bodies) or str(other.model.gravity) != str(model.gravity)
+        assert str(other.model.loads) != str(model.loads)  # a torque has all three
+
+
+@every_model
+@in_other_units
+def test_the_same_facts_in_other_units(scaled, name, unit, size):
+    assert findings(scaled(dl.load(name), **{unit: size}).model) == known(name)
+
+
+@every_model
+@in_other_units
+def test_the_same_motion_in_other_units(scaled, name, unit, size):
+    expected = motion(name)
+    other = scaled(dl.load(name), **{unit: size})
+    found = dl.simulate(other.model, SHARE * other.model.duration, samples=11)
+    assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-8
+    assert gap(other.velocities_before(found.qd), expected.qd, other.lengths) < 1e-8
+
+
+@pytest.mark.parametrize("name", ["cart-pendulum", "knife-edge", "over-constrained", "slider-crank-3"])
+@in_other_units
+def test_all_formalisms_agree_in_other_units(scaled, name, unit, size):
+    # differences are relative to the largest acceleration, be it of a length or of an angle: that costs digits here
+    agreement = dl.verify(scaled(dl.load(name), **{unit: size}).model, states=20, engines=["portable"], tolerance=1e-8)
+    assert agreement.agrees, agreement.to_dict()
+    assert agreement.states == 20
+    expected = dl.verify(dl.load(name), states=20, engines=["portable"])
+    status = {key: verdict.status for key, verdict in agreement.formalisms.items()}
+    assert status == {key: verdict.status for key, verdict in expected.formalisms.items()}
+
+
+def two_clocks() -> Model:
+    """A slow mass on a spring and, beside it, a fast pendulum: neither knows of the other."""
+    model = Model("two-clocks", gravity=(0, -9.81, 0)).coordinate("x", 1.0).coordinate("a", 0.5)
+    model.body("slow", joint=model.prismatic((1, 0, 0), "x"), mass=1).joint_spring("slow", stiffness=1)
+    model.body("fast", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, -0.05, 0))
+    return model.simulation(10.0)
+
+
+@pytest.mark.parametrize("integrator", ["taylor", "dop853"])
+@pytest.mark.parametrize("size", [Fraction(10**9), Fraction(1, 10**9)], ids=["length+", "length-"])
+def test_large_numbers_do_not_take_digits_from_small_ones(scaled, size, integrator):
+    engine = "portable" if integrator == "dop853" else None
+    options = {"samples": 11, "integrator": integrator}
+    model = two_clocks()
+    expected = dl.derive(model, engine=engine).simulate(**options)
+    assert np.allclose(expected.q[0], np.cos(expected.t), atol=1e-8)
+    other = scaled(model, length=size)
+    found = dl.derive(other.model, engine=engine).simulate(**options)
+    tolerance = 1e-12 if integrator == "taylor" else 1e-8
+    assert np.abs(other.positions_before(found.q) - expected.q).max() < tolerance
+
+
+@pytest.mark.parametrize("formalism", ["hamilton", "kane", "volterra_reduced"])
+@in_other_units
+def test_momenta_and_speeds_in_other_units(scaled, formalism, unit, size):
+    model = dl.load("cart-pendulum")
+    expected = dl.simulate(model, 2.0, formalism=formalism, samples=5)
+    other = scaled(model, **{unit: size})
+    found = dl.simulate(other.model, other.times(2.0), formalism=formalism, samples=5)
+    assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-8
+
+
+@pytest.mark.parametrize("reach", [1.0, 1e-6, 1e6])
+def test_a_speed_that_is_not_linear_is_told_in_any_units(reach):
+    model = Model("wire").parameters(r=reach).coordinate("x", 0.0).coordinate("y", 0.5 * reach)
+    rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
+    model.body("bead", joint=rail, mass=1).speed("sqrt(r**2 - x**2 - y**2)*dot(y)**2")
+    assert any("not linear" in str(problem) for problem in model.check())
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_a_start_off_the_constraints_is_told_in_any_units(unit):
+    def wire(y: float) -> Model:
+        model = Model("wire", gravity=(0, -9.81 * unit, 0)).coordinate("x", 0.6 * unit).coordinate("y", y)
+        rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
+        model.body("bead", joint=rail, mass=1)
+        return model.parameters(r=unit).holonomic("x**2 + y**2 - r**2")
+
+    dl.simulate(wire(-0.8 * unit), 0.1, samples=2)
+    with pytest.raises(dl.InconsistentStateError, match="does not fulfil"):
+        dl.simulate(wire(-0.8 * unit * (1 + 1e-5)), 0.1, samples=2)
