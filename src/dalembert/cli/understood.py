@@ -69,7 +69,7 @@ def _coordinates(model: Model, known: Facts) -> list[dict[str, Any]]:
             "ignorable": i in known.ignorable,
             "reason": known.reasons[c.name],
         }
-        for c in model.coordinate_list
+        for i, c in enumerate(model.coordinate_list)
     ]
 
 
