@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import dalembert as dl
 from dalembert import gallery
 from dalembert.errors import InconsistentStateError
 from dalembert.expressions import rate
@@ -108,3 +109,41 @@ def test_states_at_which_a_formula_has_no_value_are_left_out():
     states = samples.consistent(model, 30)
     assert len(states) == 30
     assert states.q.max() <= 1.5
+
+
+@pytest.mark.parametrize("pace", [314.0, 1e4])
+def test_a_fast_drive_is_followed(pace):
+    model = Model("rotor").coordinate("q", 0.0, pace).coordinate("x", 0.2)
+    model.body("rotor", joint=model.revolute((0, 0, 1), "q"), mass=1, inertia=(1, 1, 1))
+    model.body("arm", parent="rotor", joint=model.prismatic((1, 0, 0), "x"), mass=1).drive("q", f"{pace}*t")
+    states = samples.consistent(model, 20)
+    assert states.t.max() > 5
+    assert np.allclose(states.q[0], pace * states.t, rtol=1e-12)
+    assert np.allclose(states.qd[0], pace, rtol=1e-12)
+    agreement = dl.verify(model, states=10, engines=["portable"])
+    assert (agreement.states, agreement.agrees) == (10, True)
+
+
+def test_a_fast_crank_turns_a_loop_in_all_positions():
+    model = gallery.load("crank-rocker")
+    name = model.coordinate_names[0]
+    q0, _ = model.initial
+    model.drive(name, f"{q0[0]} + 314*t")
+    states = samples.consistent(model, 20)
+    assert np.allclose(states.q[0], q0[0] + 314 * states.t, rtol=1e-12)
+    assert np.ptp(np.cos(states.q[0])) > 1.5
+
+
+def test_times_are_those_of_the_model():
+    model = ring().simulation(duration=0.01)
+    assert samples.consistent(model, 30).t.max() <= 0.01
+    table = ring().torque_table("bead", [0, 40], [0, 1], joint=1)
+    assert samples.consistent(table, 60).t.max() > 20
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e6])
+def test_states_are_drawn_as_far_as_the_model_is_large(unit):
+    model = ring(unit).start([unit, 0], [0, 0])
+    states = samples.consistent(model, 20)
+    assert np.allclose(np.hypot(*states.q), unit, rtol=1e-12)
+    assert np.ptp(states.q[1]) > unit

@@ -42,7 +42,7 @@ from dalembert.model.loads import InJoint, JointSpring, JointTorque
 from dalembert.model.loop_bodies import ancestors, loop_bodies
 from dalembert.model.reversed_joints import HERE, backwards, placed_back
 from dalembert.spatial import roll_pitch_yaw
-from dalembert.structure import samples
+from dalembert.structure import rank, samples
 from dalembert.structure.samples import States
 
 
@@ -198,7 +198,7 @@ class _Recut:
         q = [coordinate(name) for name in sorted(self._lost_coordinates(self.bodies[self.at]))]
         table = at_start(self.model)
         slopes = np.array([[value(se.diff(formula, x), table) for x in q] for formula in joint.values])
-        if not q or np.linalg.matrix_rank(slopes) < len(joint.values):
+        if not q or rank.numeric_rank(slopes) < len(joint.values):
             moves = ", ".join(map(str, joint.values))
             raise InputError(
                 f"{self.where}: the joint of body '{self.at}' moves by {moves}, which is not free. A cut would set it free: "

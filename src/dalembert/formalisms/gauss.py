@@ -82,17 +82,18 @@ def numbers(
     h = f + C if C.shape[1] else f
     qdd, lam = np.empty_like(h), np.zeros_like(beta)
     (least_squares,) = get_lapack_funcs(("gglse",), (M, A))
-    unit = rank.inertia_scale(M, A)
-    counts = rank.numeric_rank(A, unit) if counts is None else counts
+    unit = rank.inertia_scale(M, A)  # coordinates in units of equal energy
+    M, h, A = M * unit[:, :, None] * unit[:, None, :], h * unit, A * unit[:, None, :]
+    counts = rank.numeric_rank(A) if counts is None else counts
     for k in range(len(h)):
         R = cholesky(M[k], lower=True)
         target = np.linalg.solve(R, h[k])  # Rᵀ q̈₀
-        rows = list(rank.independent_rows(A[k], unit[k], int(counts[k])))
+        rows = list(rank.independent_rows(A[k], None, int(counts[k])))
         if rows:
             _, _, _, qdd[k], info = least_squares(R.T, A[k][rows], target, beta[k][rows])
             if info:
                 qdd[k] = np.nan
         else:
             qdd[k] = np.linalg.solve(R.T, target)
-        lam[k] = rank.smallest_multipliers(A[k], M[k] @ qdd[k] - h[k], unit[k], int(counts[k]))
-    return qdd, lam
+        lam[k] = rank.smallest_multipliers(A[k], M[k] @ qdd[k] - h[k], np.ones(len(h[k])), int(counts[k]))
+    return unit * qdd, lam

@@ -9,6 +9,7 @@ together with b, and an undamped step would leap along them.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -166,8 +167,16 @@ def mass_root(M: np.ndarray, A: np.ndarray, weights: np.ndarray | None = None) -
     unit = rank.inertia_scale(M, A)
     heavy = np.ones(M.shape[-1]) if weights is None else np.sqrt(weights)
     even = M * unit[:, :, None] * unit[:, None, :]
+    root = np.linalg.inv(_factor(even))
+    return (unit / heavy)[:, :, None] * np.swapaxes(root, 1, 2)
+
+
+def _factor(even: np.ndarray) -> np.ndarray:
+    """L of M = L Lᵀ for matrices with a unit diagonal; singular ones are lifted by as much as is needed."""
+    with contextlib.suppress(np.linalg.LinAlgError):  # usually there is nothing to lift
+        found = np.linalg.cholesky(even)
+        if (np.einsum("kii->ki", found) ** 2).min() > rank.TOLERANCE:
+            return found
     smallest = np.linalg.eigvalsh(even)[:, 0]
     lift = np.where(smallest > rank.TOLERANCE, 0.0, rank.TOLERANCE + np.maximum(-smallest, 0.0))
-    even = even + lift[:, None, None] * np.eye(M.shape[-1])
-    root = np.linalg.inv(np.linalg.cholesky(even))
-    return (unit / heavy)[:, :, None] * np.swapaxes(root, 1, 2)
+    return np.linalg.cholesky(even + lift[:, None, None] * np.eye(even.shape[-1]))
