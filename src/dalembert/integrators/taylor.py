@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import EngineError, InputError
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.integrators.polynomial import Polynomial
 
 
 class Taylor(Stepper):
@@ -39,6 +40,20 @@ class Taylor(Stepper):
         """Go on from a projected state."""
         self._machine.state[:] = y
 
+    def go_on(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:
+        """The same step with another length s, and perhaps another end y or fewer orders; the next begins there."""
+        assert step.coefficients is not None
+        whole = Polynomial(step.coefficients)
+        used = whole if order is None else whole.cut(order)
+        t1, end = step.t0 + s, used.value(s) if y is None else y
+        self._machine.time = t1
+        self._machine.state[:] = end
+
+        def at(time: float) -> np.ndarray:
+            return used.value(time - step.t0)
+
+        return Step(step.t0, t1, end, at, lambda: at, step.coefficients)
+
     def advance(self, limit: float) -> Step:
         """One step, with its Taylor coefficients as dense output."""
         machine = self._machine
@@ -66,7 +81,7 @@ class Taylor(Stepper):
             coefficients = machine.tc[:, ::-1].copy()
             return lambda time: np.array([np.polyval(row, time - t0) for row in coefficients])
 
-        return Step(t0, t1, after, lambda time: machine.update_d_output(time), keep)
+        return Step(t0, t1, after, lambda time: machine.update_d_output(time), keep, machine.tc.copy())
 
 
 def _safe_step(coefficients: np.ndarray, state: np.ndarray) -> float:

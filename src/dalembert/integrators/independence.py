@@ -1,0 +1,49 @@
+"""How independent constraints are along a run: one number without dimensions, and the rows that spoil it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+Rows = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class Independence:
+    """The smallest singular value that should not vanish, of constraint rows without dimensions.
+
+    Columns are scaled by diag(M)^(-1/2), rows by the largest length they have had. A row's own length at a state would hide
+    rows that vanish as a whole, as those of a parallelogram do where it lies flat.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.usual = 0.0  # the largest value so far
+        self._longest: np.ndarray | None = None
+
+    def scaled(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """Rows without dimensions; A is (r, n, K), M is (n, n, K), the result (K, r, n)."""
+        diagonal = np.sqrt(np.maximum(np.einsum("iik->ik", M), 0.0))
+        largest = diagonal.max(axis=0, initial=0.0)
+        weights = 1 / np.maximum(diagonal, 1e-8 * np.where(largest > 0, largest, 1.0))
+        rows = np.moveaxis(A * weights[None], -1, 0)
+        lengths = np.linalg.norm(rows, axis=2).max(axis=0)
+        self._longest = lengths if self._longest is None else np.maximum(self._longest, lengths)
+        return rows / np.where(self._longest > 0, self._longest, 1.0)[:, None]
+
+    def measure(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """The value at every state, without remembering it."""
+        return np.linalg.svd(self.scaled(A, M), compute_uv=False)[:, self.rank - 1]
+
+    def look(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """The value at every state of the run, by the largest so far."""
+        found = self.measure(A, M)
+        self.usual = max(self.usual, float(found.max(initial=0.0)))
+        return found / max(self.usual, 1e-300)
+
+    def spoilers(self, A: np.ndarray, M: np.ndarray, below: float) -> list[int]:
+        """The rows that are dependent on others, or vanish, at one state: those with a share in small singular values."""
+        left, sizes, _ = np.linalg.svd(self.scaled(A[..., None], M[..., None])[0])
+        small = [i for i in range(self.rank) if sizes[i] <= below * self.usual] or [self.rank - 1]
+        share = np.linalg.norm(left[:, small], axis=1)
+        return [int(i) for i in np.flatnonzero(share > 0.3 * share.max())]
