@@ -225,6 +225,8 @@ class Equations:
         """q̈ at states (n,) or (n, batch)."""
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
+        if not np.isfinite(qdd).all():
+            self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self._values)
         consistency.require_same_velocities(self.model, velocities, rates, time)
         return qdd
 

@@ -40,6 +40,10 @@ class Mechanics:
         _, _, A, M = self._manifold.evaluate(y[: self.positions], self.velocities(t, y), t, self._values)
         return A[self._rows], M
 
+    def between(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Vectors between the ends of springs and dampers at K states, sizes and natural lengths; see `Lengths`."""
+        return self._equations.workspace.lengths.evaluate(y[: self.positions], t, self._values)
+
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
         """The state on the constraints that is nearest."""
         n, out = self.positions, y.copy()

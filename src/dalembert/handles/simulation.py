@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,14 @@ from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate
 from dalembert.integrators.base import Guide
 from dalembert.integrators.branch_points import BranchPoints, Spectator
+from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Model
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
+
+Rates = Callable[[float, np.ndarray], np.ndarray]
 
 
 def simulate(
@@ -45,6 +48,7 @@ def simulate(
         t0, model.duration if duration is None else duration, model.samples if samples is None else samples, times
     )
     consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
+    workspace.lengths.require_nonzero(start_q[:, None], float(grid[0]), equations._values)
     name = integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
@@ -95,18 +99,22 @@ def _problem(
     if kernel.fused:
         taylor = lambda tolerance: kernel.taylor.make(tolerance, constants)  # noqa: E731
     mechanics = Mechanics(equations, constants)
+
+    def rates(time: float, y: np.ndarray) -> np.ndarray:
+        return kernel.state_rates(y, time, constants)
+
     problem = InitialValueProblem(
         names,
         t,
         np.concatenate([q, v, work]),
-        lambda time, y: kernel.state_rates(y, time, constants),
+        rates,
         taylor,
         _projection(equations, mechanics) if project else None,
         model.smooth,
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if not equations.form.extra else None,
         run.worn if project and run.choosable else None,
-        way.guides(mechanics),
+        way.guides(mechanics, rates),
     )
     return problem, constants
 
@@ -116,20 +124,26 @@ class Way:
 
     def __init__(self, equations: Equations, project: bool) -> None:
         manifold = equations.workspace.manifold
+        self._lengths = equations.workspace.lengths
         self._branches = BranchPoints(len(manifold.rows)) if manifold.rows else None
+        self._meetings = ZeroLengths(tuple(f"{span.kind} '{span.name}'" for span in self._lengths.spans))
         self._project = project
 
-    def guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
-        """The guides, on the equations that are in use now; without projection nothing is changed, only looked at."""
-        if self._branches is None:
-            return ()
-        self._branches.use(mechanics)
-        return (self._branches if self._project else Spectator(self._branches),)
+    def guides(self, mechanics: Mechanics, rates: Rates) -> tuple[Guide, ...]:
+        """The guides, on the equations that are in use now; without projection branches are only looked at."""
+        out: list[Guide] = []
+        if self._lengths.spans:
+            self._meetings.use(mechanics.between, rates)
+            out.append(self._meetings)
+        if self._branches is not None:
+            self._branches.use(mechanics)
+            out.append(self._branches if self._project else Spectator(self._branches))
+        return tuple(out)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth telling."""
-        return self._branches.notes if self._branches else ()
+        return (self._branches.notes if self._branches else ()) + self._meetings.notes
 
 
 def _projection(equations: Equations, mechanics: Mechanics) -> Any:
