@@ -1,7 +1,8 @@
 """Choices that are made again on the way: a run in parts, each with the speeds and constraints that serve there.
 
 A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; and of
-redundant constraints those that were independent can become dependent. The run then goes on with others. Every choice
+redundant constraints those that were independent can become dependent, as two wheels on one axle show when they have turned
+by a right angle. The run then goes on with others. Every choice
 is derived and compiled once, however often it comes back.
 """
 
@@ -12,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algebra import stack, vector
 from dalembert.errors import SimulationError
+from dalembert.handles.mechanics import Mechanics
 from dalembert.integrators import Solution
+from dalembert.integrators.base import Step, Stepper
+from dalembert.integrators.independence import Independence
+from dalembert.integrators.polynomial import Polynomial
+from dalembert.integrators.taylor import Taylor
+from dalembert.kernels import Function, compile_function
+from dalembert.kinematics.speeds import speed_map
 from dalembert.structure.facts import best_rows, best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ _WORN = 0.2  # a choice has served when it determines the motion five times wors
 _BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
 _MOST = 2000
+Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 Choice = tuple[tuple[str, ...], tuple[int, ...]]
 
 
@@ -43,6 +53,9 @@ class Partition:
         self.parts: list[Part] = []
         known = equations.workspace.facts
         self._known: dict[Choice, Equations] = {_key(known.speeds, known.rows): equations}
+        self._maps: dict[int, Function] = {}  # Y of each choice
+        self._mechanics: Mechanics | None = None
+        self._independence = Independence(len(known.rows))
         self._fresh: tuple[float, float] | None = None
         self._usual = 0.0
         self._again = 0  # how often the choice was made again
@@ -50,10 +63,8 @@ class Partition:
 
     @property
     def choosable(self) -> bool:
-        """True when positions are held and the formalism works in speeds or drops redundant constraints."""
-        space = self.equations.workspace
-        held = bool(space.manifold.holonomic) and self.equations.model.energies is None
-        return held and (self._in_speeds or self._drops)
+        """True when there are constraints, and the formalism works in speeds or drops redundant ones."""
+        return bool(self.equations.workspace.manifold.rows) and (self._in_speeds or self._drops)
 
     @property
     def _drops(self) -> bool:
@@ -74,26 +85,64 @@ class Partition:
         """Remember a stretch."""
         self.parts.append(Part(self.equations, solution, constants))
 
-    def begin(self, t: float, q: np.ndarray) -> None:
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
-        if not self.choosable or (now := min(self._measures(t, q))) >= _POOR:
+        if not self.choosable:
             return
-        if min(self._measures(t, q, *self._best(t, q))) > _BETTER * now:
-            self.rechoose(t, q)
+        here = (t, q, qd)
+        now = self._measures(here)
+        if min(now) >= _POOR:
+            self._fresh, self._usual = now, self._held(here)
+        elif min(self._measures(here, *self._best(here))) > _BETTER * min(now):
+            self.rechoose(t, q, qd)
+
+    def use(self, mechanics: Mechanics) -> None:
+        """Go on with these equations."""
+        self._mechanics = mechanics
 
     def worn(self, t: float, y: np.ndarray) -> bool:
         """True when the present choice has become poor."""
-        now = self._measures(t, y[: len(self.equations.model.coordinate_names)])
+        here = self._place(t, y)
+        now = self._measures(here)
         if self._fresh is None:
-            self._fresh = now
-            self._usual = self._held(t, y[: len(self.equations.model.coordinate_names)])
+            self._fresh, self._usual = now, self._held(here)
         if not any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True)):
             return False
         # where the mechanism itself is singular no choice is better, and the run goes on with what it has
-        q = y[: len(self.equations.model.coordinate_names)]
-        if self._held(t, q) < _WORN * self._usual:
+        if self._held(here) < _WORN * self._usual:
             return False
-        return min(self._measures(t, q, *self._best(t, q))) > _BETTER * min(now)
+        return min(self._measures(here, *self._best(here))) > _BETTER * min(now)
+
+    def _place(self, t: float, y: np.ndarray) -> Place:
+        assert self._mechanics is not None
+        return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
+
+    def limit(self, t: float) -> float:
+        """Nothing is limited before a step is tried."""
+        return np.inf
+
+    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+        """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
+        if not isinstance(stepper, Taylor) or step.coefficients is None or self._fresh is None:
+            return step
+        polynomial = Polynomial(step.coefficients)
+        good, *rest = np.linspace(0.0, step.t1 - step.t0, 7)
+        if not self._serves(step.t0, polynomial.value(good)):
+            return step
+        for bad in rest:
+            if not self._serves(step.t0 + bad, polynomial.value(bad)):
+                for _ in range(12):
+                    middle = 0.5 * (good + bad)
+                    served = self._serves(step.t0 + middle, polynomial.value(middle))
+                    good, bad = (middle, bad) if served else (good, middle)
+                return stepper.go_on(step, float(bad)) if bad < step.t1 - step.t0 else step
+            good = bad
+        return step
+
+    def _serves(self, t: float, y: np.ndarray) -> bool:
+        assert self._fresh is not None
+        now = self._measures(self._place(t, y))
+        return all(a >= 0.9 * _WORN * b for a, b in zip(now, self._fresh, strict=True))
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """q, q̇ and the work done at the end of a stretch."""
@@ -101,7 +150,7 @@ class Partition:
         qd = self.equations.kernel.velocities(y[:size], t, constants)
         return y[:n].copy(), qd, float(y[-1]) if self.equations.kernel.has_work else 0.0
 
-    def rechoose(self, t: float, q: np.ndarray) -> None:
+    def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Go on with the speeds and constraints that are best at this position."""
         self._again += 1
         if self._again > _MOST:
@@ -109,51 +158,59 @@ class Partition:
                 f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
-        speeds, rows = self._best(t, q)
+        speeds, rows = self._best((t, q, qd))
         key = _key(speeds, rows)
         if key not in self._known:
             self._known[key] = self.equations.with_choice(speeds, rows)
         self.equations = self._known[key]
-        self._fresh = self._measures(t, q)
-        self._usual = self._held(t, q)
+        self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
 
-    def _held(self, t: float, q: np.ndarray) -> float:
+    def _held(self, here: Place) -> float:
         """How independent the constraints are among themselves, whatever is chosen of them."""
         rank = len(self.equations.workspace.facts.rows)
-        return float(np.linalg.svd(_unit(self._constraints(t, q)), compute_uv=False)[rank - 1]) if rank else 1.0
+        return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
 
-    def _best(self, t: float, q: np.ndarray) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        """The speeds and independent constraints that serve best at a position."""
-        known, A = self.equations.workspace.facts, self._constraints(t, q)
-        rows = best_rows(_unit(A), len(known.rows)) if self._drops else known.rows
+    def _best(self, here: Place) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """The speeds and independent constraints that serve best at a state."""
+        t, q, _ = here
+        known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
+        rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
         speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
         return speeds, rows
 
     def _measures(
-        self, t: float, q: np.ndarray, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
+        self, here: Place, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
     ) -> tuple[float, float]:
         """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
-        known, A = self.equations.workspace.facts, self._constraints(t, q)
-        chosen = A[list(known.rows if rows is None else rows)]
+        t, q, _ = here
+        known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
+        kept = list(known.rows if rows is None else rows)
         first = 1.0
         if self._in_speeds:
-            formulas = known.speeds if speeds is None else speeds
-            first = independence(speed_rows(self.equations.model, formulas, q, t), chosen)
+            Y = self._speeds(t, q) if speeds is None else speed_rows(self.equations.model, speeds, q, t)
+            first = independence(Y, A[kept])
         if not self._drops:
             return first, 1.0
-        best = np.linalg.svd(_unit(A), compute_uv=False)[len(known.rows) - 1]
-        return first, float(np.linalg.svd(_unit(chosen), compute_uv=False)[-1] / max(best, 1e-300))
+        best = np.linalg.svd(scaled, compute_uv=False)[len(known.rows) - 1]
+        return first, float(np.linalg.svd(scaled[kept], compute_uv=False)[-1] / max(best, 1e-300))
 
-    def _constraints(self, t: float, q: np.ndarray) -> np.ndarray:
-        _, _, A, _ = self.equations.workspace.manifold.evaluate(q, np.zeros_like(q), t, self.equations._values)
-        return A
+    def _speeds(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Y of u = Y q̇ + Z for the speeds in use, as a compiled function."""
+        system = self.equations.workspace.system
+        if id(self.equations) not in self._maps:
+            Y, _ = speed_map(system.motion, system.facts.speeds)
+            parameters = system.algebra.symbols(list(system.model.parameter_values))
+            inputs = stack(system.q, vector([system.t]))
+            self._maps[id(self.equations)] = compile_function(system.algebra, inputs, Y.ravel(), parameters)
+        out = self._maps[id(self.equations)](np.concatenate([q, [t]]), self.equations._values)
+        return out.reshape(-1, len(q))
+
+    def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:
+        """The constraint rows without dimensions, and as they are."""
+        t, q, qd = here
+        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations._values)
+        return self._independence.scaled(A[..., None], M[..., None])[0], A
 
 
 def _key(speeds: tuple[Any, ...], rows: tuple[int, ...]) -> Choice:
     return tuple(sorted(map(str, speeds))), rows
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    """Rows of unit length; those that are zero stay so."""
-    size = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300), rows / np.maximum(size, 1e-300), 0.0)

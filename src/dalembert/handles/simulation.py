@@ -55,7 +55,7 @@ def simulate(
     method = find(name)
     way, run = Way(equations, project), Partition(equations)
     if project:
-        run.begin(float(grid[0]), start_q)
+        run.begin(float(grid[0]), start_q, start_qd)
     q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0
     while True:
         problem, constants = _problem(run, q, qd, work, float(rest[0]), project, way)
@@ -69,7 +69,7 @@ def simulate(
         t, y = solution.end or (float(rest[0]), problem.y0)
         q, qd, work = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
-        run.rechoose(t, q)
+        run.rechoose(t, q, qd)
 
 
 def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
@@ -99,6 +99,7 @@ def _problem(
     if kernel.fused:
         taylor = lambda tolerance: kernel.taylor.make(tolerance, constants)  # noqa: E731
     mechanics = Mechanics(equations, constants)
+    run.use(mechanics)
 
     def rates(time: float, y: np.ndarray) -> np.ndarray:
         return kernel.state_rates(y, time, constants)
@@ -114,7 +115,7 @@ def _problem(
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if not equations.form.extra else None,
         run.worn if project and run.choosable else None,
-        way.guides(mechanics, rates),
+        ((run,) if project and run.choosable else ()) + way.guides(mechanics, rates),
     )
     return problem, constants
 
