@@ -40,6 +40,12 @@ class Mechanics:
         _, _, A, M = self._manifold.evaluate(y[: self.positions], self.velocities(t, y), t, self._values)
         return A[self._rows], M
 
+    def violation(self, t: float, y: np.ndarray) -> np.ndarray:
+        """φ of the same rows at one state; zero for those without."""
+        n = self.positions
+        phi, *_ = self._manifold.evaluate(y[:n], np.zeros(n), t, self._values)
+        return np.array([phi[i] if i < len(phi) else 0.0 for i in self._rows])
+
     def between(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
         """Vectors between the ends of springs and dampers at K states, sizes and natural lengths; see `Lengths`."""
         return self._equations.workspace.lengths.evaluate(y[: self.positions], t, self._values)

@@ -1,21 +1,21 @@
 """Singular positions on the way: where constraints become dependent, branches of the motion cross.
 
-The motion q(t) is analytic through such a time t*, only the equations are 0/0 there. Next to it, at a distance δ, rounding ε enters
-the Taylor coefficient of order k with ε/δ^(k+1): a step of length h magnifies it by (h/δ)^k. So no step begins or ends close
-to t*: one begins at some δ before it and ends as far behind it, with those orders only that stand out from rounding. Then it is
-looked at whether positions, velocities and energy continue; if they do not, the run ends with time and names.
+The motion q(t) is analytic through such a time t*, only the equations are 0/0 there. Next to it, at a distance δ, rounding ε
+enters the Taylor coefficient of order k with ε/δ^(k+1): a step of length h magnifies it by (h/δ)^k. So no step begins or ends
+close to t*: one begins at some δ before it and ends as far behind it, with those orders only that stand out from rounding.
+Then it is looked at whether positions, velocities and energy continue; if they do not, the run ends with time and names.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.integrators.base import Step, Stepper
 from dalembert.integrators.independence import Independence
+from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 
@@ -28,30 +28,10 @@ _NEARER = 3.0  # a crossing that fails is tried again from this much nearer
 _TRIES = 3
 _JUMP = 1e-6  # of the velocity, that a projection may correct after a crossing
 _DRIFT = 1e-8  # of the energy, that a crossing may change
+_ROUNDING = 2e-14  # of the way: branches that are closer cross
+_FOLLOWED = 1e-11  # of the way: branches that are further apart are followed
 _GRID = 13
-
-
-class Mechanics(Protocol):
-    """What has to be known of the equations in use."""
-
-    names: tuple[str, ...]  # of the rows of `rows`
-    positions: int
-
-    def rows(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Constraint rows (r, n, K) and mass matrices (n, n, K) at K states."""
-        ...
-
-    def settled(self, t: float, y: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
-        """The state on the constraints nearest to y with velocities q̇, and how much of the motion had to be corrected."""
-        ...
-
-    def velocities(self, t: float, y: np.ndarray) -> np.ndarray:
-        """q̇."""
-        ...
-
-    def balance(self, t: float, y: np.ndarray) -> tuple[float, float]:
-        """Energy less the work put in, and the size of the energies."""
-        ...
+_OTHERS = "Use the integrator taylor, which keeps clear of it, or rk4 with another `step`. "
 
 
 class BranchPoints:
@@ -126,9 +106,25 @@ class BranchPoints:
         for i in range(1, _GRID - 1):
             if sizes[i] <= min(sizes[i - 1], sizes[i + 1]) and 2 * sizes[i] <= 1.1 * max(sizes[i - 1], sizes[i + 1]):
                 where, least = self._closest(t0, polynomial, s[i - 1], s[i + 1])
-                if least < _SINGULAR:
+                if least < _SINGULAR and self._crossing(t0 + where, polynomial.value(where), max(s[-1], self._natural)):
                     return where
         return None
+
+    def _crossing(self, t: float, y: np.ndarray, span: float) -> bool:
+        """Do branches cross at this singular position? φ tells: where it does not vanish they pass each other by.
+
+        φ is measured by the way that the motion goes in the time `span`. Between rounding and what Taylor steps can follow
+        round the corner lies a gap in which nothing can be told.
+        """
+        A, M = (part[..., 0] for part in self._known.rows(np.array([t]), y[:, None]))
+        qd = self._known.velocities(t, y)
+        way = max(float(np.sqrt(max(qd @ M @ qd, 0.0))) * span, 1e-300)
+        gap = self._independence.missed(A, M, self._known.violation(t, y), _CLOSE) / way
+        if _ROUNDING < gap < _FOLLOWED:
+            raise self._stuck(
+                t, y, f"the branches pass by each other at {gap:.1e} of the way, which rounding does not tell from 0"
+            )
+        return gap <= _ROUNDING
 
     def _along(self, t0: float, polynomial: Polynomial, s: np.ndarray) -> np.ndarray:
         found = self._independence.measure(*self._known.rows(t0 + s, polynomial.values(s)))
@@ -162,7 +158,7 @@ class BranchPoints:
             if corrected > _JUMP or drift > _DRIFT:
                 self._tries += 1
                 if self._tries >= _TRIES:
-                    raise self._stuck(singular, polynomial.value(ahead), corrected, drift)
+                    raise self._stuck(singular, polynomial.value(ahead), _broken(corrected, drift))
                 return stepper.go_on(step, ahead * (1 - 1 / _NEARER))
         self._last, self._tries = singular, 0
         self._passed.append(singular)
@@ -181,7 +177,7 @@ class BranchPoints:
         """A step of another method: it may not end at a singular time, and may cross one only when the motion continues."""
         last = self.look(step.t1, step.y1)
         if last < _LANDING:
-            raise self._stuck(step.t1, step.y1)
+            raise self._stuck(step.t1, step.y1, "a step ends at it, where rounding is magnified without bound", _OTHERS)
         if stepper.fixed and last > 0.1:
             return step
         s = np.linspace(step.t0, step.t1, 7)
@@ -200,23 +196,22 @@ class BranchPoints:
         before = self._known.velocities(step.t0, step.at(step.t0))
         turned = 1 - float(before @ qd) / max(float(np.linalg.norm(before) * np.linalg.norm(qd)), 1e-300)
         if corrected > max(1e-3, 10 * stepper.tolerance) or drift > max(1e-6, 10 * stepper.tolerance) or turned > 0.2:
-            raise self._stuck(singular, step.at(singular), corrected, drift)
+            raise self._stuck(singular, step.at(singular), _broken(corrected, drift), _OTHERS)
         self._passed.append(singular)
 
-    def _stuck(self, t: float, y: np.ndarray, corrected: float | None = None, drift: float = 0.0) -> SimulationError:
+    def _stuck(self, t: float, y: np.ndarray, what: str, others: str = "") -> SimulationError:
         A, M = self._known.rows(np.array([t]), y[:, None])
         rows = self._independence.spoilers(A[..., 0], M[..., 0], _CLOSE)
         names = ", ".join(f"'{self._known.names[i]}'" for i in rows)
-        what = (
-            "a step ends there, where rounding is magnified without bound"
-            if corrected is None
-            else f"a step across it does not continue the motion: its velocity is off by {corrected:.1e}, its energy by {drift:.1e}"
-        )
         return SimulationError(
-            f"at t = {t:.9g} the motion passes a singular configuration: the constraints {names} become dependent, and branches of "
-            f"the motion cross. Expected a step across it that continues the motion, but {what}. Use the integrator taylor, "
-            "which keeps clear of it, or rk4 with another `step`; or change the dimensions a little, so that the branches part."
+            f"at t = {t:.9g} the motion passes a singular configuration: the constraints {names} become dependent, and "
+            f"branches of the motion meet. Expected a step across it that continues the motion, but {what}. {others}Change "
+            "the dimensions a little, so that the branches cross exactly or keep clear of each other."
         )
+
+
+def _broken(corrected: float, drift: float) -> str:
+    return f"the step does not continue it: its velocity is off by {corrected:.1e}, its energy by {drift:.1e}"
 
 
 class Spectator:

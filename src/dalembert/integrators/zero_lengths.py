@@ -83,9 +83,7 @@ class ZeroLengths:
         turned = np.einsum("ijk,ij->ik", between, between[:, :, 0])
         return [int(i) for i in np.flatnonzero((turned < 0).any(axis=1))]
 
-    def _closest(
-        self, t0: float, states: States, s: np.ndarray, i: int
-    ) -> tuple[float, float, int, float] | None:
+    def _closest(self, t0: float, states: States, s: np.ndarray, i: int) -> tuple[float, float, int, float] | None:
         """When the first passage is closest, how close, the element, and its pace."""
         between, lengths = self._lengths(t0, states, s)
         dips = [k for k in range(1, len(s) - 1) if lengths[i, k] <= min(lengths[i, k - 1], lengths[i, k + 1])]
