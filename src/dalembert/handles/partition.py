@@ -125,24 +125,22 @@ class Partition:
         """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
         if not isinstance(stepper, Taylor) or step.coefficients is None or self._fresh is None:
             return step
-        polynomial = Polynomial(step.coefficients)
-        good, *rest = np.linspace(0.0, step.t1 - step.t0, 7)
-        if not self._serves(step.t0, polynomial.value(good)):
-            return step
-        for bad in rest:
-            if not self._serves(step.t0 + bad, polynomial.value(bad)):
-                for _ in range(12):
-                    middle = 0.5 * (good + bad)
-                    served = self._serves(step.t0 + middle, polynomial.value(middle))
-                    good, bad = (middle, bad) if served else (good, middle)
-                return stepper.go_on(step, float(bad)) if bad < step.t1 - step.t0 else step
-            good = bad
-        return step
+        polynomial, h = Polynomial(step.coefficients), step.t1 - step.t0
+        s = np.linspace(0.0, h, 7)
+        for _ in range(5):  # ever finer, until the first place where it fails is known
+            served = self._serves(step.t0 + s, polynomial.values(s))
+            if served.all() or not served[0]:
+                return step
+            k = int(np.argmin(served))
+            s = np.linspace(s[k - 1], s[k], 7)
+        return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
 
-    def _serves(self, t: float, y: np.ndarray) -> bool:
+    def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """At which of many states the present choice serves."""
         assert self._fresh is not None
-        now = self._measures(self._place(t, y))
-        return all(a >= 0.9 * _WORN * b for a, b in zip(now, self._fresh, strict=True))
+        assert self._mechanics is not None
+        first, second = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
+        return (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """q, q̇ and the work done at the end of a stretch."""
@@ -182,28 +180,35 @@ class Partition:
         self, here: Place, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
     ) -> tuple[float, float]:
         """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
-        t, q, _ = here
-        known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
-        kept = list(known.rows if rows is None else rows)
-        first = 1.0
-        if self._in_speeds:
-            Y = self._speeds(t, q) if speeds is None else speed_rows(self.equations.model, speeds, q, t)
-            first = independence(Y, A[kept])
-        if not self._drops:
-            return first, 1.0
-        best = np.linalg.svd(scaled, compute_uv=False)[len(known.rows) - 1]
-        return first, float(np.linalg.svd(scaled[kept], compute_uv=False)[-1] / max(best, 1e-300))
+        t, q, qd = here
+        if speeds is None or rows is None:
+            first, second = self._now(np.array([t]), q[:, None], qd[:, None])
+            return float(first[0]), float(second[0])
+        scaled, A = self._rows(here)
+        kept = list(rows)
+        complete = independence(speed_rows(self.equations.model, speeds, q, t), A[kept]) if self._in_speeds else 1.0
+        return complete, float(_share(scaled[None], kept)[0]) if self._drops else 1.0
 
-    def _speeds(self, t: float, q: np.ndarray) -> np.ndarray:
-        """Y of u = Y q̇ + Z for the speeds in use, as a compiled function."""
+    def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both measures of the present choice at K states."""
+        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations._values)
+        kept, first = list(self.equations.workspace.facts.rows), np.ones(len(t))
+        if self._in_speeds:
+            S = np.concatenate([self._speeds(t, q), np.moveaxis(A[kept], -1, 0)], axis=1)
+            S = S / np.maximum(np.linalg.norm(S, axis=2, keepdims=True), 1e-300)
+            first = np.linalg.svd(S, compute_uv=False)[:, -1]
+        return first, _share(self._independence.scaled(A, M), kept) if self._drops else np.ones(len(t))
+
+    def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Y of u = Y q̇ + Z for the speeds in use, (K, d, n), by a compiled function."""
         system = self.equations.workspace.system
         if id(self.equations) not in self._maps:
             Y, _ = speed_map(system.motion, system.facts.speeds)
             parameters = system.algebra.symbols(list(system.model.parameter_values))
             inputs = stack(system.q, vector([system.t]))
             self._maps[id(self.equations)] = compile_function(system.algebra, inputs, Y.ravel(), parameters)
-        out = self._maps[id(self.equations)](np.concatenate([q, [t]]), self.equations._values)
-        return out.reshape(-1, len(q))
+        out = self._maps[id(self.equations)](np.concatenate([q, t[None]]), self.equations._values)
+        return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
 
     def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:
         """The constraint rows without dimensions, and as they are."""
@@ -214,3 +219,9 @@ class Partition:
 
 def _key(speeds: tuple[Any, ...], rows: tuple[int, ...]) -> Choice:
     return tuple(sorted(map(str, speeds))), rows
+
+
+def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:
+    """How independent the kept of many rows (K, r, n) are, by how independent the best of them can be."""
+    best = np.linalg.svd(rows, compute_uv=False)[:, len(kept) - 1]
+    return np.linalg.svd(rows[:, kept], compute_uv=False)[:, -1] / np.maximum(best, 1e-300)

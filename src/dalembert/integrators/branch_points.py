@@ -30,7 +30,7 @@ _JUMP = 1e-6  # of the velocity, that a projection may correct after a crossing
 _DRIFT = 1e-8  # of the energy, that a crossing may change
 _ROUNDING = 2e-14  # of the way: branches that are closer cross
 _FOLLOWED = 1e-11  # of the way: branches that are further apart are followed
-_GRID = 13
+_GRID = 9
 _OTHERS = "Use the integrator taylor, which keeps clear of it, or rk4 with another `step`. "
 
 
@@ -76,10 +76,8 @@ class BranchPoints:
 
     def look(self, t: float, y: np.ndarray) -> float:
         """How independent the constraints are at a state of the run; remembered where it is least."""
-        found = float(self._independence.look(*self._known.rows(np.array([t]), y[:, None]))[0])
-        if found < self._least:
-            self._least, self._when = found, t
-        return found
+        found = self._independence.measure(*self._known.rows(np.array([t]), y[:, None]))
+        return float(self._remember(np.array([t]), found, np.array([True]))[0])
 
     def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
         """The step, or one that keeps clear of a singular time, or one that crosses it."""
@@ -87,28 +85,37 @@ class BranchPoints:
             return self._checked(stepper, step)
         h, polynomial = step.t1 - step.t0, Polynomial(step.coefficients)
         usual = max(h, self._natural)
-        self._independence.look(*self._known.rows(np.array([step.t0]), step.coefficients[:, :1]))
-        ahead = self._ahead(step.t0, polynomial, min(2.5 * usual, polynomial.reach(1e-7)))
+        ahead = self._ahead(step.t0, polynomial, h, max(h, min(2.5 * usual, polynomial.reach(1e-7))))
         if ahead is None:
             if step.t1 < end and step.t0 - self._last >= 3 * self._natural:
                 self._natural, self._tries = h, 0
-            self.look(step.t1, step.y1)
             return step
         goal = _DISTANCE * usual / _NEARER**self._tries
         if ahead <= 1.3 * goal:
             return self._across(stepper, step, ahead, end)
         return step if ahead - h >= goal else stepper.go_on(step, ahead - goal)
 
-    def _ahead(self, t0: float, polynomial: Polynomial, reach: float) -> float | None:
+    def _ahead(self, t0: float, polynomial: Polynomial, h: float, reach: float) -> float | None:
         """How far ahead the first singular time lies; None when there is none within reach."""
         s = np.linspace(0.0, reach, _GRID)
-        sizes = self._along(t0, polynomial, s)
+        found = self._independence.measure(*self._known.rows(t0 + s, polynomial.values(s)))
+        sizes = self._remember(t0 + s, found, s <= 1.0001 * h)
         for i in range(1, _GRID - 1):
             if sizes[i] <= min(sizes[i - 1], sizes[i + 1]) and 2 * sizes[i] <= 1.1 * max(sizes[i - 1], sizes[i + 1]):
                 where, least = self._closest(t0, polynomial, s[i - 1], s[i + 1])
-                if least < _SINGULAR and self._crossing(t0 + where, polynomial.value(where), max(s[-1], self._natural)):
+                span = max(s[-1], self._natural)
+                if least < _SINGULAR and self._crossing(t0 + where, polynomial.value(where), span):
                     return where
         return None
+
+    def _remember(self, t: np.ndarray, found: np.ndarray, passed: np.ndarray) -> np.ndarray:
+        """The independence by the largest on the way; of the times that are passed, the largest and the least are kept."""
+        self._independence.usual = max(self._independence.usual, float(found[passed].max()))
+        sizes = found / max(self._independence.usual, 1e-300)
+        k = int(np.argmin(np.where(passed, sizes, np.inf)))
+        if sizes[k] < self._least:
+            self._least, self._when = float(sizes[k]), float(t[k])
+        return sizes
 
     def _crossing(self, t: float, y: np.ndarray, span: float) -> bool:
         """Do branches cross at this singular position? φ tells: where it does not vanish they pass each other by.
