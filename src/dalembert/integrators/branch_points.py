@@ -210,8 +210,9 @@ class BranchPoints:
         A, M = self._known.rows(np.array([t]), y[:, None])
         rows = self._independence.spoilers(A[..., 0], M[..., 0], _CLOSE)
         names = ", ".join(f"'{self._known.names[i]}'" for i in rows)
+        who = f"the constraint {names} becomes" if len(rows) == 1 else f"the constraints {names} become"
         return SimulationError(
-            f"at t = {t:.9g} the motion passes a singular configuration: the constraints {names} become dependent, and "
+            f"at t = {t:.9g} the motion passes a singular configuration: {who} dependent, and "
             f"branches of the motion meet. Expected a step across it that continues the motion, but {what}. {others}Change "
             "the dimensions a little, so that the branches cross exactly or keep clear of each other."
         )
