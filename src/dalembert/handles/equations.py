@@ -262,6 +262,8 @@ class Equations:
         """q̈ at states (n,) or (n, batch). With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it."""
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
+        if not np.isfinite(qdd).all():
+            self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self._values)
         if not len(self.form.S):  # else the given velocities stand for momenta, and q̇ follows from these
             consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd

@@ -1,7 +1,8 @@
 """Choices that are made again on the way: a run in parts, each with the speeds and constraints that serve there.
 
 A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; and of
-redundant constraints those that were independent can become dependent. The run then goes on with others. Every choice
+redundant constraints those that were independent can become dependent, as two wheels on one axle show when they have turned
+by a right angle. The run then goes on with others. Every choice
 is derived and compiled once, however often it comes back.
 """
 
@@ -12,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algebra import stack, vector
 from dalembert.errors import SimulationError
+from dalembert.handles.mechanics import Mechanics
 from dalembert.integrators import Solution
+from dalembert.integrators.base import Step, Stepper
+from dalembert.integrators.independence import Independence
+from dalembert.integrators.polynomial import Polynomial
+from dalembert.integrators.taylor import Taylor
+from dalembert.kernels import Function, compile_function
+from dalembert.kinematics.speeds import speed_map
 from dalembert.structure.facts import best_rows, best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ _WORN = 0.2  # a choice has served when it determines the motion five times wors
 _BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
 _MOST = 2000
+Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 Choice = tuple[tuple[str, ...], tuple[int, ...]]
 
 
@@ -43,6 +53,9 @@ class Partition:
         self.parts: list[Part] = []
         known = equations.workspace.facts
         self._known: dict[Choice, Equations] = {_key(known.speeds, known.rows): equations}
+        self._maps: dict[int, Function] = {}  # Y of each choice
+        self._mechanics: Mechanics | None = None
+        self._independence = Independence(len(known.rows))
         self._fresh: tuple[float, float] | None = None
         self._usual = 0.0
         self._again = 0  # how often the choice was made again
@@ -50,10 +63,8 @@ class Partition:
 
     @property
     def choosable(self) -> bool:
-        """True when positions are held and the formalism works in speeds or drops redundant constraints."""
-        space = self.equations.workspace
-        held = bool(space.manifold.holonomic) and self.equations.model.energies is None
-        return held and (self._in_speeds or self._drops)
+        """True when there are constraints, and the formalism works in speeds or drops redundant ones."""
+        return bool(self.equations.workspace.manifold.rows) and (self._in_speeds or self._drops)
 
     @property
     def _drops(self) -> bool:
@@ -74,26 +85,62 @@ class Partition:
         """Remember a stretch."""
         self.parts.append(Part(self.equations, solution, constants))
 
-    def begin(self, t: float, q: np.ndarray) -> None:
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
-        if not self.choosable or (now := min(self._measures(t, q))) >= _POOR:
+        if not self.choosable:
             return
-        if min(self._measures(t, q, *self._best(t, q))) > _BETTER * now:
-            self.rechoose(t, q)
+        here = (t, q, qd)
+        now = self._measures(here)
+        if min(now) >= _POOR:
+            self._fresh, self._usual = now, self._held(here)
+        elif min(self._measures(here, *self._best(here))) > _BETTER * min(now):
+            self.rechoose(t, q, qd)
+
+    def use(self, mechanics: Mechanics) -> None:
+        """Go on with these equations."""
+        self._mechanics = mechanics
 
     def worn(self, t: float, y: np.ndarray) -> bool:
         """True when the present choice has become poor."""
-        now = self._measures(t, y[: len(self.equations.model.coordinate_names)])
+        here = self._place(t, y)
+        now = self._measures(here)
         if self._fresh is None:
-            self._fresh = now
-            self._usual = self._held(t, y[: len(self.equations.model.coordinate_names)])
+            self._fresh, self._usual = now, self._held(here)
         if not any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True)):
             return False
         # where the mechanism itself is singular no choice is better, and the run goes on with what it has
-        q = y[: len(self.equations.model.coordinate_names)]
-        if self._held(t, q) < _WORN * self._usual:
+        if self._held(here) < _WORN * self._usual:
             return False
-        return min(self._measures(t, q, *self._best(t, q))) > _BETTER * min(now)
+        return min(self._measures(here, *self._best(here))) > _BETTER * min(now)
+
+    def _place(self, t: float, y: np.ndarray) -> Place:
+        assert self._mechanics is not None
+        return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
+
+    def limit(self, t: float) -> float:
+        """Nothing is limited before a step is tried."""
+        return np.inf
+
+    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+        """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
+        if not isinstance(stepper, Taylor) or step.coefficients is None or self._fresh is None:
+            return step
+        polynomial, h = Polynomial(step.coefficients), step.t1 - step.t0
+        s = np.linspace(0.0, h, 7)
+        for _ in range(5):  # ever finer, until the first place where it fails is known
+            served = self._serves(step.t0 + s, polynomial.values(s))
+            if served.all() or not served[0]:
+                return step
+            k = int(np.argmin(served))
+            s = np.linspace(s[k - 1], s[k], 7)
+        return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
+
+    def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """At which of many states the present choice serves."""
+        assert self._fresh is not None
+        assert self._mechanics is not None
+        first, second = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
+        return (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """q, q̇ and the work done at the end of a stretch."""
@@ -101,7 +148,7 @@ class Partition:
         qd = self.equations.kernel.velocities(y[:size], t, constants)
         return y[:n].copy(), qd, float(y[-1]) if self.equations.kernel.has_work else 0.0
 
-    def rechoose(self, t: float, q: np.ndarray) -> None:
+    def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Go on with the speeds and constraints that are best at this position."""
         self._again += 1
         if self._again > _MOST:
@@ -109,51 +156,72 @@ class Partition:
                 f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
-        speeds, rows = self._best(t, q)
+        speeds, rows = self._best((t, q, qd))
         key = _key(speeds, rows)
         if key not in self._known:
             self._known[key] = self.equations.with_choice(speeds, rows)
         self.equations = self._known[key]
-        self._fresh = self._measures(t, q)
-        self._usual = self._held(t, q)
+        self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
 
-    def _held(self, t: float, q: np.ndarray) -> float:
+    def _held(self, here: Place) -> float:
         """How independent the constraints are among themselves, whatever is chosen of them."""
         rank = len(self.equations.workspace.facts.rows)
-        return float(np.linalg.svd(_unit(self._constraints(t, q)), compute_uv=False)[rank - 1]) if rank else 1.0
+        return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
 
-    def _best(self, t: float, q: np.ndarray) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        """The speeds and independent constraints that serve best at a position."""
-        known, A = self.equations.workspace.facts, self._constraints(t, q)
-        rows = best_rows(_unit(A), len(known.rows)) if self._drops else known.rows
+    def _best(self, here: Place) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """The speeds and independent constraints that serve best at a state."""
+        t, q, _ = here
+        known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
+        rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
         speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
         return speeds, rows
 
     def _measures(
-        self, t: float, q: np.ndarray, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
+        self, here: Place, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
     ) -> tuple[float, float]:
         """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
-        known, A = self.equations.workspace.facts, self._constraints(t, q)
-        chosen = A[list(known.rows if rows is None else rows)]
-        first = 1.0
-        if self._in_speeds:
-            formulas = known.speeds if speeds is None else speeds
-            first = independence(speed_rows(self.equations.model, formulas, q, t), chosen)
-        if not self._drops:
-            return first, 1.0
-        best = np.linalg.svd(_unit(A), compute_uv=False)[len(known.rows) - 1]
-        return first, float(np.linalg.svd(_unit(chosen), compute_uv=False)[-1] / max(best, 1e-300))
+        t, q, qd = here
+        if speeds is None or rows is None:
+            first, second = self._now(np.array([t]), q[:, None], qd[:, None])
+            return float(first[0]), float(second[0])
+        scaled, A = self._rows(here)
+        kept = list(rows)
+        complete = independence(speed_rows(self.equations.model, speeds, q, t), A[kept]) if self._in_speeds else 1.0
+        return complete, float(_share(scaled[None], kept)[0]) if self._drops else 1.0
 
-    def _constraints(self, t: float, q: np.ndarray) -> np.ndarray:
-        _, _, A, _ = self.equations.workspace.manifold.evaluate(q, np.zeros_like(q), t, self.equations._values)
-        return A
+    def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both measures of the present choice at K states."""
+        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations._values)
+        kept, first = list(self.equations.workspace.facts.rows), np.ones(len(t))
+        if self._in_speeds:
+            S = np.concatenate([self._speeds(t, q), np.moveaxis(A[kept], -1, 0)], axis=1)
+            S = S / np.maximum(np.linalg.norm(S, axis=2, keepdims=True), 1e-300)
+            first = np.linalg.svd(S, compute_uv=False)[:, -1]
+        return first, _share(self._independence.scaled(A, M), kept) if self._drops else np.ones(len(t))
+
+    def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Y of u = Y q̇ + Z for the speeds in use, (K, d, n), by a compiled function."""
+        system = self.equations.workspace.system
+        if id(self.equations) not in self._maps:
+            Y, _ = speed_map(system.motion, system.facts.speeds)
+            parameters = system.algebra.symbols(list(system.model.parameter_values))
+            inputs = stack(system.q, vector([system.t]))
+            self._maps[id(self.equations)] = compile_function(system.algebra, inputs, Y.ravel(), parameters)
+        out = self._maps[id(self.equations)](np.concatenate([q, t[None]]), self.equations._values)
+        return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
+
+    def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:
+        """The constraint rows without dimensions, and as they are."""
+        t, q, qd = here
+        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations._values)
+        return self._independence.scaled(A[..., None], M[..., None])[0], A
 
 
 def _key(speeds: tuple[Any, ...], rows: tuple[int, ...]) -> Choice:
     return tuple(sorted(map(str, speeds))), rows
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
-    """Rows of unit length; those that are zero stay so."""
-    size = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300), rows / np.maximum(size, 1e-300), 0.0)
+def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:
+    """How independent the kept of many rows (K, r, n) are, by how independent the best of them can be."""
+    best = np.linalg.svd(rows, compute_uv=False)[:, len(kept) - 1]
+    return np.linalg.svd(rows[:, kept], compute_uv=False)[:, -1] / np.maximum(best, 1e-300)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,21 @@ import numpy.typing as npt
 
 from dalembert.analysis import consistency
 from dalembert.errors import InputError, nearest
+from dalembert.handles.mechanics import Mechanics
 from dalembert.handles.partition import Partition
 from dalembert.handles.sizes import usual_sizes
 from dalembert.handles.trajectory import Trajectory
-from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate, projection
+from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate
+from dalembert.integrators.base import Guide
+from dalembert.integrators.branch_points import BranchPoints, Spectator
+from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Model
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
-_SINGULAR = 1e-3  # constraints that are less independent than this, compared with the start, are told
+Rates = Callable[[float, np.ndarray], np.ndarray]
 
 
 def simulate(
@@ -46,27 +50,28 @@ def simulate(
     )
     if equations.kernel.phase is None:  # else momenta are asked, not velocities
         consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
+    workspace.lengths.require_nonzero(start_q[:, None], float(grid[0]), equations._values)
     name = integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
     method = find(name)
-    watch, run = Watch(equations), Partition(equations)
+    way, run = Way(equations, project), Partition(equations)
     if project:
-        run.begin(float(grid[0]), start_q)
+        run.begin(float(grid[0]), start_q, start_qd)
     q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0
     while True:
-        problem, constants = _problem(run, q, qd, work, float(rest[0]), project, watch)
+        problem, constants = _problem(run, q, qd, work, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
         begun = time.process_time()
         solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
         used += time.process_time() - begun
         run.keep(solution, constants)
         if solution.status is not Status.TURNED:
-            return Trajectory(equations, run.parts, name, used, watch.notes + run.notes)
+            return Trajectory(equations, run.parts, name, used, way.notes + run.notes)
         t, y = solution.end or (float(rest[0]), problem.y0)
         q, qd, work = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
-        run.rechoose(t, q)
+        run.rechoose(t, q, qd)
 
 
 def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
@@ -84,7 +89,7 @@ def _default_integrator(equations: Equations) -> str:
 
 
 def _problem(
-    run: Partition, q: np.ndarray, qd: np.ndarray, done: float, t: float, project: bool, watch: Watch
+    run: Partition, q: np.ndarray, qd: np.ndarray, done: float, t: float, project: bool, way: Way
 ) -> tuple[InitialValueProblem, np.ndarray]:
     equations = run.equations
     kernel, model = equations.kernel, equations.model
@@ -97,73 +102,65 @@ def _problem(
     taylor = None
     if kernel.fused:
         taylor = lambda tolerance, sizes: kernel.taylor.make(tolerance, constants, sizes)  # noqa: E731
+    mechanics = Mechanics(equations, constants)
+    run.use(mechanics)
+
+    def rates(time: float, y: np.ndarray) -> np.ndarray:
+        return kernel.state_rates(y, time, constants)
+
     problem = InitialValueProblem(
         names,
         t,
         np.concatenate([q, v, work]),
-        lambda time, y: kernel.state_rates(y, time, constants),
+        rates,
         taylor,
-        _projection(equations, constants, watch) if project else None,
+        _projection(equations, mechanics) if project else None,
         model.smooth,
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if not equations.form.extra else None,
         run.worn if project and run.choosable else None,
         usual_sizes(equations),
+        ((run,) if project and run.choosable else ()) + way.guides(mechanics, rates),
     )
     return problem, constants
 
 
-class Watch:
-    """Looks, step by step, how independent the constraints are, and remembers where they were least so."""
+class Way:
+    """What a run keeps an eye on from its start to its end, whatever choices are made again on the way."""
 
-    def __init__(self, equations: Equations) -> None:
-        self._manifold, self._values = equations.workspace.manifold, equations._values
-        self._usual: float | None = None
-        self._least, self._when = 1.0, 0.0
+    def __init__(self, equations: Equations, project: bool) -> None:
+        manifold = equations.workspace.manifold
+        self._lengths = equations.workspace.lengths
+        self._branches = BranchPoints(len(manifold.rows)) if manifold.rows else None
+        self._meetings = ZeroLengths(tuple(f"{span.kind} '{span.name}'" for span in self._lengths.spans))
+        self._project = project
 
-    def look(self, t: float, q: np.ndarray) -> None:
-        """Measure the smallest singular value of the constraint matrix, by its value at the first look."""
-        _, _, A, _ = self._manifold.evaluate(q, np.zeros_like(q), t, self._values)
-        smallest = float(np.linalg.svd(A[self._manifold.rows], compute_uv=False)[-1])
-        if self._usual is None:
-            self._usual = smallest
-        elif self._usual > 0 and smallest / self._usual < self._least:
-            self._least, self._when = smallest / self._usual, t
+    def guides(self, mechanics: Mechanics, rates: Rates) -> tuple[Guide, ...]:
+        """The guides, on the equations that are in use now; without projection branches are only looked at."""
+        out: list[Guide] = []
+        if self._lengths.spans:
+            self._meetings.use(mechanics.between, rates)
+            out.append(self._meetings)
+        if self._branches is not None:
+            self._branches.use(mechanics)
+            out.append(self._branches if self._project else Spectator(self._branches))
+        return tuple(out)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth telling."""
-        if self._least > _SINGULAR:
-            return ()
-        return (
-            f"the motion passes close to a singular configuration at t = {self._when:.6g}: the constraints are "
-            f"{self._least:.1e} times as independent as at the start. Look at the result beyond with care",
-        )
+        return (self._branches.notes if self._branches else ()) + self._meetings.notes
 
 
-def _projection(equations: Equations, constants: np.ndarray, watch: Watch) -> Any:
+def _projection(equations: Equations, mechanics: Mechanics) -> Any:
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
-    manifold, kernel, n = equations.workspace.manifold, equations.kernel, len(equations.model.coordinate_names)
     size, known = equations.n_states, equations._values
-    if (phase := kernel.phase) is not None:
+    if (phase := equations.kernel.phase) is not None:
         return lambda t, y: np.concatenate([phase.project(y[:size], t, known), y[size:]])
+    manifold, velocities = equations.workspace.manifold, equations.about.velocities
     # quasi-velocities keep the velocity constraints by construction
-    free = equations.about.velocities in ("u", "u_NI")
-    loose = equations.about.velocities == "twists"
-    if not (manifold.holonomic or loose or (manifold.rows and not free)):
-        return None
-
-    def project(t: float, y: np.ndarray) -> np.ndarray:
-        out = y.copy()
-        out[:n] = projection.onto_positions(manifold, y[:n], t, known)
-        if manifold.rows:
-            watch.look(t, out[:n])
-        if not free:
-            qd = projection.onto_velocities(manifold, out[:n], kernel.velocities(out[:size], t, constants), t, known)
-            out[n:size], _ = kernel.start(out[:n], qd, t, known)
-        return out
-
-    return project
+    free, loose = velocities in ("u", "u_NI"), velocities == "twists"
+    return mechanics.project if manifold.holonomic or loose or (manifold.rows and not free) else None
 
 
 def start_state(model: Model, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:

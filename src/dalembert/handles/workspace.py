@@ -15,7 +15,7 @@ from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About
 from dalembert.equations.free_motion import free_motion
 from dalembert.errors import EngineError, InputError, nearest
-from dalembert.kernels import Function, Manifold, compile_function
+from dalembert.kernels import Function, Lengths, Manifold, compile_function
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.contacts import pushes, with_contacts
 from dalembert.model import Model
@@ -86,6 +86,11 @@ class Workspace:
     def manifold(self) -> Manifold:
         """The constraints as compiled functions."""
         return Manifold(self.system)
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """The lengths of springs and dampers as a compiled function."""
+        return Lengths(self.system)
 
     @cached_property
     def observables(self) -> Observables:

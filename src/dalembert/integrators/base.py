@@ -41,6 +41,18 @@ class Dae(Protocol):
         ...
 
 
+class Guide(Protocol):
+    """Looks ahead along every step for places where the equations fail or bend, and leads the run across or ends it."""
+
+    def limit(self, t: float) -> float:
+        """The time that a step from `t` may not go beyond."""
+        ...
+
+    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+        """The step to take in place of this one, often the same; raises when there is no way on."""
+        ...
+
+
 @dataclass(frozen=True)
 class InitialValueProblem:
     """ẏ = rates(t, y) with y(t0) = y0."""
@@ -56,6 +68,7 @@ class InitialValueProblem:
     dae: Callable[[], Dae] | None = None  # the same problem as residuals with multipliers
     turn: Callable[[float, np.ndarray], bool] | None = None  # True: these variables have served, go on with others
     sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
+    guides: tuple[Guide, ...] = ()
 
     def errors(self, tolerance: float) -> np.ndarray:
         """The absolute error allowed in each state by a tolerance that has no unit."""
@@ -90,6 +103,8 @@ class Step:
     y1: np.ndarray
     at: Callable[[float], np.ndarray]
     keep: Callable[[], Callable[[float], np.ndarray]]  # an `at` that stays valid after further steps
+    coefficients: np.ndarray | None = None  # (states, orders) of the powers of t − t0, where the method has them
+    sure: Callable[[float], bool] = lambda _: True  # False where the constraints are too dependent to project onto
 
 
 @dataclass(frozen=True)
@@ -111,6 +126,8 @@ class Stepper(ABC):
     name: str
     evaluations: int | None = 0
     multistep: bool = False  # True: a restart would cost the method its history, so only samples are projected
+    fixed: bool = False  # True: steps have one length, whatever happens
+    tolerance: float = 0.0  # the relative error that a step may have
 
     @abstractmethod
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
@@ -133,21 +150,23 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
     status, kept, last, mark = Status.FINISHED, [], problem.y0, t
     while done < len(times):
         with np.errstate(all="ignore"):  # what is not finite is told below
-            step = stepper.advance(end)
+            step = stepper.advance(min([end, *(guide.limit(t) for guide in problem.guides)]))
         steps += 1
         _require_sound(problem, step, t, last, steps, settings)
+        for guide in problem.guides:
+            step = guide.mend(stepper, step, end)
         if steps % _WINDOW == 0:
             _require_pace(problem, step, mark, (end - float(times[0])) / settings.max_steps)
             mark = step.t1
         while done < len(times) and times[done] < step.t1:
             y[:, done] = step.at(float(times[done]))
-            if problem.project is not None:  # what is interpolated is off the constraints too
+            if problem.project is not None and step.sure(float(times[done])):  # what is interpolated is off too
                 y[:, done] = problem.project(float(times[done]), y[:, done])
             done += 1
         if settings.dense:
             kept.append((step.t0, step.t1, step.keep()))
         last = step.y1
-        if problem.project is not None:
+        if problem.project is not None and step.sure(step.t1):
             last = problem.project(step.t1, step.y1)
             if not stepper.multistep:
                 stepper.restart(last)

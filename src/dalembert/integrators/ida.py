@@ -35,7 +35,7 @@ class Ida(Stepper):
             )
         self._problem, self._dae, self._size = problem, problem.dae(), len(problem.y0)
         y, yd = self._dae.start(problem.t0, problem.y0)
-        self.evaluations = 0
+        self.evaluations, self.tolerance = 0, settings.rtol or 1e-9
         options: dict[str, Any] = {}
         atol = np.full(self._size, settings.atol) if settings.atol else problem.errors(1e-11)
         if self._dae.algebraic:

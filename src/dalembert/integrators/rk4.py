@@ -11,6 +11,7 @@ class RungeKutta4(Stepper):
     """Fixed steps of size `step`; between them the cubic that fits both ends and both slopes."""
 
     name = "rk4"
+    fixed = True
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._rates = problem.rates

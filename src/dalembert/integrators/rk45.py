@@ -43,7 +43,7 @@ class RungeKutta45(Stepper):
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem = problem
-        self._rtol = settings.rtol or 1e-3
+        self._rtol = self.tolerance = settings.rtol or 1e-3
         self._floor = (settings.atol or 1e-6) / self._rtol
         self._largest = settings.max_step or (end - problem.t0) / 10
         self._t, self._y = problem.t0, problem.y0.copy()

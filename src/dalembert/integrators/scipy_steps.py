@@ -17,6 +17,7 @@ class _ScipyStepper(Stepper):
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, self._settings, self._end = problem, settings, end
+        self.tolerance = settings.rtol or 1e-10
         self._solver = self._begin(problem.t0, problem.y0, None)
         self._before = 0
 

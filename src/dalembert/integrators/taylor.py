@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import EngineError, InputError
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.integrators.polynomial import Polynomial
 
 _USUAL = 8  # sizes from 2⁻⁸ to 2⁸ are left as they are: they cost two digits of sixteen at most
 
@@ -42,6 +43,20 @@ class Taylor(Stepper):
         """Go on from a projected state."""
         self._machine.state[:] = y / self._sizes
 
+    def go_on(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:
+        """The same step with another length s, and perhaps another end y or fewer orders; the next begins there."""
+        assert step.coefficients is not None
+        whole = Polynomial(step.coefficients)
+        used = whole if order is None else whole.cut(order)
+        t1, end = step.t0 + s, used.value(s) if y is None else y
+        self._machine.time = t1
+        self._machine.state[:] = end / self._sizes
+
+        def at(time: float) -> np.ndarray:
+            return used.value(time - step.t0)
+
+        return Step(step.t0, t1, end, at, lambda: at, step.coefficients)
+
     def advance(self, limit: float) -> Step:
         """One step, with its Taylor coefficients as dense output."""
         machine, sizes = self._machine, self._sizes
@@ -69,7 +84,8 @@ class Taylor(Stepper):
             coefficients = machine.tc[:, ::-1] * sizes[:, None]
             return lambda time: np.array([np.polyval(row, time - t0) for row in coefficients])
 
-        return Step(t0, t1, after, lambda time: machine.update_d_output(time) * sizes, keep)
+        coefficients = machine.tc * sizes[:, None]
+        return Step(t0, t1, after, lambda time: machine.update_d_output(time) * sizes, keep, coefficients)
 
 
 def _unusual(sizes: np.ndarray) -> np.ndarray:

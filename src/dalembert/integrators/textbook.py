@@ -11,6 +11,8 @@ from dalembert.integrators.base import InitialValueProblem, Settings, Step, Step
 class _FixedStep(Stepper):
     """Fixed steps of size `step` (default: a thousandth of the run); straight lines between them."""
 
+    fixed = True
+
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._rates, self._n = problem.rates, problem.positions
         span = end - problem.t0

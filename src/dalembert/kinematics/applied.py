@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dalembert.algebra import Array, Scalar, matrix, scaled, vector, zeros
 from dalembert.kinematics.motion import Motion
 from dalembert.model import WORLD
@@ -36,6 +38,31 @@ class Applied:
     J: Array
     potential: Scalar | None = None
     wrenches: tuple[Wrench, ...] = ()
+
+
+@dataclass(frozen=True)
+class Span:
+    """The ends of a spring or damper whose force has no direction where they meet, and its natural length."""
+
+    name: str
+    kind: str
+    ends: tuple[Array, Array]
+    length: Scalar
+
+
+def spans(motion: Motion) -> list[Span]:
+    """Dampers, and springs with a natural length; other springs are regular at length zero."""
+    out = []
+    for load in motion.model.loads:
+        if isinstance(load, Spring | Damper):
+            length = motion.lower(load.natural_length) if isinstance(load, Spring) else motion.lower(0)
+            if isinstance(load, Damper) or not motion.algebra.is_zero(length):
+                first, second = (
+                    motion.frames[body].point(vector([motion.lower(x) for x in point]))[0]
+                    for body, point in zip(load.bodies, load.points, strict=True)
+                )
+                out.append(Span(load.name, type(load).__name__.lower(), (first, second), length))
+    return out
 
 
 def applied(motion: Motion) -> list[Applied]:
@@ -166,15 +193,17 @@ def _spring(load: Spring, motion: Motion) -> Applied:
     else:
         distance = motion.algebra.sqrt(span @ span)
         stretch = distance - length
-        force, potential = scaled(-k * stretch / distance, span), 0.5 * k * stretch * stretch
+        with np.errstate(all="ignore"):  # 0/0 where the ends meet: told by whoever needs the number, see `spans`
+            force, potential = scaled(-k * stretch / distance, span), 0.5 * k * stretch * stretch
     return Applied(load.name, force, J, potential, _pull(load, motion, force))
 
 
 def _damper(load: Damper, motion: Motion) -> Applied:
     span, J, c = _between(load, motion)
     # the rate of the distance is (span · rate of span) / distance, and the force points along span / distance
-    pull = motion.lower(load.damping) * (span @ (J @ motion.qd + c)) / (span @ span)
-    force = scaled(-pull, span)
+    with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `spans`
+        pull = motion.lower(load.damping) * (span @ (J @ motion.qd + c)) / (span @ span)
+        force = scaled(-pull, span)
     return Applied(load.name, force, J, wrenches=_pull(load, motion, force))
 
 

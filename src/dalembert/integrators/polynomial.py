@@ -1,0 +1,60 @@
+"""The Taylor polynomial of a step: its values, its rate, how far it can be believed, which orders are above rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Σ cₖ sᵏ with s the time since the start of a step; `coefficients` is (states, orders).
+
+    >>> float(Polynomial(np.array([[1.0, 2.0, 3.0]])).value(2.0)[0])
+    17.0
+    """
+
+    coefficients: np.ndarray
+
+    def value(self, s: float) -> np.ndarray:
+        """The state."""
+        out = np.zeros(len(self.coefficients))
+        for column in self.coefficients.T[::-1]:
+            out = out * s + column
+        return out
+
+    def values(self, s: np.ndarray) -> np.ndarray:
+        """The states at many times, (states, times)."""
+        return self.coefficients @ np.asarray(s)[None, :] ** np.arange(self.coefficients.shape[1])[:, None]
+
+    @property
+    def rate(self) -> Polynomial:
+        """The derivative."""
+        orders = np.arange(1, self.coefficients.shape[1])
+        return Polynomial(self.coefficients[:, 1:] * orders)
+
+    def cut(self, order: int) -> Polynomial:
+        """The polynomial up to an order."""
+        return Polynomial(self.coefficients[:, : order + 1])
+
+    def terms(self, s: float) -> np.ndarray:
+        """The largest term of every order."""
+        return np.abs(self.coefficients).max(axis=0) * abs(s) ** np.arange(self.coefficients.shape[1])
+
+    def reach(self, error: float) -> float:
+        """How far the last three orders stay below an error, by the size of the state."""
+        sizes = np.abs(self.coefficients).max(axis=0)
+        orders = np.arange(len(sizes))[-3:]
+        scale = max(float(sizes[:2].max()), 1e-300)
+        with np.errstate(divide="ignore"):
+            return float(np.min((error * scale / sizes[-3:]) ** (1 / orders)))
+
+    def best_order(self, s: float) -> int:
+        """The order at which terms stop to fall: beyond it there is rounding, magnified.
+
+        Rounding lies across the constraints and is projected away afterwards, what is left out lies along them; so two orders
+        more are taken than the smallest pair of terms says.
+        """
+        terms = self.terms(s)
+        return min(int(np.argmin(terms[:-1] + terms[1:])) + 2, len(terms) - 1)
