@@ -9,7 +9,7 @@ def test_what_was_understood(run):
     for words in (
         ("g", "9.81", "m/s²", "acceleration of gravity"),
         ("theta1", "1.5708", "rad", "no: the Lagrangian depends on theta1"),
-        ("x", "4", "3", "m", "yes"),
+        ("x", "4", "3", "m", "ignorable: the Lagrangian, the constraints and the forces do not contain x"),
         ("rod1", "cart", "m2 = 0.5", "revolute(theta1)"),
         ("motor", "joint_torque", "joint 0 of rod2", "-tau"),
         ("wheel", "nonholonomic", "cos("),
@@ -29,6 +29,9 @@ def test_as_json(run):
     assert found["parameters"][0] == {"name": "m1", "value": 1.0, "description": "mass of the cart", "unit": "kg"}
     assert [c["ignorable"] for c in found["coordinates"]] == [False, False, True]
     assert found["coordinates"][0]["reason"] == "the Lagrangian depends on theta1"
+    assert found["coordinates"][2]["reason"] == (
+        "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all values of the parameters"
+    )
     assert found["bodies"][1]["joints"][0]["kind"] == "revolute"
     assert found["bodies"][1]["mass_value"] == 0.5
     assert found["constraints"][0]["kind"] == "nonholonomic"
@@ -85,6 +88,38 @@ def test_every_kind_of_element(run, tmp_path):
         "chosen by the program",
     ):
         assert words in found.out
+
+
+DECIMALS = """
+name = "decimals"
+gravity = [0, -9.81, 0]
+coordinates = { x = {} }
+[[body]]
+name = "block"
+mass = 0.57
+joint = { type = "prismatic", axis = [0, 1, 0], displacement = "x", position = [0.25, 0, 0] }
+[[joint_spring]]
+name = "band"
+body = "block"
+stiffness = 0.5
+damping = 0.02
+[[joint_torque]]
+name = "push"
+body = "block"
+value = "0.03*t"
+"""
+
+
+def test_numbers_are_read_as_they_were_written(run, tmp_path):
+    # inside they are the fractions 981/100, 57/100, 1/2, 1/50 and 3/100
+    (tmp_path / "decimals.toml").write_text(DECIMALS)
+    found = run("check", "decimals.toml")
+    assert found.code == 0, found.err
+    for words in ("(0, -9.81, 0)", "0.57  ", "stiffness 1/2, at rest at 0, damping 0.02", "0.03*t"):
+        assert words in found.out
+    assert "/100" not in found.out
+    data = run("check", "decimals.toml", "--json").data
+    assert (data["gravity"], data["bodies"][0]["mass"]) == (["0", "-9.81", "0"], "0.57")
 
 
 ENERGIES = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli import documents, output
@@ -100,14 +101,14 @@ def _readable(row: dict[str, Any]) -> dict[str, str]:
         out["ignorable_text"] = row["reason"] if row["ignorable"] else f"no: {row['reason']}"
     if "joints" in row:
         out["joints_text"] = ", ".join(map(_joint, row["joints"]))
-        same = out["mass"] == out["mass_value"] or _is_number(row["mass"])
-        out["mass_text"] = out["mass"] if same else f"{out['mass']} = {out['mass_value']}"
+        given = "" if _is_number(row["mass"]) else f"{out['mass']} = "
+        out["mass_text"] = f"{given}{out['mass_value']}"
     return out
 
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        Fraction(text)
     except ValueError:
         return False
     return True

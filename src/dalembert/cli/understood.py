@@ -29,7 +29,7 @@ def understood(model: Model) -> dict[str, Any]:
     return {
         "model": model.name,
         "description": model.description,
-        "gravity": [str(g) for g in model.gravity],
+        "gravity": [written_out(g) for g in model.gravity],
         "parameters": [vars(parameter) for parameter in model.parameter_list],
         "coordinates": _coordinates(model, known),
         "bodies": [_body(body, model) for body in model.bodies],
@@ -47,7 +47,7 @@ def understood(model: Model) -> dict[str, Any]:
         "independent": list(moves.independent),
         "ignorable": [model.coordinate_names[i] for i in known.ignorable],
         "redundant": list(known.dropped),
-        "non_ideal": {name: str(force) for name, force in model.non_ideal_forces.items()},
+        "non_ideal": {name: written_out(force) for name, force in model.non_ideal_forces.items()},
         "warnings": list(moves.warnings),
         "notes": list(model.notes),
         "formalisms": list(able),
@@ -77,7 +77,7 @@ def _body(body: Body, model: Model) -> dict[str, Any]:
     return {
         "name": body.name,
         "parent": body.parent,
-        "mass": str(body.mass),
+        "mass": written_out(body.mass),
         "mass_value": value(body.mass, model.parameter_values),
         "joints": [_joint(joint) for joint in body.joints],
         "description": body.description,
@@ -91,10 +91,10 @@ def _joint(joint: Joint) -> dict[str, Any]:
         "kind": joint.kind,
         "axis": [float(a) for a in axes[0]] if len(axes) == 1 else None,
         "axes": [[float(a) for a in axis] for axis in axes],
-        "value": ", ".join(map(str, joint.values)),
+        "value": ", ".join(map(written_out, joint.values)),
         "motions": [{"name": name, "formula": written_out(formula)} for name, formula in moves],
-        "position": [str(p) for p in joint.position],
-        "rotation": [str(r) for r in joint.rotation],
+        "position": [written_out(p) for p in joint.position],
+        "rotation": [written_out(r) for r in joint.rotation],
     }
 
 
@@ -107,16 +107,16 @@ def _loop(loop: Loop, known: Facts) -> dict[str, Any]:
         "joint": loop.joint.kind,
         "rows": list(rows.values()),
         "redundant": [row for name, row in rows.items() if name in known.dropped],
-        "position": [str(p) for p in loop.position],
-        "rotation": [str(r) for r in loop.rotation],
-        "feedback": [str(gain) for gain in loop.feedback],
+        "position": [written_out(p) for p in loop.position],
+        "rotation": [written_out(r) for r in loop.rotation],
+        "feedback": [written_out(gain) for gain in loop.feedback],
         "description": loop.description,
     }
 
 
 def _rotor(rotor: Rotor, model: Model) -> dict[str, Any]:
     on = _motion(rotor, model)
-    return {"name": rotor.name, "on": on, "inertia": str(rotor.inertia), "ratio": str(rotor.ratio)}
+    return {"name": rotor.name, "on": on, "inertia": written_out(rotor.inertia), "ratio": written_out(rotor.ratio)}
 
 
 def _motion(element: InJoint | Rotor, model: Model) -> str:
@@ -136,21 +136,27 @@ def _load(load: Load, model: Model) -> dict[str, Any]:
             on = f"{load.body} against {load.reaction}" if load.reaction else load.body
             kind, law = "torque", f"{_vector(load.torque)} in axes of {load.frame}"
         case JointTorque():
-            kind, on, law = "joint_torque", _motion(load, model), str(load.value)
+            kind, on, law = "joint_torque", _motion(load, model), written_out(load.value)
             if found := limited(load.value):
-                kind, law = "actuator", f"{found[0]}, cut off at {found[1]} and {found[2]}"
+                effort, low, high = map(written_out, found)
+                kind, law = "actuator", f"{effort}, cut off at {low} and {high}"
         case JointSpring():
-            law = f"stiffness {load.stiffness}, at rest at {load.rest}, damping {load.damping}"
+            law = _law(stiffness=load.stiffness, at_rest_at=load.rest, damping=load.damping)
             kind, on = "joint_spring", _motion(load, model)
         case JointFriction():
-            law = f"viscous {load.viscous}, coulomb {load.coulomb}, smoothed below {load.smoothing}"
+            law = _law(viscous=load.viscous, coulomb=load.coulomb, smoothed_below=load.smoothing)
             kind, on = "joint_friction", _motion(load, model)
         case Spring():
-            law = f"stiffness {load.stiffness}, natural length {load.natural_length}"
+            law = _law(stiffness=load.stiffness, natural_length=load.natural_length)
             kind, on = "spring", " and ".join(load.bodies)
         case Damper():
-            kind, on, law = "damper", " and ".join(load.bodies), f"damping {load.damping}"
+            kind, on, law = "damper", " and ".join(load.bodies), _law(damping=load.damping)
     return {"name": load.name, "kind": kind, "on": on, "law": law}
+
+
+def _law(**numbers: Any) -> str:
+    """The numbers of a load, each after its name."""
+    return ", ".join(f"{name.replace('_', ' ')} {written_out(formula)}" for name, formula in numbers.items())
 
 
 def _vector(formulas: tuple[Any, ...]) -> str:
@@ -173,7 +179,7 @@ def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
             "formula": written_out(formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
-            "feedback": [str(gain) for gain in getattr(c, "feedback", ())],
+            "feedback": [written_out(gain) for gain in getattr(c, "feedback", ())],
         }
         for kind, c, formula in written
     ]
@@ -182,12 +188,12 @@ def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
 def _speeds(model: Model, known: Facts) -> list[dict[str, Any]]:
     about = {speed.name: speed.description for speed in model.speed_list}
     pairs = zip(known.speed_names, known.speeds, strict=True)
-    return [{"name": name, "formula": str(u), "description": about.get(name, "")} for name, u in pairs]
+    return [{"name": name, "formula": written_out(u), "description": about.get(name, "")} for name, u in pairs]
 
 
 def _energies(model: Model) -> dict[str, Any] | None:
     if model.energies is None:
         return None
     given = model.energies
-    forces = [str(force) for force in given.forces]
-    return {"kinetic": str(given.kinetic), "potential": str(given.potential), "forces": forces}
+    forces = [written_out(force) for force in given.forces]
+    return {"kinetic": written_out(given.kinetic), "potential": written_out(given.potential), "forces": forces}

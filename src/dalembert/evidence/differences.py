@@ -8,6 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from dalembert.structure.samples import States
+from dalembert.structure.scales import Scales
+
+_NOTHING = 1e-12  # of the model's own scales: what is smaller is rounding
 
 
 class Road(Protocol):
@@ -28,31 +31,46 @@ class Reference:
 
     qdd: np.ndarray
     reaction: np.ndarray
-    force: np.ndarray  # size of the forces at play at each state
+    unit: np.ndarray  # (n, 1), the scales of the coordinates: lengths and angles count alike
+    pace: np.ndarray  # size of the accelerations at each state, 1/time²
+    energy: np.ndarray  # size of the forces at play at each state, times the scales of what they act on
 
 
-def reference(road: Road, states: States, M: np.ndarray) -> Reference:
-    """Accelerations, reactions and force sizes of the first road; M is (n, n, batch)."""
+def reference(road: Road, states: States, M: np.ndarray, scales: Scales) -> Reference:
+    """Accelerations, reactions and their sizes by the first road; M is (n, n, batch).
+
+    Where nothing happens, accelerations and forces are measured by the scales of the model.
+    """
     qdd = road.accelerations(states.q, states.qd, states.t)
     reaction = road.reactions(states.q, states.qd, states.t)
-    inertia = np.einsum("ijs,js->is", np.abs(M), np.abs(qdd)).max(axis=0)
-    return Reference(qdd, reaction, np.maximum(inertia, np.abs(reaction).max(axis=0, initial=0.0)))
+    unit = scales.positions[:, None]
+    inertia = (unit * np.einsum("ijs,js->is", np.abs(M), np.abs(qdd))).max(axis=0)
+    energy = np.maximum(inertia, np.abs(unit * reaction).max(axis=0, initial=0.0))
+    usual = scales.time**-2
+    pace = _or_usual(np.abs(qdd / unit).max(axis=0), usual)
+    return Reference(qdd, reaction, unit, pace, _or_usual(energy, scales.mass * scales.length**2 * usual))
+
+
+def _or_usual(size: np.ndarray, usual: float) -> np.ndarray:
+    """The size at each state, or the usual one where it is nothing beside that."""
+    return np.where(size > _NOTHING * usual, size, usual)
 
 
 def largest_differences(road: Road, states: States, known: Reference) -> tuple[float, float]:
     """The largest differences in q̈ and reactions over the states, relative to accelerations and forces of each state."""
     qdd = road.accelerations(states.q, states.qd, states.t)
     reaction = road.reactions(states.q, states.qd, states.t)
-    return difference_of_accelerations(qdd, known), _relative(reaction - known.reaction, known.force)
+    gap = known.unit * (reaction - known.reaction)
+    return difference_of_accelerations(qdd, known), _relative(gap, known.energy)
 
 
 def difference_of_accelerations(qdd: np.ndarray, known: Reference) -> float:
     """The largest difference in q̈ over the states, relative to the accelerations of each state."""
-    return _relative(qdd - known.qdd, np.abs(known.qdd).max(axis=0))
+    return _relative((qdd - known.qdd) / known.unit, known.pace)
 
 
 def _relative(gap: np.ndarray, size: np.ndarray) -> float:
-    """max |gap| / size, where states at which nothing happens count absolutely; nan counts as infinite."""
-    ratio = np.abs(gap).max(axis=0, initial=0.0) / np.where(size > 1e-12, size, 1.0)
+    """max |gap| / size; nan counts as infinite."""
+    ratio = np.abs(gap).max(axis=0, initial=0.0) / size
     worst = float(ratio.max(initial=0.0))
     return worst if np.isfinite(worst) else float("inf")

@@ -154,7 +154,7 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
 def _reference(task: Task, road: Equations) -> Reference:
     at, first = task.states, task.first
     _, _, _, M = first.manifold.evaluate(at.q, at.qd, at.t, first.values())
-    return reference(road, at, M)
+    return reference(road, at, M, first.facts.scales)
 
 
 def recursion(task: Task, known: Reference) -> Verdict | None:

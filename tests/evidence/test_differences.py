@@ -1,0 +1,54 @@
+"""The size of differences: a fault in an angle counts as much as one in a length, in any unit."""
+
+import numpy as np
+import pytest
+
+from dalembert.evidence.differences import difference_of_accelerations, largest_differences, reference
+from dalembert.structure.samples import States
+from dalembert.structure.scales import Scales
+
+REST = States(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(1))
+
+
+class Said:
+    """A road that says what it was told to."""
+
+    def __init__(self, qdd: list[float], reaction: list[float]) -> None:
+        self._qdd, self._reaction = np.array(qdd)[:, None], np.array(reaction)[:, None]
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
+        return self._qdd
+
+    def reactions(self, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
+        return self._reaction
+
+
+def scales(length: float) -> Scales:
+    """A length and an angle."""
+    return Scales(length, 2.0, 1.0, (length, 1.0), (length, 1.0), 10.0, 10.0)
+
+
+def inertia(length: float) -> np.ndarray:
+    return np.diag([2.0, 2.0 * length**2])[:, :, None]
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-6, 1e6])
+@pytest.mark.parametrize("fault", [(1e-3, 0.0), (0.0, 1e-3)], ids=["length", "angle"])
+def test_a_fault_has_the_same_size_in_any_unit(length, fault):
+    # x in the unit of the length; forces on x, torques on the angle: mass × length, mass × length²
+    known = reference(Said([length, 1.0], [2.0 * length, 2.0 * length**2]), REST, inertia(length), scales(length))
+    x, angle = 1.0 + fault[0], 1.0 + fault[1]
+    other = Said([length * x, angle], [2.0 * length * x, 2.0 * length**2 * angle])
+    assert np.allclose(largest_differences(other, REST, known), 1e-3, rtol=1e-9)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-6, 1e6])
+def test_where_nothing_happens_the_scales_of_the_model_are_the_measure(length):
+    known = reference(Said([0.0, 0.0], [0.0, 0.0]), REST, inertia(length), scales(length))
+    assert np.isclose(difference_of_accelerations(np.array([[1e-3 * length], [0.0]]), known), 1e-3)
+    assert np.isclose(largest_differences(Said([0, 0], [2e-3 * length, 0]), REST, known)[1], 1e-3)
+
+
+def test_what_has_no_value_differs_without_bound():
+    known = reference(Said([1.0, 1.0], [0.0, 0.0]), REST, inertia(1.0), scales(1.0))
+    assert largest_differences(Said([np.nan, 1.0], [np.nan, 0.0]), REST, known) == (np.inf, np.inf)
