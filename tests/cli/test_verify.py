@@ -62,7 +62,9 @@ def test_energies_are_told_as_two_roads(run, tmp_path):
     (tmp_path / "free.toml").write_text(
         'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
     )
-    assert "formalisms by 2 independent roads agree at 10 states" in " ".join(run("verify", "free.toml", *FEW).out.split())
+    assert "formalisms by 2 independent roads agree at 10 states" in " ".join(
+        run("verify", "free.toml", *FEW).out.split()
+    )
 
 
 def test_unknown_engine(run):
