@@ -164,6 +164,8 @@ class _Walk:
             c, s = self._cosine_and_sine(y.arguments[0])
             return s * self._inverse(c) % P if name == "tan" else (s if name == "sin" else c)
         if name == "sqrt":
+            if y.arguments[0].operation == "constant" and not field.is_square(self.value[y.arguments[0]]):
+                raise Undecidable(f"the root of {y.arguments[0]}")  # at no point
             return self._root(self.value[y.arguments[0]])
         if name == "pow":
             return self._power(*y.arguments)

@@ -11,12 +11,11 @@ says so.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 from dalembert.algebra import stack, vector
-from dalembert.algebra.field import residue
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, exact, node, numbers_in, ordered, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
@@ -128,21 +127,22 @@ def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
 
 def _refuted(model: Model, conditions: _Conditions) -> tuple[str | None, bool]:
     """The sentence of the first condition that is not proved, or None; and whether the proof holds for all parameters."""
-    given, for_all = {name: residue(exact(x)) for name, x in model.parameter_values.items()}, True
+    given, for_all = {name: node(exact(x)) for name, x in model.parameter_values.items()}, True
     for part, sentence in conditions.parts:
         if vanishes([part]):
             continue
         for_all = False
-        zero = _decided([part], given)
-        if zero is None and not _seen(part, model.parameter_values):
+        known = node(GRAPH.substitute(vector([part]), given)[0])
+        zero = _decided([known])
+        if zero is None and not _seen(known):
             return f"it is not decided whether {sentence}", False
         if not zero:
             return sentence, False
     return None, for_all
 
 
-def vanishes(graphs: Sequence[Node], values: dict[str, int] | None = None) -> bool:
-    """True when graphs are proved to be zero for all values of their symbols; symbols in `values` have these values only.
+def vanishes(graphs: Sequence[Node]) -> bool:
+    """True when graphs are proved to be zero for all values of their symbols.
 
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> vanishes([GRAPH.sin(x) * GRAPH.sin(x) + GRAPH.cos(x) * GRAPH.cos(x) - 1]), vanishes([1e-12 * x])
@@ -150,15 +150,15 @@ def vanishes(graphs: Sequence[Node], values: dict[str, int] | None = None) -> bo
     >>> vanishes([GRAPH.sqrt(x * x) - x])
     False
     """
-    return _decided(graphs, values) is True
+    return _decided(graphs) is True
 
 
-def _decided(graphs: Sequence[Node], values: dict[str, int] | None) -> bool | None:
+def _decided(graphs: Sequence[Node]) -> bool | None:
     """True: proved to be zero. False: proved not to be. None: the field does not tell."""
     left = [y for y in graphs if node(y) is not node(0)]
     zeros = 0
     for seed in range(_TRIES if left else 0):
-        point = Point(seed, left, values)
+        point = Point(seed, left)
         try:
             found = point.values(left)
         except NoRoot:
@@ -173,12 +173,12 @@ def _decided(graphs: Sequence[Node], values: dict[str, int] | None) -> bool | No
     return None if left else True
 
 
-def _seen(part: Node, parameters: Mapping[str, float]) -> bool:
+def _seen(part: Node) -> bool:
     """True when a graph is not zero in numbers either; where angles or exponents are products the field may not tell."""
     names = sorted({a.value for a in ordered([part]) if a.operation == "symbol"})
     source = random.Random(1)
     for _ in range(_LOOKS):
-        values = {name: parameters.get(name, source.randint(-9999, 9999) / 1000) for name in names}
+        values = {name: source.randint(-9999, 9999) / 1000 for name in names}
         f = node(GRAPH.substitute(vector([part]), values)[0])
         known = numbers_in(ordered([f]))
         largest = max((abs(x) for x in known.values() if isfinite(x)), default=0.0)
