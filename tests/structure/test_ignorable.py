@@ -1,0 +1,284 @@
+"""Ignorable coordinates are proved on formulas: what acts late, far away, weakly or in a narrow place is not overlooked."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.kinematics.constraints import levels
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.model import Model
+from dalembert.structure import facts_of
+from dalembert.structure.ignorable import Ignorable, find_ignorable
+
+FORCE = "the generalized force on x is not zero"
+LAGRANGIAN = "the Lagrangian depends on x"
+PROVED = "ignorable: the Lagrangian, the constraints and the forces do not contain x, for all values of the parameters"
+GIVEN = (
+    "ignorable: the Lagrangian, the constraints and the forces do not contain x, for the given values of the parameters"
+)
+
+
+def cart() -> Model:
+    """A cart of 2 kg with a bob of 1 kg on a rod of 1 m, at rest."""
+    model = Model("cart", gravity=(0, -9.81, 0)).coordinate("x").coordinate("theta", 0.5)
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    return model.body("bob", parent="cart", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -1, 0))
+
+
+def pushed(force: str) -> Model:
+    return cart().force("cart", (force, 0, 0), name="push")
+
+
+def energies(potential: str, kinetic: str = "dot(x)**2/2 + dot(y)**2/2", **more) -> Model:
+    return Model.from_energies("energies", coordinates=["x", "y"], kinetic=kinetic, potential=potential, **more)
+
+
+def found(model: Model) -> Ignorable:
+    return find_ignorable(model, levels(model))
+
+
+def reason(model: Model, name: str = "x") -> str:
+    """The sentence for a coordinate, which must agree with the places."""
+    known = found(model)
+    ignorable = model.coordinate_names.index(name) in known.places
+    assert known.reasons[name].startswith("ignorable: ") is ignorable
+    assert "nan" not in known.reasons[name]
+    return known.reasons[name]
+
+
+def test_the_cart_alone_is_free():
+    assert reason(cart()) == PROVED
+    assert found(cart()).generic
+
+
+# late, far away, narrow, weak
+
+
+def late_table() -> Model:
+    return cart().wrench_table("cart", [0, 20, 21], force=[[0, 0, 0], [0, 0, 0], [3, 0, 0]])
+
+
+@pytest.mark.parametrize("force", ["piecewise(3, t > 20, 0)", "1e-12*t", "1e-30", "sin(314*t)"])
+def test_a_force_that_comes_late_or_is_weak(force):
+    assert reason(pushed(force)) == FORCE
+
+
+def test_a_table_that_begins_late():
+    assert reason(late_table()) == FORCE
+    model = cart().torque_table("cart", [0, 20, 40], [0, 0, 3])
+    assert reason(model) == FORCE
+
+
+# the force's ∫∫ F dt dt until 40 s: at once, or from 0 to 3 N within a second
+LATE = {
+    "formula": (pushed("piecewise(3, t > 20, 0)"), 3 * 20**2 / 2),
+    "table": (late_table(), 0.5 + 1.5 * 19 + 3 * 19**2 / 2),
+}
+
+
+@pytest.mark.parametrize("key", ["lagrange", "volterra_reduced", "routh"])
+@pytest.mark.parametrize(("model", "pushed_by"), LATE.values(), ids=LATE)
+def test_the_motion_under_a_late_force_is_the_same_by_all(model, pushed_by, key):
+    # (M + m) x + m l sin θ moves as ∫∫ F dt dt; the first edition ended at x = 0.12 instead of 200.12
+    run = dl.simulate(model, 40.0, formalism=key, samples=5)
+    x, theta = run.q
+    assert np.isclose(3 * x[-1] + np.sin(theta[-1]) - np.sin(0.5), pushed_by, atol=1e-6)
+    assert abs(x[-1] - pushed_by / 3) < 0.5
+
+
+@pytest.mark.parametrize(
+    "force", ["-200*max(x-5,0)", "-200*min(x+5,0)", "piecewise(-3, x > 5, 0)", "-abs(x-5) + 5 - x"]
+)
+def test_a_bumper_far_away_switches(force):
+    assert reason(pushed(force)).startswith("a formula switches with x, where ")
+
+
+def test_a_cart_runs_into_its_bumper_by_all():
+    # the first edition let it pass: x was called ignorable
+    model = pushed("-200*max(x-5,0)").start([0, 0], [2.0, 0])
+    expected = dl.simulate(model, 5.0, samples=6)
+    assert expected.q[0].max() < 5.5
+    assert expected.qd[0, -1] < 0
+    for key in ("volterra_reduced", "routh"):
+        assert np.allclose(dl.simulate(model, 5.0, formalism=key, samples=6).q, expected.q, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "potential",
+    ["10*exp(-10*(x-5)**2)", "1e12 + 1e-12*x**2/2", "1e-12*x**2/2", "1e-300*x", "x/(1e9+x**2)"],
+)
+def test_a_potential_that_is_narrow_or_weak_beside_a_constant(potential):
+    assert reason(energies(potential)) == LAGRANGIAN
+
+
+def test_what_no_number_would_find_is_not_taken_for_nothing():
+    # 500 s after the start, or 10 mm wide at 50 m: exp underflows wherever one looks
+    assert reason(pushed("3*exp(-(t-500)**2)")).endswith(FORCE)
+    assert reason(energies("1e-3*exp(-1e4*(x-50)**2)")).endswith(LAGRANGIAN)
+
+
+@pytest.mark.parametrize("potential", ["piecewise(1, x > 5, 0)", "sign(x-5)", "0*y + abs(x-5)"])
+def test_a_step_refutes_though_it_is_flat_on_both_sides(potential):
+    assert reason(energies(potential)).startswith("a formula switches with x, where ")
+
+
+def test_a_step_in_time_or_of_another_coordinate_does_not():
+    assert reason(energies("piecewise(y, t > 5, 0)")) == PROVED
+    assert reason(energies("max(y, 0)")) == PROVED
+
+
+def test_a_nano_bead_on_a_spring():
+    model = Model("nano").parameters(k=1e-12, m=1e-15).coordinate("x", 1e-9)
+    model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass="m").joint_spring("bead", stiffness="k")
+    assert reason(model) == LAGRANGIAN
+    assert facts_of(model).ignorable == ()
+
+
+# terms that cancel
+
+
+@pytest.mark.parametrize(
+    "zero",
+    [
+        "sin(x)**2 + cos(x)**2",
+        "sin(x)**2 - (1 - cos(2*x))/2",
+        "tan(x)*cos(x) - sin(x)",
+        "sin(x + y) - sin(x)*cos(y) - cos(x)*sin(y)",
+        "sin(x + pi) + sin(x)",
+        "sin(x + pi/6) - sqrt(3)/2*sin(x) - cos(x)/2",
+        "cos(x/2)**2 - (1 + cos(x))/2",
+        "((exp(x) + exp(-x))/2)**2 - ((exp(x) - exp(-x))/2)**2",
+        "exp(x)*exp(-x)",
+        "exp(2*x) - exp(x)**2",
+        "log(exp(x)) - x",
+        "exp(log(x**2 + 1)) - x**2",
+        "(x + 1)**2 - x**2 - 2*x - 1",
+        "(x**2 - 1)/(x - 1) - x",
+        "sqrt(x**2 + 1)**2 - x**2",
+        "sqrt(4*x**2 + 4) - 2*sqrt(x**2 + 1)",
+        "0.1*x + 0.2*x - 0.3*x",
+        "sin(x*y)**2 + cos(x*y)**2",
+        "cos(asin(x))**2 + x**2",
+        "tan(atan(x)) - x",
+    ],
+)
+@pytest.mark.parametrize("factor", ["1", "1e9"])
+def test_terms_that_cancel_leave_it_ignorable(zero, factor):
+    # rounding of 10⁹ times the terms is far above 10⁻¹¹
+    assert reason(energies(f"{factor}*({zero}) + y**2")) == PROVED
+
+
+@pytest.mark.parametrize(
+    "small",
+    [
+        "sin(x)**2 + 0.999999999*cos(x)**2",
+        "sin(x)**2 + cos(1.000000001*x)**2",
+        "exp(x)*exp(-0.999999999*x)",
+        "(x + 1)**2 - x**2 - 1.999999999*x",
+        "sin(x + 3.141592653589793) + sin(x)",
+        "0.1*x + 0.2*x - 0.30000000000000004*x",
+    ],
+)
+def test_what_only_nearly_cancels_does_not(small):
+    assert reason(energies(small)) == LAGRANGIAN
+
+
+@pytest.mark.parametrize("place", range(-6, 7))
+def test_a_root_of_a_square_is_no_identity(place):
+    # √((x − c)²) − x is constant on one side of c and −2x on the other; half of all points see one side only
+    assert reason(energies(f"sqrt((x - {place})**2) - x")) == LAGRANGIAN
+
+
+def test_an_identity_that_the_field_does_not_know_is_told_as_undecided():
+    # never taken for proved, and not called a dependence either
+    model = energies("sin(x*(y + 1)) - sin(x*y + x)")
+    assert reason(model) == "it is not decided whether the Lagrangian depends on x"
+    assert reason(energies("sin(x*(y + 1))")) == LAGRANGIAN
+
+
+def test_a_root_that_the_field_does_not_have_is_told_as_undecided():
+    # √47 has no residue: the proof of sin² + cos² = 1 beside it is not possible
+    model = energies("sqrt(47)*x*(sin(x)**2 + cos(x)**2 - 1)")
+    assert reason(model) == "it is not decided whether the Lagrangian depends on x"
+
+
+# parameters
+
+
+def top(**inertia: float) -> Model:
+    """A body that spins by x about the axis of a rod that swings by y."""
+    model = Model("top").parameters(**inertia).coordinate("y", 0.4).coordinate("x")
+    joints = [model.revolute((1, 0, 0), "y"), model.revolute((0, 0, 1), "x")]
+    return model.body("top", joint=joints, mass=1, inertia=("A", "B", "C"))
+
+
+def test_equal_inertias_make_the_spin_ignorable_for_these_values_only():
+    assert reason(top(A=0.3, B=0.3, C=0.2)) == GIVEN
+    assert not found(top(A=0.3, B=0.3, C=0.2)).generic
+    assert reason(top(A=0.3, B=0.300000001, C=0.2)) == LAGRANGIAN
+
+
+def test_one_inertia_for_both_makes_it_ignorable_for_all_values():
+    model = Model("top").parameters(A=0.3, C=0.2).coordinate("y", 0.4).coordinate("x")
+    joints = [model.revolute((1, 0, 0), "y"), model.revolute((0, 0, 1), "x")]
+    assert reason(model.body("top", joint=joints, mass=1, inertia=("A", "A", "C"))) == PROVED
+
+
+@pytest.mark.parametrize(("k", "sentence"), [(0.0, GIVEN), (1e-12, LAGRANGIAN)])
+def test_a_stiffness_of_zero_makes_it_ignorable_for_this_value_only(k, sentence):
+    model = cart().parameters(k=k).joint_spring("cart", stiffness="k")
+    assert reason(model) == sentence
+
+
+@pytest.mark.parametrize(("k", "sentence"), [(-47.0, GIVEN), (47.0, LAGRANGIAN), (-2.0, GIVEN), (2.0, LAGRANGIAN)])
+def test_the_sign_of_a_given_value_counts(k, sentence):
+    # √(k²) + k is 0 for negative k only, whether k is a square in the field, as 2 is, or not, as 47
+    assert reason(energies("(sqrt(k**2) + k)*x", parameters={"k": k})) == sentence
+
+
+# formulas without a value
+
+
+@pytest.mark.parametrize("force", ["sqrt(1.5 - x)", "log(x + 0.1)", "asin(x)", "sqrt(1.5 - x) - sqrt(1.5 - x)/2"])
+def test_a_force_without_a_value_somewhere_is_a_force(force):
+    assert reason(pushed(force)) == FORCE
+
+
+def test_a_spring_that_starts_at_length_zero_is_seen():
+    # its slope at the start is 0/0; nan is not zero
+    model = Model("tie").coordinates("x")
+    model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    model.spring(("world", "bead"), stiffness=3, natural_length=0.2)
+    assert reason(model) == LAGRANGIAN
+
+
+# constraints and what they do
+
+
+def test_columns_of_constraints():
+    model = cart().nonholonomic("1e-9*dot(x) + dot(theta)", name="gear")
+    assert reason(model) == "the constraint 'gear' has a non-zero column for x"
+    assert reason(cart().nonholonomic("x*dot(theta)", name="lock")) == PROVED  # its velocity is not in it
+    assert reason(cart().holonomic("theta - 0.5 + x - x", name="hold")) == PROVED
+    late = cart().nonholonomic("piecewise(dot(x), t > 20, 0) + dot(theta)", name="late")
+    assert reason(late) == "the constraint 'late' has a non-zero column for x"
+
+
+def test_a_contact_by_its_rows():
+    model = with_contacts(dl.load("rolling-disk"))
+    for name in ("x", "y"):
+        assert "has a non-zero column for" in reason(model, name)
+
+
+def test_a_force_of_non_ideal_constraints():
+    model = cart().holonomic("theta - 0.5", name="hold").non_ideal({"x": "piecewise(-dot(x), t > 20, 0)"})
+    assert reason(model) == FORCE
+    other = cart().holonomic("theta - 0.5", name="hold").non_ideal({"theta": "-dot(theta)"})
+    assert reason(other) == PROVED
+
+
+def test_the_facts_carry_the_sentences():
+    model = pushed("piecewise(3, t > 20, 0)")
+    known = facts_of(model)
+    assert known.ignorable == ()
+    assert known.reasons == {"x": FORCE, "theta": "the Lagrangian depends on theta"}
