@@ -140,7 +140,7 @@ def solve(A: Array, b: Array) -> Array:
 
 def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
     """The reduced rows of a matrix, and the places of the pivots among its first `columns`: their number is the rank."""
-    left = [[int(x.a) if type(x) is Residue else int(_plain(x)) for x in row] for row in rows]
+    left = [[_plain(x) for x in row] for row in rows]
     pivots: list[int] = []
     for j in range(columns):
         k = len(pivots)

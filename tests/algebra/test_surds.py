@@ -1,0 +1,122 @@
+"""Numbers with roots: exact among themselves, floats with floats; unit vectors of length one."""
+
+import copy
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import symengine as se
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalembert.algebra.surds import Surd, root, unit
+
+fractions = st.fractions(-20, 20, max_denominator=30)
+surds = st.dictionaries(st.sampled_from([1, 2, 3, 5, 6, 30]), fractions, max_size=3).map(Surd)
+
+
+@given(surds, surds)
+def test_arithmetic_is_that_of_floats(a, b):
+    x, y = float(a), float(b)
+    for exact, near in ((a + b, x + y), (a - b, x - y), (a * b, x * y), (-a, -x), (abs(a), abs(x))):
+        assert isinstance(exact, Surd)
+        assert math.isclose(float(exact), near, rel_tol=1e-12, abs_tol=1e-10)
+
+
+@given(surds, surds, surds)
+def test_arithmetic_is_exact(a, b, c):
+    assert (a + b) - b == a
+    assert a * (b + c) == a * b + a * c
+    assert (a * b) * c == a * (b * c)
+    assert a - a == 0
+    assert not (a - a)
+
+
+@given(surds, fractions)
+def test_fractions_and_whole_numbers_keep_it_exact(a, k):
+    assert isinstance(a + k, Surd)
+    assert a + k == k + a
+    assert k - a == -(a - k)
+    assert a * k == k * a
+    if k:
+        assert a * k / k == a
+    assert a / 2 + a / 2 == a
+
+
+def test_floats_make_it_a_float():
+    a = root(Fraction(2))
+    for found, expected in ((a + 0.5, math.sqrt(2) + 0.5), (0.5 - a, 0.5 - math.sqrt(2)), (a / 2.0, math.sqrt(2) / 2)):
+        assert type(found) is float
+        assert math.isclose(found, expected, rel_tol=1e-15)
+    assert 1.4 < a < 1.5
+    assert not a > 1.5
+    assert f"{a:.3f}" == "1.414"
+    assert repr(a) == repr(math.sqrt(2))
+
+
+@given(st.fractions(0, 1000, max_denominator=1000))
+def test_roots_squared(x):
+    found = root(x)
+    assert found * found == x
+    assert math.isclose(float(found), math.sqrt(x), rel_tol=1e-15)
+
+
+@given(st.lists(st.fractions(-9, 9, max_denominator=100), min_size=3, max_size=3).filter(any))
+def test_unit_vectors_have_the_length_one_exactly(direction):
+    found = unit(direction)
+    assert sum((x * x for x in found), start=Fraction(0)) == 1
+    length = math.hypot(*map(float, direction))
+    assert np.allclose([float(x) for x in found], [float(x) / length for x in direction], rtol=1e-15, atol=0)
+
+
+def test_whole_components_are_whole_numbers():
+    assert [type(x) for x in unit([0, -3, 0])] == [int, int, int]
+    assert unit([0, -3, 0]) == (0, -1, 0)
+
+
+def through_pickle(x: Surd) -> Surd:
+    return pickle.loads(pickle.dumps(x))  # noqa: S301 - its own bytes
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, through_pickle])
+@pytest.mark.parametrize(
+    "a", [root(Fraction(1, 2)), Surd({}), unit([1, 2, 3])[1], Surd({1: Fraction(1, 3), 2: Fraction(-1)})]
+)
+def test_copies_are_the_same_number(a, again):
+    b = again(a)
+    assert b == a
+    assert (b.terms, b.value, hash(b)) == (a.terms, a.value, hash(a))
+    assert b * b == a * a
+
+
+def test_in_arrays():
+    a = root(Fraction(2))
+    numbers = np.array([1.0, 2.0])
+    for found, expected in ((a * numbers, math.sqrt(2) * numbers), (numbers * a, math.sqrt(2) * numbers)):
+        assert found.dtype == float
+        assert np.allclose(found, expected, rtol=1e-15)
+    assert np.allclose(numbers - a, numbers - math.sqrt(2))
+    assert np.allclose(a - numbers, math.sqrt(2) - numbers)
+    objects = np.array([a, Fraction(1, 2), 1], dtype=object)
+    found = a * objects
+    assert found.dtype == object
+    assert found[0] == 2
+    assert found[1] * found[1] == Fraction(1, 2)
+    assert (objects @ objects) == Fraction(13, 4)
+    assert np.asarray([a, a], dtype=float).dtype == float
+
+
+def test_in_formulas():
+    x = se.Symbol("x")
+    a = unit([1, 1, 0])[0]
+    assert (a * x) ** 2 == x**2 / 2
+    assert se.sympify(a) == se.sqrt(2) / 2
+
+
+def test_equal_numbers_have_equal_hashes():
+    assert root(Fraction(4)) == 2
+    assert hash(root(Fraction(4))) == hash(2)
+    assert hash(root(Fraction(1, 4))) == hash(Fraction(1, 2)) == hash(0.5)
+    assert len({root(Fraction(2)), root(Fraction(8)) / 2, root(Fraction(1, 2)) * 2}) == 1
