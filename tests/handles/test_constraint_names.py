@@ -54,6 +54,25 @@ def test_contacts_are_written_out_before_loops_and_velocities():
     assert contact.min() > 0
 
 
+def disc_and_block() -> dl.Model:
+    """A disc that rolls upright, its attitude a quaternion, and a block that is pulled."""
+    model = dl.Model("disc and block", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "w", "a", "b", "c", "s")
+    joint = model.free(displacement=("x", "y", "z"), quaternion=("w", "a", "b", "c"))
+    model.body("disc", joint=joint, mass=2, inertia=(0.1, 0.2, 0.1)).rolling_disk("disc", 0.5, name="floor")
+    model.body("block", joint=model.prismatic((1, 0, 0), "s"), mass=3).holonomic("s - 0.5*t**2", name="pull")
+    return model.start([0, 0, 0.5, 1, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 0.5, 0, 0])
+
+
+@pytest.mark.parametrize("key", ["lagrange", "kane"])
+def test_contact_and_quaternion_and_formula_each_have_their_row(key):
+    run = dl.derive(disc_and_block(), key, engine="portable").simulate(1.0, samples=3)
+    row = {name: run.multipliers[i] for i, name in enumerate(run.constraint_names)}
+    assert {"norm of disc", "floor, contact", "pull"} <= set(row)
+    assert np.allclose(row["pull"], 3.0, atol=1e-7)  # m s̈
+    assert np.allclose(row["floor, contact"], 2 * 9.81, atol=1e-6)  # the weight of a disc that rolls straight on
+    assert np.allclose(run.q[0], 0.5 * run.t, atol=1e-7)
+
+
 def test_data_sets_carry_the_names(tmp_path):
     run = dl.derive(top_and_block(), "lagrange").simulate(0.5, samples=3)
     data = run.to_xarray()

@@ -1,10 +1,12 @@
 """Ignorable coordinates are proved on formulas: what acts late, far away, weakly or in a narrow place is not overlooked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.kinematics.constraints import levels
+from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 from dalembert.structure import facts_of
@@ -282,3 +284,18 @@ def test_the_facts_carry_the_sentences():
     known = facts_of(model)
     assert known.ignorable == ()
     assert known.reasons == {"x": FORCE, "theta": "the Lagrangian depends on theta"}
+
+
+def test_verify_would_see_a_late_force_that_was_overlooked(monkeypatch):
+    # states are looked at over the whole time in which formulas switch
+    model = pushed("piecewise(3, t > 20, 0)")
+    assert dl.verify(model, states=20, engines=["portable"])
+
+    def overlooked(model: Model, levels: Levels) -> Ignorable:
+        return replace(find_ignorable(model, levels), places=(0,))
+
+    monkeypatch.setattr("dalembert.structure.facts.find_ignorable", overlooked)
+    agreement = dl.verify(model, states=20, engines=["portable"])
+    assert not agreement
+    differing = {key for key, verdict in agreement.formalisms.items() if verdict.status == "differs"}
+    assert {"volterra_reduced", "routh"} & differing

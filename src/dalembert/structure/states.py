@@ -18,6 +18,8 @@ from dalembert.kinematics.motion import Motion, move, values
 from dalembert.model import Model
 from dalembert.structure.scales import Scales, scales_of
 
+_AFTER = 1.5  # times the last switch: so long is looked at what came of it
+
 
 @dataclass(frozen=True)
 class States:
@@ -43,13 +45,17 @@ def joined(*parts: States) -> States:
 def drawn(
     model: Model, rng: np.random.Generator, count: int, scales: Scales | None = None, width: float = 1.0
 ) -> States:
-    """Random states around the start, not yet on the constraints; times over the duration, half of them also beyond."""
+    """Random states around the start, not yet on the constraints; times over the duration, half of them also beyond.
+
+    Where formulas switch after the duration, times are drawn until well after the last switch.
+    """
     known = scales or scales_of(model)
     q0, _ = model.initial
     n = len(q0)
     q = q0[:, None] + width * known.positions[:, None] * rng.uniform(-1, 1, (n, count))
     qd = known.velocities[:, None] * rng.uniform(-1, 1, (n, count))
-    end = np.where(rng.uniform(0, 1, count) < 0.5, known.duration, known.last)
+    last = _AFTER * known.last if known.last > known.duration else known.duration
+    end = np.where(rng.uniform(0, 1, count) < 0.5, known.duration, last)
     return States(q, qd, width * end * rng.uniform(0, 1, count))
 
 
