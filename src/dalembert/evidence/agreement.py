@@ -89,7 +89,7 @@ class Agreement:
 
     def to_dict(self) -> dict:
         """The findings as plain data."""
-        recursion = self.recursion
+        recursion, principle = self.recursion, self.principle
         return {
             "model": self.model,
             "states": self.states,
@@ -97,6 +97,7 @@ class Agreement:
             "engines": list(self.engines),
             "formalisms": {key: verdict.to_dict() for key, verdict in self.formalisms.items()},
             "recursion": recursion.to_dict() if recursion else None,
+            "principle": principle.to_dict() if principle else None,
             "others": {name: verdict.to_dict() for name, verdict in self.others.items()},
             "roads": self.roads,
             "lineages": [{"facts": list(facts), "by": list(names)} for facts, names in self.lineages.items()],

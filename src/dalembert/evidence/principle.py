@@ -20,13 +20,13 @@ from dalembert.evidence.declared_constraints import Condition, Level, declared_c
 from dalembert.evidence.declared_forces import declared_work, inertias, non_ideal_work
 from dalembert.evidence.watch import watch
 from dalembert.model import Model
+from dalembert.structure.rank import TOLERANCE
 from dalembert.structure.samples import States
 
 # Differentiation is exact to rounding, and equations that were solved are fulfilled to rounding also where they are badly
 # conditioned: 2e-14 is the largest residual over the gallery, at 200 states each. A force that is wrong by 1e-9 shows. States
 # are asked to fulfil the constraints to 1e-9 in their own units, and accelerations on curved constraints inherit a part of it.
 TOLERANCES = {"motion": 1e-11, "position": 1e-7, "velocity": 1e-7, "acceleration": 1e-10, "reaction": 1e-11}
-_DEPENDENT = 1e-7  # rows count as dependent below this fraction of the largest singular value
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _admitted(rows: np.ndarray, force: np.ndarray) -> np.ndarray:
     level = np.moveaxis(rows / np.where(lengths > 0, lengths, 1.0)[:, None], -1, 0)
     level = np.where(np.isfinite(level), level, 0.0)
     _, sigma, Vt = np.linalg.svd(level, full_matrices=False)
-    kept = sigma > _DEPENDENT * sigma.max(axis=1, initial=0.0, keepdims=True)
+    kept = sigma > TOLERANCE * sigma.max(axis=1, initial=0.0, keepdims=True)
     forbidden = Vt * kept[:, :, None]
     return force - np.einsum("Krn,Krm,mK->nK", forbidden, forbidden, force)
 
