@@ -17,6 +17,7 @@ from dalembert.algebra import Array
 from dalembert.algebra.field import P
 from dalembert.algebra.nodes import Node
 from dalembert.algebra.points import NoRoot, Undecidable
+from dalembert.algebra.residues import rank
 from dalembert.equations import LinearForm
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees
@@ -181,7 +182,7 @@ def prove(
         chance,
         undecided,
         "all values" if facts.generic else "the given values",
-        _notes(system),
+        _notes(system, state),
     )
 
 
@@ -274,10 +275,14 @@ def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity
     return min(1.0, total * 4 ** len(state.point.radicands) / P)
 
 
-def _notes(system: System) -> tuple[str, ...]:
+def _notes(system: System, state: ExactState) -> tuple[str, ...]:
     facts = system.facts
     if not facts.dropped:
         return ()
+    if rank(state.at(system.constraints.A)) == len(facts.rows):
+        return (
+            f"redundant constraints ({', '.join(facts.dropped)}) are proved to follow from the others at every state",
+        )
     return (
         f"redundant constraints ({', '.join(facts.dropped)}) follow from the others where these hold: the proof is about the "
         "independent ones, and that the rest follow was found at samples",
