@@ -36,6 +36,7 @@ from dalembert.pipeline import inverse_dynamics as inverse_dynamics
 from dalembert.pipeline import load as load
 from dalembert.pipeline import mass_matrix as mass_matrix
 from dalembert.pipeline import mobility as mobility
+from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import verify as verify

@@ -1,6 +1,6 @@
 """The page of contents: every stage from a description to evidence, in order.
 
-load ──► check ──► derive ──► simulate ──► verify, compare
+load ──► check ──► derive ──► simulate ──► prove, verify, compare
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dalembert.analysis.mobility import Mobility
 from dalembert.analysis.mobility import mobility as mobility_report
 from dalembert.errors import InputError, nearest
 from dalembert.evidence.comparison import compare as compare
+from dalembert.evidence.proof import prove as prove
 from dalembert.evidence.verification import verify as verify
 from dalembert.handles import Equations, Trajectory, Workspace
 from dalembert.handles.simulation import start_state

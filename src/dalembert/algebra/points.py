@@ -55,7 +55,7 @@ class Point:
         self.composite = (
             False  # True: some angle or exponent is no sum of symbols, so that equal ones may look different
         )
-        self.roots = 0  # how many roots were taken: half of the points have each
+        self.radicands: set[int] = set()  # what roots were taken of: half of the points have each
         self.circles: dict[int, Circle] = {}  # cosine and sine of inverse functions, by their values
         self.logs: dict[int, int] = {}  # x by the value of log x
         self._angles: dict[int, Circle] = {}
@@ -199,7 +199,7 @@ class _Walk:
     def _root(self, a: int) -> int:
         if not field.is_square(a):
             raise NoRoot("a root of what is no square here")
-        self._point.roots += 1
+        self._point.radicands.add(a)
         return field.root(a)
 
     def _power(self, base: Node, exponent: Node) -> int:
@@ -210,7 +210,7 @@ class _Walk:
         if out is None:
             raise NoRoot(f"the power {number} of what has none here")
         if number.denominator % 2 == 0:
-            self._point.roots += 1
+            self._point.radicands.add(x)
         for key, k in (*atoms.items(), *(((ONE_PI, by_pi),) if by_pi else ())):
             part = pow(self._point.free("power", x, key), 2, P)
             whole = k * self._point.part

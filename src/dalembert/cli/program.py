@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from dalembert import __version__
-from dalembert.cli import check, compare, derive, documents, export, gallery, output, simulate, verify
+from dalembert.cli import check, compare, derive, documents, export, gallery, output, prove, simulate, verify
 from dalembert.cli.arguments import EXIT_CODES
 from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
@@ -23,6 +23,7 @@ COMMANDS = {
     "gallery": gallery,
     "check": check,
     "derive": derive,
+    "prove": prove,
     "verify": verify,
     "simulate": simulate,
     "compare": compare,

@@ -9,14 +9,15 @@ import numpy as np
 
 from dalembert.algebra import Array, zeros
 from dalembert.algebra.field import P, residue
-from dalembert.algebra.nodes import Node, exact, node
+from dalembert.algebra.nodes import Node, exact, node, ordered, symbol
 from dalembert.algebra.points import NoRoot, Point
 from dalembert.algebra.residues import EXACT, eliminated, residues, solve
 from dalembert.equations import LinearForm
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
 
-_TRIES = 4000
+_TRIES = 20_000
+_PARTIAL = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def nodes(array: Array) -> list[Node]:
 def exact_state(system: System, roots: Sequence[Node], seed: int, *, generic: bool) -> tuple[ExactState, int]:
     """A random state at which all roots exist, and the next seed; parameters are random where `generic`, else their values."""
     values = {} if generic else _values(system)
-    needed = nodes(_velocity_level(system)[0]) + [y for y in roots if y.operation in ("sqrt", "pow", "log")]
+    needed = _asked(system, roots)
     for trial in range(seed, seed + _TRIES):
         point = Point(trial, roots, values)
         try:
@@ -57,6 +58,15 @@ def exact_state(system: System, roots: Sequence[Node], seed: int, *, generic: bo
         except (NoRoot, ZeroDivisionError):
             continue
     raise NoRoot(f"none of {_TRIES} random points has all roots that the model asks for")
+
+
+def _asked(system: System, roots: Sequence[Node]) -> list[Node]:
+    """The roots, powers and logarithms of what the state itself determines: not every point has them."""
+    own = {*nodes(system.q), *nodes(system.qd), symbol("t"), *map(symbol, system.model.parameter_values)}
+    known: dict[Node, bool] = {}
+    for y in ordered(roots):
+        known[y] = y in own if y.operation == "symbol" else all(known[a] for a in y.arguments)
+    return [y for y, sure in known.items() if sure and y.operation in _PARTIAL]
 
 
 def _values(system: System) -> dict[str, int]:
@@ -105,8 +115,8 @@ def solved(form: LinearForm, reaction: Array | None, state: ExactState) -> Solve
     vd = x[: len(form.v)]
     qdd = W @ vd + bias
     if reaction is not None:
-        accelerations = zip(nodes(form.system.qdd), (e.a for e in qdd), strict=True)
-        return Solved(qdd, state.at(reaction, {**state.known, **dict(accelerations)}))
+        accelerations = dict(zip(nodes(form.system.qdd), (e.a for e in qdd), strict=True))
+        return Solved(qdd, state.at(reaction, known | state.known | accelerations))
     lam = lam if len(lam) or form.J is None else x[len(form.v) : len(form.v) + len(form.J)]
     out = J.T @ lam if len(lam) else zeros(len(qdd))
     extra = non_ideal_forces(form.system.motion)

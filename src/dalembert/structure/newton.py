@@ -59,16 +59,16 @@ def onto(
     x = np.array(x, dtype=float)
     with np.errstate(all="ignore"):
         residual, A = look(x, np.arange(len(x)))
-        now = _Now(look, scale, sizes, x, residual, A, _share(residual, A, x, scale, sizes))
+        now = _Now(look, scale, sizes, x, residual, A, _sizes(A, x, scale, sizes))
         idle = np.zeros(len(x), dtype=int)
         for _ in range(rounds):
             work = now.unfinished(idle <= _PATIENCE)
             if not len(work):
                 break
-            before = _norm(now.share[work])
+            before = now.violation(work, residual[work])
             metric = scale if root is None else root(x[work], A[work], work)
             stuck = now.damped(work, metric, now.full(work, metric))
-            gain = 1 - _norm(now.share[work]) / before
+            gain = 1 - now.violation(work, residual[work]) / before
             idle[work] = np.where(gain < _IDLE, idle[work] + 1, 0)
             idle[stuck] = _PATIENCE + 1  # a place where the violation is smallest, but not zero
     return Projected(x, residual, now.share)
@@ -84,7 +84,16 @@ class _Now:
     x: np.ndarray
     residual: np.ndarray
     A: np.ndarray
-    share: np.ndarray
+    size: np.ndarray  # of the terms of every row
+
+    @property
+    def share(self) -> np.ndarray:
+        """The residual by the size of its terms."""
+        return _share(self.residual, self.size)
+
+    def violation(self, which: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """How far residuals are from zero, by the size of the terms here: far away terms are large, but nothing is gained."""
+        return np.linalg.norm(_share(residual, self.size[which]), axis=1)
 
     def unfinished(self, going: np.ndarray) -> np.ndarray:
         """The states with something left to do."""
@@ -112,25 +121,26 @@ class _Now:
         """Take the step where it leaves less than `enough` of the violation; True where it was taken."""
         trial = self.x[which] - step
         residual, A = self.look(trial, which)
-        share = _share(residual, A, trial, self.scale, self.sizes)
-        taken = (_norm(share) < enough * _norm(self.share[which])) | (share <= ROUNDING).all(axis=1)
+        size = _sizes(A, trial, self.scale, self.sizes)
+        before, after = self.violation(which, self.residual[which]), self.violation(which, residual)
+        taken = (after < enough * before) | (_share(residual, size) <= ROUNDING).all(axis=1)
         taken &= np.isfinite(trial).all(axis=1)
         put = which[taken]
         self.x[put], self.residual[put] = trial[taken], residual[taken]
-        self.A[put], self.share[put] = A[taken], share[taken]
+        self.A[put], self.size[put] = A[taken], size[taken]
         return taken
 
 
-def _share(residual: np.ndarray, A: np.ndarray, x: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _sizes(A: np.ndarray, x: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The size of the terms of every row."""
+    return np.einsum("krn,kn->kr", np.abs(A), np.abs(x) + scale) + sizes
+
+
+def _share(residual: np.ndarray, size: np.ndarray) -> np.ndarray:
     """The residual by the size of its terms; infinite where it has no value."""
-    size = np.einsum("krn,kn->kr", np.abs(A), np.abs(x) + scale) + sizes
     share = np.abs(residual) / np.where(size > 0, size, 1.0)
     share = np.where((size > 0) | (residual == 0), share, np.inf)
     return np.where(np.isfinite(residual) & np.isfinite(size), share, np.inf)
-
-
-def _norm(share: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(share, axis=1)
 
 
 def _rows(A: np.ndarray, residual: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,121 @@
+"""How large the degree of a graph can be as a rational function of what is random at a point: what bounds the error of a proof.
+
+A node is a numerator over a product of denominators; the denominators are kept apart, so that a common one counts once. Angles
+count by their half-angle t with cos = (1 − t²)/(1 + t²), roots by what stands under them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dalembert.algebra.nodes import Node, ordered
+
+Below = dict[Node, int]  # powers of denominators
+_NONE: Below = {}
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """The degrees of graphs: of numerators over one common denominator."""
+
+    above: int
+    below: int
+
+    @property
+    def total(self) -> int:
+        """A bound for numerator and denominator together."""
+        return self.above + self.below
+
+
+def degrees(outputs: Sequence[Node], part: int = 1) -> Degrees:
+    """The degrees of all outputs together; angles are drawn for 1/part of a symbol.
+
+    >>> from dalembert.algebra.graph import GRAPH
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> degrees([x * x / y + 1 / y, x])
+    Degrees(above=2, below=1)
+    """
+    walk = _Walk(part)
+    for y in ordered(outputs):
+        walk.visit(y)
+    common: Below = _NONE
+    for y in outputs:
+        common = _join(common, walk.below[y])
+    above = max((walk.above[y] + walk.size(_rest(common, walk.below[y])) for y in outputs), default=0)
+    return Degrees(above, walk.size(common))
+
+
+class _Walk:
+    def __init__(self, part: int) -> None:
+        self._part = part
+        self.above: dict[Node, int] = {}
+        self.below: dict[Node, Below] = {}
+        self._weight: dict[Node, int] = {}  # degrees of denominators
+
+    def size(self, below: Mapping[Node, int]) -> int:
+        return sum(k * self._weight[y] for y, k in below.items())
+
+    def visit(self, y: Node) -> None:
+        self.above[y], self.below[y] = self._of(y)
+
+    def _of(self, y: Node) -> tuple[int, Below]:
+        above, below, arguments = self.above, self.below, y.arguments
+        match y.operation:
+            case "constant" | "pi":
+                return 0, _NONE
+            case "symbol":
+                return 1, _NONE
+            case "add" | "subtract":
+                a, b = arguments
+                joint = _join(below[a], below[b])
+                tops = (above[x] + self.size(_rest(joint, below[x])) for x in (a, b))
+                return max(tops), joint
+            case "negative":
+                return above[arguments[0]], below[arguments[0]]
+            case "multiply":
+                a, b = arguments
+                return above[a] + above[b], _product(below[a], below[b])
+            case "divide":
+                a, b = arguments
+                self._weight[b] = above[b]
+                return above[a] + self.size(below[b]), _product(below[a], {b: 1} if above[b] else _NONE)
+            case "select":
+                _, a, b = arguments
+                joint = _join(below[a], below[b])
+                return 1 + max(above[x] + self.size(_rest(joint, below[x])) for x in (a, b)), joint
+        return self._function(y)
+
+    def _function(self, y: Node) -> tuple[int, Below]:
+        """Functions: an angle or exponent counts twice its argument, part times; others count as their argument."""
+        reach = max((self._reach(a) for a in y.arguments), default=1)
+        if y.operation in ("sin", "cos", "tan", "exp", "pow"):
+            self._weight[y] = 2 * reach * self._part
+            return self._weight[y], {y: 1}
+        self._weight[y] = reach
+        return reach, {y: 1}
+
+    def _reach(self, a: Node) -> int:
+        return max(1, self.above[a] + self.size(self.below[a]))
+
+
+def _join(a: Below, b: Below) -> Below:
+    if a is b or not b:
+        return a
+    if not a:
+        return b
+    return {**a, **{y: max(k, a.get(y, 0)) for y, k in b.items()}}
+
+
+def _rest(whole: Below, part: Below) -> Below:
+    if whole is part:
+        return _NONE
+    return {y: k - part.get(y, 0) for y, k in whole.items() if k > part.get(y, 0)}
+
+
+def _product(a: Below, b: Below) -> Below:
+    if not b:
+        return a
+    if not a:
+        return b
+    return {**a, **{y: k + a.get(y, 0) for y, k in b.items()}}

@@ -1,0 +1,289 @@
+"""Proofs: formalisms are identical functions of state and parameters, not similar numbers at some states.
+
+The graphs of all formalisms are evaluated in a prime field at a random point. Numbers of the model are exact, sines and cosines
+are points of a circle, linear systems are solved in the field. Two different functions agree at such a point with a probability
+that is bounded by their degree over the size of the field, 2¹²⁷; the bound is part of the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dalembert import formalisms
+from dalembert.algebra import Array
+from dalembert.algebra.field import P
+from dalembert.algebra.nodes import Node
+from dalembert.algebra.points import NoRoot, Undecidable
+from dalembert.algebra.residues import rank
+from dalembert.equations import LinearForm
+from dalembert.errors import InputError, SingularError
+from dalembert.evidence.degrees import degrees
+from dalembert.evidence.identities import Identity, identities_of
+from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, solved
+from dalembert.evidence.switches import switching_elements
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.model import Model
+from dalembert.structure import System, facts_of, system_of
+
+_ROUNDS = 40
+_POINTS = 6
+ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below this
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What was found of one formalism or identity."""
+
+    status: str  # proved, different, undecided, or refused (the formalism cannot treat the model)
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Which formalisms are proved to be one function, with which probability of error, and what was left to numbers."""
+
+    model: str
+    formalisms: Mapping[str, Claim]
+    identities: Mapping[str, Claim]
+    probability: float  # at most, that a claim `proved` is wrong
+    undecided: Mapping[str, str]  # element or formalism: what the field cannot decide about it
+    parameters: str  # "all values", or "the given values" where a fact holds only for these
+    notes: tuple[str, ...] = ()
+
+    @property
+    def proved(self) -> bool:
+        """True when every formalism that applies is proved to be the same function, and nothing was left undecided."""
+        claims = [
+            claim for claim in (*self.formalisms.values(), *self.identities.values()) if claim.status != "refused"
+        ]
+        enough = sum(claim.status == "proved" for claim in self.formalisms.values()) > 1
+        return (
+            enough
+            and self.probability <= ENOUGH
+            and not self.undecided
+            and all(claim.status == "proved" for claim in claims)
+        )
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+    def __str__(self) -> str:
+        same = [key for key, claim in self.formalisms.items() if claim.status == "proved"]
+        other = [key for key, claim in self.formalisms.items() if claim.status == "different"]
+        if other:
+            return f"The formalisms of '{self.model}' are different functions: {', '.join(other)} against {same[0]}."
+        said = (
+            f"{len(same)} formalisms of '{self.model}' are identical functions of state and time, for {self.parameters} of the "
+            f"parameters; {len(self.identities)} identities hold. Probability of error: at most 2^{self.exponent}."
+        )
+        if self.undecided:
+            said += f" Left to numbers (dalembert verify): {'; '.join(f'{k}: {v}' for k, v in self.undecided.items())}."
+        return said
+
+    @property
+    def exponent(self) -> int:
+        """The probability as a power of two, rounded up."""
+        return math.ceil(math.log2(self.probability)) if self.probability > 0 else -1074
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as plain data."""
+        return {
+            "model": self.model,
+            "proved": self.proved,
+            "formalisms": {key: {"status": c.status, "reason": c.reason} for key, c in self.formalisms.items()},
+            "identities": {key: {"status": c.status, "reason": c.reason} for key, c in self.identities.items()},
+            "probability": self.probability,
+            "undecided": dict(self.undecided),
+            "parameters": self.parameters,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Road:
+    """One formalism over the graph, and its own formula for the reactions, if it has one."""
+
+    key: str
+    form: LinearForm
+    reaction: Array | None
+
+    @property
+    def roots(self) -> list[Node]:
+        """Everything that is evaluated."""
+        form = self.form
+        parts = [form.M, form.f, form.A, form.beta, form.C, form.W, form.qdd_bias, form.v_from_qd, form.constants_from]
+        parts += [part for part in (form.J, self.reaction) if part is not None]
+        return [y for part in parts for y in nodes(part)]
+
+    @property
+    def unknowns(self) -> int:
+        """The size of the linear system."""
+        return len(self.form.f) + len(self.form.beta)
+
+
+@dataclass
+class _Findings:
+    """What one round at a point gives."""
+
+    formalisms: dict[str, Claim] = field(default_factory=dict)
+    identities: dict[str, Claim] = field(default_factory=dict)
+
+
+def prove(
+    model: Model,
+    keys: Sequence[str] | None = None,
+    *,
+    seed: int = 1,
+    progress: Callable[[float], Any] | None = None,
+) -> Proof:
+    """Are all formalisms that apply identical functions? Accelerations and reactions, for all states, times and parameters.
+
+    Constraints hold on velocity level at the points that are compared; positions are free, since no formalism asks more. `keys`
+    restricts the formalisms. What the field cannot decide, such as where a formula switches, is named and left to `verify`.
+
+    >>> import dalembert as dl
+    >>> proof = prove(dl.load("simple-pendulum"))
+    >>> proof.proved, proof.probability < 2**-60, proof.parameters
+    (True, True, 'all values')
+    """
+    model.require_sound()
+    model.refuse_canonical("prove")
+    written = with_contacts(model)
+    facts = facts_of(written)
+    system = system_of(written, "graph", facts)
+    claims, roads = _roads(system, keys, progress or (lambda _: None))
+    asked = list(identities_of(system))
+    undecided = switching_elements(model)
+    roots = [*(y for road in roads for y in road.roots), *(y for each in asked for y in each.roots)]
+    try:
+        state, found = _compared(system, roads, asked, roots, seed)
+        probability = _probability(system, roads, asked, state)
+        chance = probability
+        for extra in range(1, _POINTS):  # further points, where one leaves too much to chance
+            if chance <= ENOUGH or any(claim.status == "different" for claim in found.formalisms.values()):
+                break
+            _, again = _compared(system, roads, asked, roots, seed + extra * 10**6)
+            found, chance = _both(found, again), chance * probability
+    except NoRoot as error:
+        raise SingularError(
+            f"model '{model.name}': no proof was found, because {error}. Expected a point at which every formula has a value. "
+            "Use dalembert verify."
+        ) from None
+    claims |= found.formalisms
+    undecided |= {key: c.reason or "" for key, c in (claims | found.identities).items() if c.status == "undecided"}
+    (progress or (lambda _: None))(1.0)
+    return Proof(
+        model.name,
+        {key: claims[key] for key in formalisms.KEYS if key in claims},
+        found.identities,
+        chance,
+        undecided,
+        "all values" if facts.generic else "the given values",
+        _notes(system, state),
+    )
+
+
+def _roads(
+    system: System, keys: Sequence[str] | None, tell: Callable[[float], Any]
+) -> tuple[dict[str, Claim], list[Road]]:
+    """The formalisms that apply, derived, and why the others do not."""
+    claims: dict[str, Claim] = {}
+    roads: list[Road] = []
+    chosen = [formalisms.find(key) for key in (keys or formalisms.KEYS)]
+    for index, module in enumerate(chosen):
+        tell(0.8 * index / len(chosen))
+        reason = formalisms.refusal(module.ABOUT, system.model, system.facts)
+        if reason is not None:
+            claims[module.ABOUT.key] = Claim("refused", reason)
+            continue
+        own = getattr(module, "reaction", None)
+        roads.append(Road(module.ABOUT.key, module.derive(system), None if own is None else own(system)))
+    if not roads:
+        raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")
+    return claims, roads
+
+
+def _compared(
+    system: System, roads: Sequence[Road], asked: Sequence[Identity], roots: Sequence[Node], seed: int
+) -> tuple[ExactState, _Findings]:
+    """All roads and identities at one point where everything has a value."""
+    for _ in range(_ROUNDS):
+        state, seed = exact_state(system, roots, seed, generic=system.facts.generic)
+        try:
+            return state, _at(state, roads, asked)
+        except (NoRoot, ZeroDivisionError):
+            continue
+    raise NoRoot(f"none of {_ROUNDS} random points has a value for every formula")
+
+
+def _both(first: _Findings, second: _Findings) -> _Findings:
+    """What holds at two points."""
+    return _Findings(
+        {key: claim if claim.status != "proved" else second.formalisms[key] for key, claim in first.formalisms.items()},
+        {key: claim if claim.status != "proved" else second.identities[key] for key, claim in first.identities.items()},
+    )
+
+
+def _at(state: ExactState, roads: Sequence[Road], asked: Sequence[Identity]) -> _Findings:
+    found = _Findings()
+    known: Solved | None = None
+    for road in roads:
+        try:
+            here = solved(road.form, road.reaction, state)
+        except Undecidable as error:
+            found.formalisms[road.key] = Claim("undecided", f"the field has no {error}")
+            continue
+        known = known or here
+        found.formalisms[road.key] = _claim(state, list(_differences(here, known)))
+    for identity in asked:
+        try:
+            found.identities[identity.name] = _claim(state, identity.broken(state, known))
+        except Undecidable as error:
+            found.identities[identity.name] = Claim("undecided", f"the field has no {error}")
+    return found
+
+
+def _differences(here: Solved, known: Solved) -> Iterator[str]:
+    if not (here.qdd == known.qdd).all():
+        yield "other accelerations"
+    if not (here.reaction == known.reaction).all():
+        yield "other reactions"
+
+
+def _claim(state: ExactState, broken: Sequence[str]) -> Claim:
+    if not broken:
+        return Claim("proved")
+    if state.point.composite:
+        return Claim("undecided", f"{broken[0]}, but angles that are products may be equal and look different")
+    return Claim("different", " and ".join(broken))
+
+
+def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity], state: ExactState) -> float:
+    """At most: the sum over all claims of degree / P, each degree through Cramer's rule and the velocities put in."""
+    part = state.point.part
+    velocity = degrees([*nodes(system.a), *nodes(system.b)], part)
+    inner = (1 + len(system.b)) * max(1, velocity.total)
+    total = 0
+    for road in roads:
+        own = degrees(road.roots, part)
+        total += 4 * (1 + road.unknowns) * max(1, own.total) * inner * (1 + len(road.form.v))
+    total += sum(4 * max(1, degrees(each.roots, part).total) * inner for each in asked)
+    # a root doubles the degree (by its norm), and half of the points have it
+    return min(1.0, total * 4 ** len(state.point.radicands) / P)
+
+
+def _notes(system: System, state: ExactState) -> tuple[str, ...]:
+    facts = system.facts
+    if not facts.dropped:
+        return ()
+    if rank(state.at(system.constraints.A)) == len(facts.rows):
+        return (
+            f"redundant constraints ({', '.join(facts.dropped)}) are proved to follow from the others at every state",
+        )
+    return (
+        f"redundant constraints ({', '.join(facts.dropped)}) follow from the others where these hold: the proof is about the "
+        "independent ones, and that the rest follow was found at samples",
+    )

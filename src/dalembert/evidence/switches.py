@@ -1,0 +1,46 @@
+"""Elements whose formulas switch: what the exact algebra proves branch by branch, and leaves to numbers where it switches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import symengine as se
+
+from dalembert.model import Model
+from dalembert.model.loads import Force, JointTorque, Torque
+
+
+def switching_elements(model: Model) -> dict[str, str]:
+    """The elements with `abs`, `sign`, `min`, `max`, `piecewise` or tables, each with what is left to numbers.
+
+    >>> model = Model("bead").coordinates("x")
+    >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    >>> _ = model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper")
+    >>> list(switching_elements(model))
+    ["force 'bumper'"]
+    """
+    found = {path for path, formula in _formulas(model) if se.sympify(formula).atoms(se.Piecewise)}
+    return dict.fromkeys(sorted(found), "it switches; proved on every branch, but not where it switches")
+
+
+def _formulas(model: Model) -> Iterator[tuple[str, Any]]:
+    for load in model.loads:
+        match load:
+            case Force():
+                yield from ((f"force '{load.name}'", f) for f in load.force)
+            case Torque():
+                yield from ((f"torque '{load.name}'", f) for f in load.torque)
+            case JointTorque():
+                yield f"joint torque '{load.name}'", load.value
+    for body in model.bodies:
+        for joint in body.joints:
+            yield from ((f"joint of '{body.name}'", value) for value in joint.values)
+    yield from ((f"constraint '{c.name}'", c.phi) for c in model.holonomic_list)
+    yield from ((f"constraint '{c.name}'", c.psi) for c in model.nonholonomic_list)
+    yield from ((f"speed '{u.name}'", u.value) for u in model.speed_list)
+    yield from ((f"non-ideal force on '{name}'", f) for name, f in model.non_ideal_forces.items())
+    if model.energies is not None:
+        yield "kinetic energy", model.energies.kinetic
+        yield "potential energy", model.energies.potential
+        yield from ((f"force {i + 1}", f) for i, f in enumerate(model.energies.forces))

@@ -1,0 +1,182 @@
+"""Proofs: the gallery is proved, and whatever is falsified by a sign, a factor or 1e-9 is found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms, gallery
+from dalembert.evidence import identities
+from dalembert.evidence.proof import ENOUGH, prove
+
+# proved in every run; the others in the nightly one
+USUAL = (
+    "appell-hamel",
+    "bead-on-wire",
+    "bead-on-wire-cartesian",
+    "cart-pendulum",
+    "chaplygin-sleigh",
+    "crank-rocker",
+    "double-pendulum",
+    "double-pendulum-urdf",
+    "four-bar",
+    "gyroscope",
+    "heavy-top",
+    "knife-edge",
+    "n-four-bar",
+    "over-constrained",
+    "pendulum-on-balance",
+    "phong-disk",
+    "phong-pendulum",
+    "planar-four-bar",
+    "pppr-robot",
+    "robot-2-link",
+    "rolling-disk",
+    "rough-surface",
+    "rp-robot",
+    "satellite-boom",
+    "simple-pendulum",
+    "slider-crank-2",
+    "spherical-pendulum",
+    "three-bodies",
+    "tracking",
+    "vertical-disk",
+)
+REST = tuple(name for name in gallery.names() if name not in USUAL)
+TINY = 1e-9
+
+
+@pytest.mark.parametrize("name", [*USUAL, *(pytest.param(name, marks=pytest.mark.nightly) for name in REST)])
+def test_all_formalisms_are_one_function(name):
+    model = dl.load(name)
+    proof = prove(model)
+    claims = proof.formalisms | proof.identities
+    assert {key: claim for key, claim in claims.items() if claim.status in ("different", "undecided")} == {}
+    assert proof.probability <= ENOUGH
+    assert proof.proved or proof.undecided  # what switches is named
+    refused = {key for key, claim in proof.formalisms.items() if claim.status == "refused"}
+    assert len(formalisms.KEYS) - len(refused) >= 2
+
+
+def loaded() -> dl.Model:
+    """A model that every formalism takes, with a constraint, loads of several kinds and an ignorable coordinate."""
+    model = dl.Model("loaded", gravity=(0, -9.81, 0)).parameters(m=1.2, k=30.0)
+    model.coordinate("x").coordinate("a", start=0.4).coordinate("s", start=0.2)
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass="m")
+    model.body(
+        "bob",
+        parent="cart",
+        joint=model.revolute((0, 0, 1), "a"),
+        mass=2.1,
+        center=(0, -0.5, 0.1),
+        inertia=(0.1, 0.2, 0.3),
+    )
+    model.body("slide", parent="cart", joint=model.prismatic((0, 1, 0), "s"), mass=0.7)
+    model.spring(("bob", "cart"), stiffness="k", natural_length=0.3, points=((0, -0.7, 0), (0.4, 0.2, 0)))
+    model.joint_spring("slide", stiffness=4.5, damping=0.3)
+    return model.holonomic("s - 0.5*a", name="cam")
+
+
+def falsified(monkeypatch, key, **change):
+    module = formalisms.find(key)
+    right = module.derive
+
+    def wrong(system, *more):
+        form = right(system, *more)
+        return replace(form, **{name: spoil(getattr(form, name)) for name, spoil in change.items()})
+
+    monkeypatch.setattr(module, "derive", wrong)
+
+
+def off(entries):
+    """The entries with the last that is not zero wrong by 1e-9 of itself."""
+    out = np.array(entries, dtype=object)
+    flat = out.reshape(-1)
+    place = max(i for i, e in enumerate(flat) if str(e) != "0")
+    flat[place] = flat[place] * (1 + TINY)
+    return out
+
+
+def test_the_model_that_is_falsified_is_proved():
+    proof = prove(loaded())
+    assert proof.proved
+    assert all(claim.status == "proved" for claim in proof.formalisms.values())
+
+
+@pytest.mark.parametrize("key", formalisms.KEYS[1:])
+@pytest.mark.parametrize("part", ["M", "f"])
+def test_a_billionth_in_any_formalism_is_found(monkeypatch, key, part):
+    falsified(monkeypatch, key, **{part: off})
+    proof = prove(loaded(), ["lagrange", key])
+    assert not proof.proved
+    assert proof.formalisms[key].status == "different"
+    assert "other accelerations" in (proof.formalisms[key].reason or "")
+
+
+@pytest.mark.parametrize("key", [k for k in formalisms.KEYS if hasattr(formalisms.find(k), "reaction")])
+def test_a_wrong_sign_in_the_reactions_is_found(monkeypatch, key):
+    module = formalisms.find(key)
+    right = module.reaction
+    monkeypatch.setattr(module, "reaction", lambda system: -right(system))
+    proof = prove(loaded(), ["lagrange", key])
+    assert proof.formalisms[key].reason == "other reactions"
+
+
+def test_a_wrong_energy_and_a_wrong_recursion_are_found(monkeypatch):
+    right = identities.power
+    monkeypatch.setattr(identities, "power", lambda system: right(system) * (1 + TINY))
+    proof = prove(loaded(), ["lagrange", "kane"])
+    assert proof.identities[identities.EnergyRate.name].status == "different"
+    monkeypatch.setattr(identities, "power", right)
+    composed = identities.recursive.mass_matrix
+    monkeypatch.setattr(identities.recursive, "mass_matrix", lambda moving: composed(moving) * (1 + TINY))
+    proof = prove(loaded(), ["lagrange", "kane"])
+    assert proof.identities[identities.Recursion.name].status == "different"
+
+
+def test_what_switches_is_proved_on_every_branch_and_named():
+    model = loaded().force("cart", ("-200*max(x - 5, 0)", 0, 0), name="bumper")
+    proof = prove(model)
+    assert not proof.proved
+    assert list(proof.undecided) == ["force 'bumper'"]
+    assert {claim.status for claim in proof.formalisms.values()} == {"proved"}
+    assert "Left to numbers" in str(proof)
+
+
+def test_a_fact_that_needs_the_given_values_is_told():
+    model = dl.Model("top", gravity=(0, 0, -9.81)).parameters(a=0.2, b=0.2, c=0.3).coordinates("phi", "psi")
+    model.coordinate("theta", start=0.5)
+    ball = model.spherical(angles=("phi", "theta", "psi"), sequence="zxz")
+    model.body("top", joint=ball, mass=1, center=(0, 0, 0.4), inertia=("a", "b", "c"))
+    assert prove(model, ["lagrange", "routh"]).parameters == "the given values"
+    other = model.with_parameters({"b": 0.25})
+    assert prove(other, ["lagrange", "routh"]).parameters == "all values"
+
+
+def test_proofs_are_plain_data_and_told_in_a_sentence():
+    heard: list[float] = []
+    proof = prove(dl.load("cart-pendulum"), progress=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+    found = proof.to_dict()
+    assert found["proved"] is True
+    assert set(found) == {
+        "model",
+        "proved",
+        "formalisms",
+        "identities",
+        "probability",
+        "undecided",
+        "parameters",
+        "notes",
+    }
+    assert str(proof).startswith("16 formalisms of 'cart-pendulum' are identical functions of state and time")
+
+
+def test_redundant_constraints_that_always_follow_are_proved_so():
+    model = loaded().holonomic("3*s - 1.5*a", name="again")
+    assert prove(model, ["lagrange", "gauss"]).notes == (
+        "redundant constraints (again) are proved to follow from the others at every state",
+    )
+    assert "found at samples" in prove(dl.load("bricard"), ["lagrange", "gauss"]).notes[0]
