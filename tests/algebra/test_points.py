@@ -138,7 +138,7 @@ def test_the_root_of_a_square_has_both_signs():
     assert 0 < sum(not e for e in found) < 60
     point = Point(1, [sqrt(x * x)])
     point.values([sqrt(x * x)])
-    assert point.roots == 1
+    assert len(point.radicands) == 1
 
 
 @pytest.mark.parametrize(

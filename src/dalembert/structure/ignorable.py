@@ -168,7 +168,7 @@ def _decided(graphs: Sequence[Node]) -> bool | None:
         if any(found):
             return None if point.composite else False
         zeros += 1
-        if zeros == _SIGNS or not point.roots:
+        if zeros == _SIGNS or not point.radicands:
             return True
     return None if left else True
 
