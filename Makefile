@@ -18,9 +18,9 @@ check: .venv/installed
 unit: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-# all models in all units, and ten times as many random examples in the tests that draw them
+# all models in all units and all proofs, and ten times as many random examples in the tests that draw them
 nightly: .venv/installed
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly"
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or hypothesis"
 
 # the vendors' robots of example-robot-data against Pinocchio; installs both
 robots: .venv/installed

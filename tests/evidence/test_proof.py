@@ -105,7 +105,7 @@ def test_the_model_that_is_falsified_is_proved():
 
 
 @pytest.mark.parametrize("key", formalisms.KEYS[1:])
-@pytest.mark.parametrize("part", ["M", "f"])
+@pytest.mark.parametrize("part", ["f", pytest.param("M", marks=pytest.mark.nightly)])
 def test_a_billionth_in_any_formalism_is_found(monkeypatch, key, part):
     falsified(monkeypatch, key, **{part: off})
     proof = prove(loaded(), ["lagrange", key])
