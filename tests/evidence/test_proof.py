@@ -180,3 +180,11 @@ def test_redundant_constraints_that_always_follow_are_proved_so():
         "redundant constraints (again) are proved to follow from the others at every state",
     )
     assert "found at samples" in prove(dl.load("bricard"), ["lagrange", "gauss"]).notes[0]
+
+
+def test_an_axis_whose_length_has_no_root_in_the_field_is_told():
+    # √9086 is no residue: nothing can be proved, and nothing is claimed
+    model = dl.Model("slant", gravity=(0, 0, -9.81)).coordinates("q")
+    model.body("rod", joint=model.revolute((3, 41, 86), "q"), mass=1, center=(0.1, 0.2, 0.3), inertia=(1, 2, 2.5))
+    with pytest.raises(dl.SingularError, match="the field has no value for the root of 9086"):
+        dl.prove(model)

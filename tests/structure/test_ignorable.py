@@ -207,9 +207,9 @@ def test_a_root_that_the_field_does_not_have_is_told_as_undecided():
 # parameters
 
 
-def top(**inertia: float) -> Model:
+def top(A: float, B: float, C: float) -> Model:
     """A body that spins by x about the axis of a rod that swings by y."""
-    model = Model("top").parameters(**inertia).coordinate("y", 0.4).coordinate("x")
+    model = Model("top").parameters(A=A, B=B, C=C).coordinate("y", 0.4).coordinate("x")
     joints = [model.revolute((1, 0, 0), "y"), model.revolute((0, 0, 1), "x")]
     return model.body("top", joint=joints, mass=1, inertia=("A", "B", "C"))
 

@@ -167,9 +167,10 @@ def prove(
                 break
             _, again = _compared(system, roads, asked, roots, seed + extra * 10**6)
             found, chance = _both(found, again), chance * probability
-    except NoRoot as error:
+    except (NoRoot, Undecidable) as error:
+        why = f"the field has no value for {error}" if isinstance(error, Undecidable) else error
         raise SingularError(
-            f"model '{model.name}': no proof was found, because {error}. Expected a point at which every formula has a value. "
+            f"model '{model.name}': no proof was found, because {why}. Expected a point at which every formula has a value. "
             "Use dalembert verify."
         ) from None
     claims |= found.formalisms

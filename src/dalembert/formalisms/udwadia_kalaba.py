@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
 from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.equations.free_motion import free_motion
+from dalembert.equations.free_motion import free_motion, unexplained_force
 from dalembert.structure import System, rank
 
 ABOUT = About(
@@ -52,6 +52,11 @@ def derive(system: System) -> LinearForm:
     """M q̈ = h + Q_c, left to `Solver` to find Q_c."""
     M, h = free_motion(system)
     return in_velocities("udwadia_kalaba", system, M, h, rows="all", solver=Solver(graph, numbers, rank_revealing=True))
+
+
+def reaction(system: System) -> Array:
+    """Q_c = M (q̈ − q̈₀) of (3.35): no multipliers, which are large where constraints are nearly dependent."""
+    return unexplained_force(system)
 
 
 def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array) -> tuple[Array, Array]:
