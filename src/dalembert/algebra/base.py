@@ -29,6 +29,11 @@ class Algebra(ABC):
         """A fraction of a formula as a scalar; exact where the algebra is."""
         return float(value)
 
+    @property
+    def half(self) -> Scalar:
+        """One half; exact where the algebra is."""
+        return self.number(Fraction(1, 2))
+
     @abstractmethod
     def is_zero(self, x: Scalar) -> bool:
         """True when `x` is zero by its structure (never by its value at some state)."""

@@ -8,6 +8,7 @@ its pivots are the same everywhere, and by orthogonal columns from there on.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -26,6 +27,13 @@ def _dot(algebra: Algebra, pairs: list[tuple[Scalar, Scalar]]) -> Scalar:
     return total
 
 
+def _quotient(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
+    """a / b; of two whole numbers exact where the algebra is."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b if a % b == 0 else algebra.number(Fraction(a, b))
+    return a / b
+
+
 def _columns(b: Array) -> Array:
     """A copy of a vector or matrix as a matrix of columns; it may be empty."""
     x = np.array(b, dtype=object)
@@ -40,7 +48,7 @@ def ldl(algebra: Algebra, M: Array) -> tuple[Array, Array]:
         D[j] = M[j, j] - _dot(algebra, [(LD[j, k], L[j, k]) for k in range(j)])
         for i in range(j + 1, n):
             LD[i, j] = M[i, j] - _dot(algebra, [(LD[i, k], L[j, k]) for k in range(j)])
-            L[i, j] = 0 if algebra.is_zero(LD[i, j]) else LD[i, j] / D[j]
+            L[i, j] = 0 if algebra.is_zero(LD[i, j]) else _quotient(algebra, LD[i, j], D[j])
     return L, D
 
 
@@ -60,7 +68,7 @@ def ldl_apply(algebra: Algebra, L: Array, D: Array, b: Array) -> Array:
     inner = _columns(half)
     for column in inner.T:
         for i in range(len(D)):
-            column[i] = 0 if algebra.is_zero(column[i]) else column[i] / D[i]
+            column[i] = 0 if algebra.is_zero(column[i]) else _quotient(algebra, column[i], D[i])
     return upper_solve(algebra, L, inner.reshape(np.shape(b)))
 
 
@@ -188,7 +196,7 @@ def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
         for i in range(j + 1, n):
             if algebra.is_zero(U[i, j]):
                 continue
-            factor = U[i, j] / U[j, j]
+            factor = _quotient(algebra, U[i, j], U[j, j])
             for rows, first in ((U, j + 1), (x, 0)):
                 for k in range(first, rows.shape[1]):
                     if not algebra.is_zero(rows[j, k]):
@@ -197,7 +205,7 @@ def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
     for i in reversed(range(m)):
         for column in x.T:
             rest = column[i] - _dot(algebra, [(U[i, k], column[k]) for k in range(i + 1, n)])
-            column[i] = 0 if algebra.is_zero(rest) else rest / U[i, i]
+            column[i] = 0 if algebra.is_zero(rest) else _quotient(algebra, rest, U[i, i])
     out = np.empty_like(x)
     out[list(order.columns)] = x
     return out.reshape(np.shape(b))
@@ -213,13 +221,13 @@ def orthogonal_solve(algebra: Algebra, A: Array, b: Array) -> Array:
         for j in range(k + 1, n):
             along = _dot(algebra, list(zip(Q[:, k], Q[:, j], strict=True)))
             if not algebra.is_zero(along):
-                R[k, j] = along / lengths[k]
+                R[k, j] = _quotient(algebra, along, lengths[k])
                 Q[:, j] = Q[:, j] - scaled(R[k, j], Q[:, k])
     for column in x.T:
         rest = column.copy()
         for k in range(n):
             along = _dot(algebra, list(zip(Q[:, k], rest, strict=True)))
-            column[k] = 0 if algebra.is_zero(along) else along / lengths[k]
+            column[k] = 0 if algebra.is_zero(along) else _quotient(algebra, along, lengths[k])
             if not algebra.is_zero(along):
                 rest = rest - scaled(column[k], Q[:, k])
         for k in reversed(range(n)):

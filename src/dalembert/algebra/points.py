@@ -17,11 +17,12 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dalembert.algebra import field
 from dalembert.algebra.field import Circle, P
 from dalembert.algebra.nodes import Node, ordered, turns
+from dalembert.algebra.residues import root_of_number
 
 
 class NoRoot(ArithmeticError):
@@ -72,8 +73,8 @@ class Point:
             self.symbols[name] = self.draw()
         return self.symbols[name]
 
-    def values(self, outputs: Sequence[Node], known: Mapping[Node, int] | None = None) -> list[int]:
-        """The residues of the outputs; `known` gives nodes, such as symbols, a value for this call."""
+    def values(self, outputs: Sequence[Node], known: Mapping[Node, Any] | None = None) -> list[Any]:
+        """The residues of the outputs, of GF(P²) where roots of numbers ask for it; `known` gives nodes a value for this call."""
         walk = _Walk(self, known or {})
         walk.through(ordered(outputs))
         return [walk.value[y] for y in outputs]
@@ -115,9 +116,9 @@ def _common_denominator(order: Sequence[Node]) -> int:
 class _Walk:
     """One pass through a graph, arguments first."""
 
-    def __init__(self, point: Point, known: Mapping[Node, int]) -> None:
+    def __init__(self, point: Point, known: Mapping[Node, Any]) -> None:
         self._point = point
-        self.value: dict[Node, int] = dict(known)
+        self.value: dict[Node, Any] = dict(known)
         self._linear: dict[Node, Linear[int]] = {}
 
     def through(self, order: Sequence[Node]) -> None:
@@ -147,10 +148,10 @@ class _Walk:
             else:
                 value[y] = self._function(y)
 
-    def _inverse(self, a: int) -> int:
+    def _inverse(self, a: Any) -> Any:
         if not a:
             raise NoRoot("the point is a pole")
-        return pow(a, -1, P)
+        return pow(a, -1, P) if type(a) is int else 1 / a  # of GF(P²)
 
     @staticmethod
     def _number(y: Node) -> int:
@@ -158,14 +159,15 @@ class _Walk:
             raise Undecidable(f"the number {y.value}")
         return field.residue(y.value)
 
-    def _function(self, y: Node) -> int:
+    def _function(self, y: Node) -> Any:
         name = y.operation
         if name in ("sin", "cos", "tan"):
             c, s = self._cosine_and_sine(y.arguments[0])
             return s * self._inverse(c) % P if name == "tan" else (s if name == "sin" else c)
         if name == "sqrt":
-            if y.arguments[0].operation == "constant" and not field.is_square(self.value[y.arguments[0]]):
-                raise Undecidable(f"the root of {y.arguments[0]}")  # at no point
+            number = y.arguments[0].value
+            if y.arguments[0].operation == "constant" and number > 0:
+                return root_of_number(number)  # in GF(P²) where it is no square
             return self._root(self.value[y.arguments[0]])
         if name == "pow":
             return self._power(*y.arguments)
@@ -196,7 +198,9 @@ class _Walk:
 
     # roots and powers
 
-    def _root(self, a: int) -> int:
+    def _root(self, a: Any) -> int:
+        if type(a) is not int:
+            raise Undecidable("root of what holds the root of a number")
         if not field.is_square(a):
             raise NoRoot("a root of what is no square here")
         self._point.radicands.add(a)
@@ -304,8 +308,10 @@ class _Walk:
         value = self.value[a]
         if not value:
             return {}
-        if a.operation in ("multiply", "divide", "pow"):
+        if a.operation in ("multiply", "divide", "pow", "sqrt", "select"):
             self._point.composite = True
+        if type(value) is not int:
+            raise Undecidable("angle that holds the root of a number")
         return {value: Fraction(1)} if value <= P // 2 else {P - value: Fraction(-1)}  # x and −x are one
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -64,6 +65,12 @@ class Residue:
         x = _residue(other)
         return NotImplemented if x is None else x / self
 
+    def __mod__(self, p: int) -> Residue:
+        return self  # residues are reduced already
+
+    def __bool__(self) -> bool:
+        return bool(self.a or self.b)
+
     def __eq__(self, other: object) -> bool:
         x = _residue(other)
         return x is not None and (self.a, self.b) == (x.a, x.b)
@@ -121,9 +128,45 @@ class Exact(Algebra):
 EXACT = Exact()
 
 
-def residues(values: list[int]) -> Array:
+def as_residues(values: Sequence[int | Residue]) -> Array:
     """Values of the field as a vector of residues."""
-    return vector([Residue(x) for x in values])
+    return vector([x if isinstance(x, Residue) else Residue(x) for x in values])
+
+
+def narrow(x: Residue) -> int | Residue:
+    """The plain number of the field where it is one."""
+    return x if x.b else x.a
+
+
+def root_of_number(x: Fraction) -> int | Residue:
+    """√x of a positive number: the product of the roots of its prime factors, so that √a √b = √(ab) for all numbers.
+
+    A prime that is no square of the field has its root in GF(P²).
+
+    >>> root_of_number(Fraction(47)) * root_of_number(Fraction(47)) == 47
+    True
+    >>> root_of_number(Fraction(6)) == root_of_number(Fraction(2)) * root_of_number(Fraction(3)) % P
+    True
+    """
+    out: int | Residue = 1
+    for prime, power in _factors(x.numerator * x.denominator).items():
+        single = field.root(prime) if field.is_square(prime) else Residue(0, field.root(-prime % P))
+        out = out * pow(prime, power // 2, P) * (single if power % 2 else 1) % P
+    return out * field.inverse(x.denominator) % P
+
+
+def _factors(n: int) -> dict[int, int]:
+    """The prime factors of a number and their powers; a factor beyond a million stays as it is."""
+    out: dict[int, int] = {}
+    prime = 2
+    while prime * prime <= n and prime < 1_000_000:
+        while n % prime == 0:
+            out[prime] = out.get(prime, 0) + 1
+            n //= prime
+        prime += 1 if prime == 2 else 2
+    if n > 1:
+        out[n] = out.get(n, 0) + 1
+    return out
 
 
 def solve(A: Array, b: Array) -> Array:
@@ -140,6 +183,8 @@ def solve(A: Array, b: Array) -> Array:
 
 def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
     """The reduced rows of a matrix, and the places of the pivots among its first `columns`: their number is the rank."""
+    if any(type(x) is Residue and x.b for x in rows.flat):
+        return _eliminated_widely(rows, columns)
     left = [[_plain(x) for x in row] for row in rows]
     pivots: list[int] = []
     for j in range(columns):
@@ -157,8 +202,26 @@ def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
         pivots.append(j)
     out = np.empty((len(left), rows.shape[1]), dtype=object)
     for i, row in enumerate(left):
-        out[i] = residues(row)
+        out[i] = as_residues(row)
     return out, pivots
+
+
+def _eliminated_widely(rows: Array, columns: int) -> tuple[Array, list[int]]:
+    """The same over GF(P²)."""
+    left = rows.copy()
+    pivots: list[int] = []
+    for j in range(columns):
+        k = len(pivots)
+        best = next((i for i in range(k, len(left)) if left[i, j] != 0), None)
+        if best is None:
+            continue
+        left[[k, best]] = left[[best, k]]
+        left[k] = left[k] / left[k, j]
+        for i in range(len(left)):
+            if i != k and left[i, j] != 0:
+                left[i] = left[i] - left[i, j] * left[k]
+        pivots.append(j)
+    return left, pivots
 
 
 def _plain(x: Any) -> int:

@@ -28,12 +28,12 @@ class Degrees:
         return self.above + self.below
 
 
-def degrees(outputs: Sequence[Node], part: int = 1) -> Degrees:
+def degrees_of(outputs: Sequence[Node], part: int = 1) -> Degrees:
     """The degrees of all outputs together; angles are drawn for 1/part of a symbol.
 
     >>> from dalembert.algebra.graph import GRAPH
     >>> x, y = GRAPH.symbols(["x", "y"])
-    >>> degrees([x * x / y + 1 / y, x])
+    >>> degrees_of([x * x / y + 1 / y, x])
     Degrees(above=2, below=1)
     """
     walk = _Walk(part)

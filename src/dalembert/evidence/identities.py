@@ -20,7 +20,7 @@ from dalembert import formalisms, recursive
 from dalembert.algebra import Array, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node, symbol
-from dalembert.algebra.residues import solve
+from dalembert.algebra.residues import narrow, solve
 from dalembert.equations.free_motion import free_motion
 from dalembert.equations.power import jacobi, power
 from dalembert.evidence.states import ExactState, Solved, form_symbols, nodes
@@ -159,7 +159,7 @@ class EnergyRate(Identity):
         """The difference at the accelerations of the formalisms."""
         if known is None:
             return ["no accelerations to compare"]
-        accelerations = dict(zip(nodes(self.system.qdd), (e.a for e in known.qdd), strict=True))
+        accelerations = dict(zip(nodes(self.system.qdd), map(narrow, known.qdd), strict=True))
         (gap,) = state.at(self._gap, state.known | accelerations)
         return [] if gap == 0 else ["the energy changes by more than the power"]
 
@@ -204,7 +204,7 @@ class Recursion(Identity):
         whole[:n, :n], whole[:n, n:], whole[n:, :n] = M, -A[kept].T, A[kept]
         sd = solve(whole, np.concatenate([force, beta[kept]]))[:n]
         back = to_second_rates(tree, GRAPH, list(self.system.q), [0] * n, list(GRAPH.symbols(_names(n))))
-        turned = state.at(back, state.known | {symbol(name): e.a for name, e in zip(_names(n), sd, strict=True)})
+        turned = state.at(back, state.known | {symbol(name): narrow(e) for name, e in zip(_names(n), sd, strict=True)})
         return [] if (turned + rest == known.qdd).all() else ["the recursion gives other accelerations"]
 
 

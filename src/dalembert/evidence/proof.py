@@ -20,16 +20,16 @@ from dalembert.algebra.points import NoRoot, Undecidable
 from dalembert.algebra.residues import rank
 from dalembert.equations import LinearForm
 from dalembert.errors import InputError, SingularError
-from dalembert.evidence.degrees import degrees
+from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.identities import Identity, identities_of
-from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, solved
+from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, roots_are_independent, solved
 from dalembert.evidence.switches import switching_elements
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 from dalembert.structure import System, facts_of, system_of
 
 _ROUNDS = 40
-_POINTS = 6
+_POINTS = 64
 ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below this
 
 
@@ -160,7 +160,8 @@ def prove(
     roots = [*(y for road in roads for y in road.roots), *(y for each in asked for y in each.roots)]
     try:
         state, found = _compared(system, roads, asked, roots, seed)
-        probability = _probability(system, roads, asked, state)
+        sure = roots_are_independent(system, roots, generic=facts.generic)
+        probability = _probability(system, roads, asked, state) if sure else 0.5  # a wrong sign of a root shows at half
         chance = probability
         for extra in range(1, _POINTS):  # further points, where one leaves too much to chance
             if chance <= ENOUGH or any(claim.status == "different" for claim in found.formalisms.values()):
@@ -265,13 +266,13 @@ def _claim(state: ExactState, broken: Sequence[str]) -> Claim:
 def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity], state: ExactState) -> float:
     """At most: the sum over all claims of degree / P, each degree through Cramer's rule and the velocities put in."""
     part = state.point.part
-    velocity = degrees([*nodes(system.a), *nodes(system.b)], part)
+    velocity = degrees_of([*nodes(system.a), *nodes(system.b)], part)
     inner = (1 + len(system.b)) * max(1, velocity.total)
     total = 0
     for road in roads:
-        own = degrees(road.roots, part)
+        own = degrees_of(road.roots, part)
         total += 4 * (1 + road.unknowns) * max(1, own.total) * inner * (1 + len(road.form.v))
-    total += sum(4 * max(1, degrees(each.roots, part).total) * inner for each in asked)
+    total += sum(4 * max(1, degrees_of(each.roots, part).total) * inner for each in asked)
     # a root doubles the degree (by its norm), and half of the points have it
     return min(1.0, total * 4 ** len(state.point.radicands) / P)
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.algebra import Array, zeros
-from dalembert.algebra.field import P, residue
+from dalembert.algebra.field import is_square, residue
 from dalembert.algebra.nodes import Node, exact, node, ordered, symbol
 from dalembert.algebra.points import NoRoot, Point
-from dalembert.algebra.residues import EXACT, eliminated, residues, solve
+from dalembert.algebra.residues import EXACT, Residue, as_residues, eliminated, narrow, solve
 from dalembert.equations import LinearForm
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
 
+Value = int | Residue
 _TRIES = 20_000
 _PARTIAL = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
 
@@ -26,17 +27,17 @@ class ExactState:
 
     system: System
     point: Point
-    qd: tuple[int, ...]
+    qd: tuple[Value, ...]
 
     @property
-    def known(self) -> dict[Node, int]:
+    def known(self) -> dict[Node, Value]:
         """The velocities by their symbols."""
         return dict(zip(nodes(self.system.qd), self.qd, strict=True))
 
-    def at(self, array: Array, known: Mapping[Node, int] | None = None) -> Array:
+    def at(self, array: Array, known: Mapping[Node, Value] | None = None) -> Array:
         """An array of the graph as residues, in its shape."""
         flat = self.point.values(nodes(array), self.known if known is None else known)
-        return residues(flat).reshape(np.shape(array))
+        return as_residues(flat).reshape(np.shape(array))
 
 
 def nodes(array: Array) -> list[Node]:
@@ -69,6 +70,40 @@ def _asked(system: System, roots: Sequence[Node]) -> list[Node]:
     return [y for y, sure in known.items() if sure and y.operation in _PARTIAL]
 
 
+def roots_are_independent(system: System, roots: Sequence[Node], *, generic: bool) -> bool:
+    """True when no product of radicands is a perfect square, so that their roots can take any signs: witnessed by points.
+
+    Only then does an identity hold for all signs of the roots when it holds for one: √(x²) = x holds at half of the points.
+    """
+    values = {} if generic else _values(system)
+    radicands = [y.arguments[0] for y in _asked(system, roots) if y.operation in ("sqrt", "pow")]
+    radicands = [y for y in dict.fromkeys(radicands) if y.operation != "constant"]
+    seen: list[int] = []  # for each point the radicands that are no squares there, as bits
+    columns: list[int] | None = None
+    for seed in range(64 + 2 * len(radicands) if radicands else 0):
+        point = Point(seed, roots, values)
+        try:
+            found = point.values(radicands)
+        except NoRoot:
+            continue
+        if not all(type(x) is int for x in found):
+            return False
+        columns = columns or [i for i, x in enumerate(found) if found.index(x) == i]  # equal ones are one
+        seen.append(sum(1 << k for k, i in enumerate(columns) if not is_square(found[i])))
+    return (columns is None and not radicands) or (columns is not None and _binary_rank(seen) == len(columns))
+
+
+def _binary_rank(rows: Sequence[int]) -> int:
+    """The rank of rows of bits."""
+    basis: list[int] = []
+    for row in rows:
+        for known in basis:
+            row = min(row, row ^ known)
+        if row:
+            basis.append(row)
+    return len(basis)
+
+
 def _values(system: System) -> dict[str, int]:
     return {name: residue(exact(value)) for name, value in system.model.parameter_values.items()}
 
@@ -80,19 +115,18 @@ def _velocity_level(system: System) -> tuple[Array, Array]:
     return system.constraints.A[rows], system.constraints.b[rows]
 
 
-def _velocities(system: System, point: Point) -> tuple[int, ...]:
+def _velocities(system: System, point: Point) -> tuple[Value, ...]:
     """Random velocities, of which as many as there are constraints are solved for."""
     a, b = _velocity_level(system)
     n = len(system.q)
-    qd = [point.draw() for _ in range(n)]
+    qd: list[Value] = [point.draw() for _ in range(n)]
     if not len(b):
         return tuple(qd)
-    left = residues(point.values(nodes(a))).reshape(a.shape)
-    right = residues(point.values(nodes(b)))
+    left = as_residues(point.values(nodes(a))).reshape(a.shape)
+    right = as_residues(point.values(nodes(b)))
     reduced, pivots = eliminated(np.concatenate([left, -right[:, None]], axis=1), n)
     for row, j in zip(reduced, pivots, strict=False):
-        rest = sum(row[k].a * qd[k] for k in range(n) if k not in pivots)
-        qd[j] = (row[n].a - rest) % P
+        qd[j] = narrow(row[n] - sum((row[k] * qd[k] for k in range(n) if k not in pivots), start=Residue(0)))
     return tuple(qd)
 
 
@@ -115,7 +149,7 @@ def solved(form: LinearForm, reaction: Array | None, state: ExactState) -> Solve
     vd = x[: len(form.v)]
     qdd = W @ vd + bias
     if reaction is not None:
-        accelerations = dict(zip(nodes(form.system.qdd), (e.a for e in qdd), strict=True))
+        accelerations = dict(zip(nodes(form.system.qdd), map(narrow, qdd), strict=True))
         return Solved(qdd, state.at(reaction, known | state.known | accelerations))
     lam = lam if len(lam) or form.J is None else x[len(form.v) : len(form.v) + len(form.J)]
     out = J.T @ lam if len(lam) else zeros(len(qdd))
@@ -123,7 +157,7 @@ def solved(form: LinearForm, reaction: Array | None, state: ExactState) -> Solve
     return Solved(qdd, out + state.at(extra) if len(extra) else out)
 
 
-def form_symbols(form: LinearForm, state: ExactState) -> dict[Node, int]:
+def form_symbols(form: LinearForm, state: ExactState) -> dict[Node, Value]:
     """Values for the velocity variables and constants of the motion of a form."""
     known = state.known
     own = state.point.values(nodes(form.v_from_qd) + nodes(form.constants_from), known)

@@ -63,6 +63,7 @@ def _energy_of_acceleration(system: System, qd: Array, *along: tuple[Array, Arra
         V, w = body.B @ qd + body.C, body.D @ qd + body.E  # (6)
         a = system.algebra.total_derivative(V, *along, system.clock)
         alpha = system.algebra.total_derivative(w, *along, system.clock)
-        turning = alpha @ (0.5 * (body.inertia @ alpha) + cross(w, body.inertia @ w))
-        S = S + 0.5 * body.mass * (a @ a) + turning
+        half = system.algebra.half
+        turning = alpha @ (half * (body.inertia @ alpha) + cross(w, body.inertia @ w))
+        S = S + half * body.mass * (a @ a) + turning
     return S

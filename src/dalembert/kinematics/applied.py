@@ -153,7 +153,7 @@ def _joint_spring(load: JointSpring, motion: Motion) -> list[Applied]:
     stretch = joint.value - motion.lower(load.rest)
     out = []
     if not motion.algebra.is_zero(k):
-        out.append(_in_joint(load, motion, -k * stretch, 0.5 * k * stretch * stretch))
+        out.append(_in_joint(load, motion, -k * stretch, motion.algebra.half * k * stretch * stretch))
     if not motion.algebra.is_zero(c):
         out.append(_in_joint(load, motion, -c * (joint.gradient @ motion.qd + joint.drift)))
     return out
@@ -189,12 +189,12 @@ def _spring(load: Spring, motion: Motion) -> Applied:
     span, J, _ = _between(load, motion)
     k, length = motion.lower(load.stiffness), motion.lower(load.natural_length)
     if motion.algebra.is_zero(length):
-        force, potential = scaled(-k, span), k * (span @ span) * 0.5
+        force, potential = scaled(-k, span), k * (span @ span) * motion.algebra.half
     else:
         distance = motion.algebra.sqrt(span @ span)
         stretch = distance - length
         with np.errstate(all="ignore"):  # 0/0 where the ends meet: told by whoever needs the number, see `spans`
-            force, potential = scaled(-k * stretch / distance, span), 0.5 * k * stretch * stretch
+            force, potential = scaled(-k * stretch / distance, span), motion.algebra.half * k * stretch * stretch
     return Applied(load.name, force, J, potential, _pull(load, motion, force))
 
 

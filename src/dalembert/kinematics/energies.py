@@ -14,7 +14,7 @@ def kinetic(motion: Motion, qd: Array) -> Scalar:
     total: Scalar = 0
     for body in motion.masses:
         V, w = body.B @ qd + body.C, body.D @ qd + body.E
-        total = total + 0.5 * (body.mass * (V @ V) + w @ (body.inertia @ w))
+        total = total + motion.algebra.half * (body.mass * (V @ V) + w @ (body.inertia @ w))
     return total
 
 
