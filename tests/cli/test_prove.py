@@ -1,0 +1,43 @@
+"""`dalembert prove`: the proof as tables, as a sentence and as data, and its exit codes."""
+
+from dataclasses import replace
+
+from dalembert import formalisms
+
+
+def test_a_proof_is_told_in_tables_and_a_sentence(run):
+    found = run("prove", "cart-pendulum")
+    assert found.code == 0
+    assert found.out.count("proved") >= len(formalisms.KEYS) - 1
+    assert "energy rate = power" in found.out
+    assert "16 formalisms of 'cart-pendulum' are identical functions of state and time" in " ".join(found.out.split())
+    assert "nonholonomic" in found.out  # why dirac refuses
+
+
+def test_a_proof_is_data_too(run):
+    found = run("prove", "simple-pendulum", "--formalism", "kane", "--json")
+    assert found.code == 0
+    data = found.data
+    assert data["proved"] is True
+    assert list(data["formalisms"]) == ["lagrange", "kane"]
+    assert data["probability"] <= 2.0**-60
+
+
+def test_a_formalism_that_does_not_exist_is_wrong_input(run):
+    found = run("prove", "simple-pendulum", "--formalism", "kain")
+    assert found.code == 2
+    assert "Did you mean 'kane'?" in found.err
+
+
+def test_different_functions_end_with_code_1(run, monkeypatch):
+    module = formalisms.find("hamilton")
+    right = module.derive
+
+    def wrong(*given):
+        form = right(*given)
+        return replace(form, f=form.f * 1.000000001)
+
+    monkeypatch.setattr(module, "derive", wrong)
+    found = run("prove", "double-pendulum", "--formalism", "hamilton")
+    assert found.code == 1
+    assert "different" in found.out
