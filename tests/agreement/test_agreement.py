@@ -15,7 +15,25 @@ OF_ENERGIES = tuple(key for key in formalisms.KEYS if key not in OF_BODIES)
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
 
 
-@pytest.mark.parametrize("name", gallery.names())
+# compared in the nightly run, where they are proved too: their equations take long to compile
+LARGE = (
+    "biped",
+    "biped-legged",
+    "bricard",
+    "floating-arm-7-link",
+    "hexapod",
+    "kuka-kr5",
+    "puma560",
+    "quadruped",
+    "rope",
+    "stanford-arm",
+    "stewart-platform",
+)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in LARGE else ()) for name in gallery.names()]
+)
 def test_every_formalism_agrees_on_the_gallery(name):
     model = dl.load(name)
     # machine code for robots takes a minute for each; their formalisms are compared on the engine that compiles quickly

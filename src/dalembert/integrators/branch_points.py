@@ -28,6 +28,7 @@ _NEARER = 3.0  # a crossing that fails is tried again from this much nearer
 _TRIES = 3
 _JUMP = 1e-6  # of the velocity, that a projection may correct after a crossing
 _DRIFT = 1e-8  # of the energy, that a crossing may change
+_GOOD = 1e-11  # of the energy: a crossing that changes more is tried again from nearer, as long as tries are left
 _ROUNDING = 2e-14  # of the way: branches that are closer cross
 _FOLLOWED = 1e-11  # of the way: branches that are further apart are followed
 _GRID = 9
@@ -162,7 +163,8 @@ class BranchPoints:
             n = self._known.positions
             y1, corrected = self._known.settled(step.t0 + s, y1, short.rate.value(s)[:n])
             drift = self._drift(step, y1, step.t0 + s)
-            if corrected > _JUMP or drift > _DRIFT:
+            failed = corrected > _JUMP or drift > _DRIFT
+            if failed or (drift > _GOOD and self._tries + 1 < _TRIES):
                 self._tries += 1
                 if self._tries >= _TRIES:
                     raise self._stuck(singular, polynomial.value(ahead), _broken(corrected, drift))
