@@ -137,7 +137,12 @@ IN_SPEEDS = ["maggi", "kane", "gibbs_appell", "boltzmann_hamel", "volterra", "vo
 OTHERS = ["lagrange", "dalembert", "routh", "udwadia_kalaba", "poincare", "gauss", "phong", "hamilton", "newton_euler"]
 
 
-@pytest.mark.parametrize("key", IN_SPEEDS + OTHERS)
+NIGHTLY = ("gibbs_appell", "boltzmann_hamel", "volterra", "dalembert", "gauss", "phong", "poincare", "maggi")
+
+
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=pytest.mark.nightly if key in NIGHTLY else ()) for key in IN_SPEEDS + OTHERS]
+)
 def test_two_wheels_on_one_axle_turn_through_every_heading(key):
     # without forces it goes round a circle of radius v/w with both rates constant
     run = dl.derive(axle(), key).simulate(15.0, samples=151)
@@ -147,7 +152,7 @@ def test_two_wheels_on_one_axle_turn_through_every_heading(key):
 
 
 @pytest.mark.parametrize("heading", [np.pi / 2, -np.pi / 2, 3.0])
-@pytest.mark.parametrize("integrator", ["taylor", "dop853", "rk4"])
+@pytest.mark.parametrize("integrator", ["taylor", "dop853", pytest.param("rk4", marks=pytest.mark.nightly)])
 def test_an_axle_may_start_at_any_heading(heading, integrator):
     run = dl.derive(axle(heading, turning=-0.5), "lagrange").simulate(10.0, samples=21, integrator=integrator)
     late = heading - 0.5 * run.t

@@ -1,6 +1,6 @@
 """Units do not matter: every gallery model with lengths, masses and times × 10^±6 has the same facts and the same motion.
 
-`scaled` rewrites a model in other units (conftest.py). The usual run takes a dozen small models, `make nightly` all of them.
+`scaled` rewrites a model in other units (conftest.py). The usual run takes a few small models, `make nightly` all of them.
 """
 
 from fractions import Fraction
@@ -20,15 +20,11 @@ from dalembert.structure import Facts, facts_of, samples
 # one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
 USUAL = (
     "appell-hamel",
-    "bead-on-wire-cartesian",
     "cart-pendulum",
     "knife-edge",
     "over-constrained",
-    "phong-disk",
     "rough-surface",
-    "rp-robot",
     "slider-crank-3",
-    "spherical-pendulum",
     "two-link-robot",
     "vertical-disk",
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from dalembert.algebra import stack, vector
+from dalembert.algebra import Array, Scalar, stack, vector
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, exact, node, numbers_in, ordered, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
@@ -61,9 +61,10 @@ def find_ignorable(model: Model, levels: Levels) -> Ignorable:
     'the generalized force on x is not zero'
     """
     motion = _moving(model)
-    shared = [*_energies(motion), *_forces(motion), *map(node, Constraints(motion, levels).A.ravel())]
-    found = [_conditions(model, motion, levels, i) for i in range(motion.n)]
-    switching = _switching(shared)
+    L, forces, A = kinetic(motion, motion.qd) - potential(motion), _forces(motion), Constraints(motion, levels).A
+    slopes = GRAPH.gradient(L, motion.q)
+    found = [_conditions(model, levels, i, slopes[i], A[:, i], forces) for i in range(motion.n)]
+    switching = _switching([node(L), *forces, *map(node, A.ravel())])
     places, reasons, generic = [], {}, True
     for i, conditions in enumerate(found):
         switch = next((y for y, symbols in switching.items() if conditions.name in symbols), None)
@@ -89,34 +90,22 @@ def _moving(model: Model) -> Motion:
     return move(model, GRAPH, symbol("t"), q, qd, dict(zip(parameters, GRAPH.symbols(parameters), strict=True)))
 
 
-def _energies(motion: Motion) -> list[Node]:
-    return [node(kinetic(motion, motion.qd)), node(potential(motion))]
-
-
 def _forces(motion: Motion) -> list[Node]:
     return [node(e) for e in stack(generalized_forces(motion), non_ideal_forces(motion))]
 
 
-def _conditions(model: Model, motion: Motion, levels: Levels, i: int) -> _Conditions:
-    """Definition 1 for one coordinate."""
-    name, T, V = model.coordinate_names[i], *_energies(motion)
-    known = Constraints(motion, levels)
-    parts: list[tuple[Node, str]] = [(_slope(T - V, motion.q[i]), f"the Lagrangian depends on {name}")]
-    for row, called in zip(known.A, levels.names, strict=True):
-        parts.append((node(row[i]), f"the constraint '{called}' has a non-zero column for {name}"))
-    n = motion.n
-    for k, force in enumerate(_forces(motion)):
-        if k % n == i:
-            parts.append((force, f"the generalized force on {name} is not zero"))
+def _conditions(model: Model, levels: Levels, i: int, slope: Scalar, column: Array, forces: list[Node]) -> _Conditions:
+    """Definition 1 for one coordinate: ∂L/∂q_i, its column of the constraints, and the forces on it."""
+    name = model.coordinate_names[i]
+    parts: list[tuple[Node, str]] = [(node(slope), f"the Lagrangian depends on {name}")]
+    for entry, called in zip(column, levels.names, strict=True):
+        parts.append((node(entry), f"the constraint '{called}' has a non-zero column for {name}"))
+    for force in forces[i :: len(model.coordinate_names)]:  # applied ones, then non-ideal ones
+        parts.append((force, f"the generalized force on {name} is not zero"))
     for each in model.canonical_list:
         if coordinate(name) in each.phi.free_symbols:
             parts.append((symbol(name), f"the constraint '{each.name}' on momenta depends on {name}"))
     return _Conditions(name, tuple(parts))
-
-
-def _slope(f: Node, x: Node) -> Node:
-    (out,) = GRAPH.gradient(f, vector([x]))
-    return node(out)
 
 
 def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
