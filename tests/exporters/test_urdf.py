@@ -92,7 +92,7 @@ def test_limits_friction_shapes_gravity_and_start_survive():
     assert again.limits == {**model.limits, "turn": Limits(-1, 2), "finger": Limits(velocity=7)}
     assert {load.name: (load.body, float(load.viscous), float(load.coulomb)) for load in again.loads} == {
         "friction of turn": ("upper-arm", 0.3, 0.13),
-        "friction of wrist_b": ("hand", 0.05 + 0.01, 0),
+        "friction of wrist_b": ("hand", 0.06, 0),
     }
     assert {*again.shapes} == {*model.shapes}
     assert [float(g) for g in again.gravity] == [0, -9.81, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -59,6 +60,12 @@ class Surd:
     def __gt__(self, other: Any) -> bool:
         return self.value > float(other)
 
+    def __le__(self, other: Any) -> bool:
+        return self.value <= float(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= float(other)
+
     def __abs__(self) -> Surd:
         return -self if self.value < 0 else self
 
@@ -100,7 +107,12 @@ class Surd:
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, int | Fraction):
             return self * Fraction(1, other)
+        if isinstance(other, Surd):
+            return self.value / other.value
         return _with_numbers(operator.truediv, self, other)
+
+
+numbers.Real.register(Surd)
 
 
 def _terms(x: Any) -> dict[int, Fraction] | None:

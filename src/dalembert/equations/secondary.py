@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.algebra.nodes import node, numbers_in, ordered
 from dalembert.equations.legendre import Canonical, legendre
 from dalembert.equations.surface import Surface, holonomic_surface, rates_along
 from dalembert.errors import InconsistentStateError, SingularError
@@ -205,5 +206,7 @@ def _numbers(system: System, outputs: Array, inputs: Array, states: np.ndarray) 
     with np.errstate(all="ignore"):
         for state in states:
             table = {**dict(zip(names, state.tolist(), strict=True)), **system.model.parameter_values}
-            out.append([float(getattr(e, "value", e)) for e in system.algebra.substitute(outputs, table)])
+            found = [node(e) for e in system.algebra.substitute(outputs, table)]
+            values = numbers_in(ordered(found))
+            out.append([values[y] for y in found])
     return np.array(out).reshape(len(states), len(outputs))

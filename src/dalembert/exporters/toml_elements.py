@@ -5,12 +5,14 @@ A key that has its usual value is left out. Formulas become text that the parser
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.surds import Component
+from dalembert.algebra.surds import Component, Surd
 from dalembert.errors import InputError
 from dalembert.exporters.formulas import Knots, knots, limited, written
 from dalembert.expressions import TIME, coordinate
@@ -354,8 +356,24 @@ def _place(position: Iterable[Any], rotation: Iterable[Any], where: str) -> Elem
     return {"position": _unless(at, _ORIGIN), "rotation": _unless(turned, _ORIGIN)}
 
 
+def _whole_direction(axis: Sequence[Component]) -> list[float] | None:
+    """Whole numbers along the axis, exactly; None where they would be too long."""
+    terms = [a.terms if isinstance(a, Surd) else {1: Fraction(a)} if a else {} for a in axis]
+    radicands = {r for each in terms for r in each}
+    if len(radicands) != 1:
+        return None
+    (r,) = radicands
+    parts = [each.get(r, Fraction(0)) for each in terms]
+    scale = math.lcm(*(x.denominator for x in parts))
+    shared = math.gcd(*(int(x * scale) for x in parts))
+    whole = [int(x * scale) // shared for x in parts]
+    return [*whole] if max(map(abs, whole)) < 2**63 else None
+
+
 def _direction(axis: Sequence[Component]) -> list[float]:
     """A vector along the axis that becomes this unit vector when it is read, in small numbers where it can."""
+    if (whole := _whole_direction(axis)) is not None:
+        return whole
     near = [float(a) for a in axis]
     sizes = sorted(abs(a) for a in near if a)
     for scale in (sizes[0], 1.0, sizes[-1]):

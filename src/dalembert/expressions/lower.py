@@ -49,7 +49,7 @@ class Lowering:
     def _turn(self, formula: Any) -> Scalar:
         if formula.is_Symbol:
             return self._values[formula.name]
-        if formula.is_Integer:
+        if formula.is_Integer and abs(int(formula)) < 2**53:
             return int(formula)
         if isinstance(formula, se.Rational):
             return self._algebra.number(Fraction(int(formula.p), int(formula.q)))
