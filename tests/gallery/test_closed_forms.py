@@ -222,10 +222,13 @@ def test_reactions_are_unique_where_multipliers_are_not():
     assert np.ptp(found, axis=0).max() < 1e-12 * np.abs(found).max()
 
 
-@pytest.mark.parametrize("key", ["lagrange", "udwadia_kalaba", "gibbs_appell"])
-def test_the_four_bars_pass_their_singular_position(key):
+@pytest.mark.parametrize(
+    ("key", "integrator"), [("lagrange", "rk4"), ("udwadia_kalaba", "rk4"), ("gibbs_appell", "taylor")]
+)
+def test_the_four_bars_pass_their_singular_position(key, integrator):
     data, error = known("n-four-bar")
-    run = dl.simulate(dl.load("n-four-bar"), formalism=key, integrator="rk4", step=1e-3, samples=11)
+    step = 1e-3 if integrator == "rk4" else None
+    run = dl.simulate(dl.load("n-four-bar"), formalism=key, integrator=integrator, step=step, samples=11)
     theta = run.q[: data["loops"] + 1, -1]
     assert is_near([np.cos(theta[0]), np.sin(theta[0])], data["tip"], error)
     assert np.ptp(theta) < 1e-12

@@ -98,6 +98,9 @@ def _regular(
     smallest = np.where(counted, found, np.inf).min(axis=1, initial=np.inf)
     smallest = np.where(np.isfinite(smallest), smallest, 0.0)
     good = (smallest >= _SINGULAR * np.median(smallest)) & (counted.sum(axis=1) == usual)
+    # and rows may vanish as a whole, as those of a parallelogram do where it lies flat
+    lengths = np.linalg.norm(A * scales.positions, axis=2)
+    good &= (lengths >= _SINGULAR * np.median(lengths, axis=0)).all(axis=1)
     return states.where(good[-len(states) :])
 
 
