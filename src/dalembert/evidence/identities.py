@@ -17,15 +17,16 @@ from functools import cached_property
 import numpy as np
 
 from dalembert import formalisms, recursive
-from dalembert.algebra import Array, vector, zeros
+from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node, symbol
 from dalembert.algebra.residues import narrow, solve
+from dalembert.equations import LinearForm
 from dalembert.equations.free_motion import free_motion
 from dalembert.equations.power import jacobi, power
 from dalembert.evidence.states import ExactState, Solved, form_symbols, nodes
 from dalembert.expressions.lower import Lowering
-from dalembert.kinematics import generalized_forces, mass_matrix, potential
+from dalembert.kinematics import generalized_forces, kinetic, mass_matrix, potential
 from dalembert.recursive.loads import load_forces
 from dalembert.recursive.speeds import to_second_rates, to_speed_forces, to_speeds
 from dalembert.show.sheet import prepare
@@ -68,12 +69,12 @@ def identities_of(system: System) -> Iterator[Identity]:
 
 
 def _moves_with_time(system: System) -> bool:
-    """True when bodies, or T as given, move explicitly with time."""
-    M, _ = free_motion(system)
-    momenta = GRAPH.gradient(jacobi(system) - potential(system.motion), system.qd)
-    at_rest = GRAPH.substitute(momenta, dict.fromkeys(map(str, system.qd), 0))
-    explicit = GRAPH.jacobian(M.ravel(), vector([system.t]))
-    return any(node(e) is not node(0) for e in (*at_rest, *explicit.ravel()))
+    """True when bodies, or T as given, move explicitly with time: T is then more than ½ q̇ᵀM(q) q̇."""
+    T = kinetic(system.motion, system.qd)
+    N_and_T0 = stack(GRAPH.gradient(T, system.qd), vector([T]))
+    at_rest = GRAPH.substitute(N_and_T0, dict.fromkeys(map(str, system.qd), 0))
+    explicit = GRAPH.gradient(T, vector([system.t]))
+    return any(node(e) is not node(0) for e in (*at_rest, *explicit))
 
 
 class MassMatrix(Identity):
@@ -216,6 +217,7 @@ def _names(n: int) -> list[str]:
 class _Page:
     """The blocks of one formalism as derived and as written."""
 
+    form: LinearForm
     derived: dict[str, Array]
     written: dict[str, Array]
 
@@ -247,7 +249,7 @@ class ShortForm(Identity):
         lower = Lowering(GRAPH, table)
         blocks = ("M", "f", "A", "beta")
         written = {b: vector([lower(e) for e in getattr(sheet, b).ravel()]) for b in blocks}
-        return _Page({b: getattr(form, b).ravel() for b in blocks}, written)
+        return _Page(form, {b: getattr(form, b).ravel() for b in blocks}, written)
 
     @property
     def roots(self) -> list[Node]:
@@ -261,7 +263,7 @@ class ShortForm(Identity):
         """Block by block."""
         out = []
         for key, page in self._pages.items():
-            table = form_symbols(formalisms.find(key).derive(self.system), state)
+            table = form_symbols(page.form, state)
             for block, derived in page.derived.items():
                 if not (state.at(derived, table) == state.at(page.written[block], table)).all():
                     out.append(f"{block} of {key} is not what is written")
