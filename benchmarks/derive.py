@@ -41,7 +41,7 @@ def ours(name: str, cache: str) -> dict[str, Any]:
 
 def _shared(dl: Any, model: Any) -> None:
     """Check, structure and kinematics: what every formalism begins with."""
-    workspace = dl.handles.Workspace(model)
+    workspace = dl.handles.Workspace(dl.handles.setup(model))
     _ = workspace.facts, workspace.system
 
 

@@ -25,7 +25,8 @@ import dalembert as dl
 from dalembert import formalisms
 from dalembert.algebra import stack, vector
 from dalembert.algebra.fast import expression
-from dalembert.handles import Equations, Workspace
+from dalembert.handles import Equations, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.kernels.solve import fused
 
 BASELINE = Path(__file__).with_name("operations.json")
@@ -39,9 +40,9 @@ MODELS = ("cart-pendulum", "double-pendulum", "satellite-boom", "simple-pendulum
 
 def count(name: str) -> dict[str, int]:
     """Operations of every formalism that can treat a gallery model."""
-    workspace = Workspace(dl.load(name), "heyoka")
+    workspace = workspace_of(setup(dl.load(name), "heyoka"))
     keys = formalisms.applicable(workspace.model, workspace.facts)
-    return {key: operations(Equations(workspace, key)) for key in keys}
+    return {key: operations(Equations(derivation_of(workspace.setup, key))) for key in keys}
 
 
 def operations(equations: Equations) -> int:

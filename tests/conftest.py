@@ -8,12 +8,25 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from dalembert.handles.workspace import forget_workspaces
 from dalembert.model import Model
 
 # the same examples every time; HYPOTHESIS_PROFILE=nightly looks at ten times as many
 settings.register_profile("normal", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=500, derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_false_is_kept(request):
+    """A test that falsifies a fact neither finds what was compiled before nor leaves what it compiled."""
+    falsifies = "monkeypatch" in request.fixturenames
+    if falsifies:
+        forget_workspaces()
+    yield
+    if falsifies:
+        forget_workspaces()
+
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 

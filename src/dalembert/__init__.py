@@ -22,6 +22,7 @@ from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import SingularError as SingularError
 from dalembert.handles import Equations as Equations
 from dalembert.handles import Trajectory as Trajectory
+from dalembert.model import Description as Description
 from dalembert.model import Model as Model
 from dalembert.pipeline import assemble as assemble
 from dalembert.pipeline import assembled as assembled
@@ -34,6 +35,7 @@ from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
 from dalembert.pipeline import load as load
+from dalembert.pipeline import load_run as load_run
 from dalembert.pipeline import mass_matrix as mass_matrix
 from dalembert.pipeline import mobility as mobility
 from dalembert.pipeline import prove as prove

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dalembert import formalisms
 from dalembert.errors import InconsistentStateError, SingularError
-from dalembert.handles import Equations, Workspace
+from dalembert.handles import Equations, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.structure import samples
 
 CHUNKS = 10  # spread over the processes of a parallel run
@@ -46,7 +47,7 @@ def prepared(random_tree, recipe, engine):
     """A workspace, random states, and the condition of the equations there."""
     model = random_tree(recipe.pop("seed"), **recipe)
     try:
-        space = Workspace(model, engine)
+        space = workspace_of(setup(model, engine))
         states = samples.consistent(space.model, STATES, seed=7)
         assert space.facts.d >= 0
     except (SingularError, InconsistentStateError) as error:
@@ -56,7 +57,7 @@ def prepared(random_tree, recipe, engine):
     if recipe["servo"] and all(space.facts.levels.servo):
         # nothing has to hold on the way to the target
         states = samples.drawn(space.model, np.random.default_rng(7), STATES)
-    _, _, A, M = space.manifold.evaluate(states.q, states.qd, states.t, space.values())
+    _, _, A, M = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     return space, states, M, condition(M, A[list(space.facts.rows)])
 
 
@@ -77,7 +78,7 @@ def compare(space, states, M, keys, tolerance):
     """Every formalism beside the first."""
     first = None
     for key in keys:
-        equations = Equations(space, key)
+        equations = Equations(derivation_of(space.setup, key))
         qdd = equations.accelerations(states.q, states.qd, states.t)
         reaction = equations.reactions(states.q, states.qd, states.t)
         if first is None:

@@ -149,7 +149,7 @@ def test_constants_of_the_reduction_follow_the_initial_state():
     model = eom.model
     q = np.array([0.3, 0.2, 0.0])
     moving, faster = (np.array([0.0, 0.0, xd]) for xd in (1.0, 5.0))
-    start = [eom.kernel.start(q, qd, 0.0, eom.workspace.values())[1] for qd in (moving, faster)]
+    start = [eom.kernel.start(q, qd, 0.0, eom.workspace.values)[1] for qd in (moving, faster)]
     # p_x = (m1 + 2 m2) ẋ with the rods at rest
     assert np.allclose(start, [[2.0], [10.0]])
     lagrange = derive(model, "lagrange")

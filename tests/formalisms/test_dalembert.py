@@ -60,7 +60,7 @@ def _qdd(eom, q, qd):
 def _beta(eom, q, qd):
     """−Φ̇q̇ by differences of the velocity level along q̇."""
     manifold, h = eom.workspace.manifold, 1e-6
-    ahead, behind = (manifold.evaluate(q + s * h * qd, qd, s * h, eom.workspace.values())[1] for s in (1, -1))
+    ahead, behind = (manifold.evaluate(q + s * h * qd, qd, s * h, eom.workspace.values)[1] for s in (1, -1))
     return -(ahead - behind) / (2 * h)
 
 

@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.algebra import stack, vector
 from dalembert.formalisms import dirac
-from dalembert.handles import Workspace
+from dalembert.handles import setup, workspace_of
 from dalembert.kernels import compile_function
 from dalembert.model import Model
 from dalembert.structure import samples
@@ -20,12 +20,12 @@ def bob(phi: str = "x**2 + y**2 - 1") -> Model:
 
 def system_of_equations(model, q, p, t=0.0):
     """M and f of (5.295) as numbers."""
-    space = Workspace(model, "portable")
+    space = workspace_of(setup(model, "portable"))
     form = dirac.derive(space.system)
     outputs = stack(form.M.ravel(), form.f)
     inputs = stack(space.system.q, form.v, vector([space.system.t]))
     symbols = space.system.algebra.symbols(list(model.parameter_values))
-    out = compile_function(space.system.algebra, inputs, outputs, symbols)(np.concatenate([q, p, [t]]), space.values())
+    out = compile_function(space.system.algebra, inputs, outputs, symbols)(np.concatenate([q, p, [t]]), space.values)
     size = len(form.f)
     return out[: size**2].reshape(size, size), out[size**2 :]
 
@@ -98,7 +98,7 @@ def test_coordinates_move_by_the_multipliers_off_the_surface(mode):
     q, p, m = np.array([0.6, -0.8]), np.array([1.0, 1.0]), 2.0
     M, f = system_of_equations(bob(), q, p)
     mu = np.linalg.solve(M, f)[3]
-    rates = eom.kernel.state_rates(np.concatenate([q, p]), 0.0, eom.workspace.values())
+    rates = eom.kernel.state_rates(np.concatenate([q, p]), 0.0, eom.workspace.values)
     assert np.allclose(rates[:2], p / m - 2 * q / m * mu)  # (5.291): χ_p = 2 r/m
     assert np.abs(rates[:2] - p / m).max() > 0.05
 
@@ -114,7 +114,7 @@ def test_off_the_surface_all_constraints_decay_at_the_rate_alpha(alpha):
         return np.array([y[:2] @ y[:2] - 1, 2 * y[:2] @ y[2:] / m])
 
     def rate(y):
-        return eom.kernel.state_rates(y, 0.0, eom.workspace.values())[:4]  # the work of the feedback aside
+        return eom.kernel.state_rates(y, 0.0, eom.workspace.values)[:4]  # the work of the feedback aside
 
     start = c(y)
     for _ in range(1000):  # Runge and Kutta's steps

@@ -7,14 +7,14 @@ import dalembert as dl
 from dalembert.algebra import stack, vector
 from dalembert.equations.legendre import legendre
 from dalembert.formalisms import boltzmann_hamel
-from dalembert.handles import Workspace
+from dalembert.handles import setup, workspace_of
 from dalembert.kernels import compile_function
 from dalembert.structure import samples
 
 
 def coefficients(model: dl.Model) -> np.ndarray:
     """Hamel's coefficients γ[i, j, l] at five consistent states."""
-    space = Workspace(model, "portable")
+    space = workspace_of(setup(model, "portable"))
     system = space.system
     found = boltzmann_hamel.coefficients(system, boltzmann_hamel.square(system)).gamma
     n = len(system.q)
@@ -23,7 +23,7 @@ def coefficients(model: dl.Model) -> np.ndarray:
         system.algebra, stack(system.q, system.qd, vector([system.t])), found.ravel(), parameters
     )
     states = samples.consistent(space.model, 5, seed=3)
-    out = function(np.concatenate([states.q, states.qd, states.t[None]]), space.values())
+    out = function(np.concatenate([states.q, states.qd, states.t[None]]), space.values)
     return out.reshape(n, n, n, 5)
 
 
@@ -59,7 +59,7 @@ def moving_speeds() -> dl.Model:
 @pytest.mark.parametrize("name", ["rolling-disk", "three-bodies", "moving speeds"])
 def test_the_sum_over_hamel_coefficients_is_what_they_say_one_by_one(name):
     model = moving_speeds() if name == "moving speeds" else dl.load(name)
-    system = Workspace(model, "portable").system
+    system = workspace_of(setup(model, "portable")).system
     full = boltzmann_hamel.square(system)
     hamel, momenta = (
         boltzmann_hamel.coefficients(system, full),
@@ -81,7 +81,7 @@ def _values(model: dl.Model) -> np.ndarray:
 
 def test_legendre_identities_against_direct_differentiation_of_the_hamiltonian():
     pytest.importorskip("heyoka", reason="differentiates through an inverse, which only the fast algebra does well")
-    space = Workspace(dl.load("cart-pendulum"), "heyoka")
+    space = workspace_of(setup(dl.load("cart-pendulum"), "heyoka"))
     system, c = space.system, legendre(space.system)
     algebra = system.algebra
     H_p = algebra.gradient(c.H, c.p)
@@ -94,7 +94,7 @@ def test_legendre_identities_against_direct_differentiation_of_the_hamiltonian()
     parameters = algebra.symbols(list(space.model.parameter_values))
     function = compile_function(algebra, stack(system.q, c.p, vector([system.t])), pairs, parameters)
     rng = np.random.default_rng(2)
-    assert np.abs(function(rng.normal(size=(7, 20)), space.values())).max() < 1e-9
+    assert np.abs(function(rng.normal(size=(7, 20)), space.values)).max() < 1e-9
 
 
 def rough() -> dl.Model:

@@ -6,7 +6,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 from dalembert import formalisms
-from dalembert.handles import Workspace
+from dalembert.handles import setup, workspace_of
 from dalembert.structure import samples
 
 OF_ENERGIES = [m.ABOUT.key for m in formalisms.FORMALISMS if m.ABOUT.needs == "energies"]
@@ -45,15 +45,15 @@ def coupled() -> dl.Model:
 
 def parts_of_347(model: dl.Model, states: samples.States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ideal part, non-ideal part and λ, from M, h + C, A and β in numbers, straight from the print."""
-    space = Workspace(model, "portable")
+    space = workspace_of(setup(model, "portable"))
     ideal, work, lam = [], [], []
     bare = model.copy()
     bare.non_ideal_forces = {}
-    plain = Workspace(bare, "portable")
-    _, _, rows, _ = space.manifold.evaluate(states.q, states.qd, states.t, space.values())
+    plain = workspace_of(setup(bare, "portable"))
+    _, _, rows, _ = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     qdd = dl.derive(model, "lagrange", engine="portable").accelerations(states.q, states.qd, states.t)
-    M, h = plain.free_motion(states.q, states.qd, states.t, plain.values())
-    _, push = space.free_motion(states.q, states.qd, states.t, space.values())
+    M, h = plain.free_motion(states.q, states.qd, states.t, plain.values)
+    _, push = space.free_motion(states.q, states.qd, states.t, space.values)
     for k in range(len(states)):
         values, vectors = np.linalg.eigh(M[k])
         root, inverse = vectors * np.sqrt(values) @ vectors.T, vectors / np.sqrt(values) @ vectors.T
@@ -123,7 +123,7 @@ def test_a_joint_carries_what_acts_through_its_coordinates_and_a_blade_its_multi
     model.body("sleigh", joint=joints, mass="m", inertia=(0, 0, "J"))
     model.knife_edge("sleigh", (0, 1, 0), point=("-a", 0, 0), name="blade")
     model.non_ideal({"x": -3, "y": 2, "phi": "0.5 - dot(phi)"})
-    states = samples.consistent(Workspace(model).model, 4)
+    states = samples.consistent(workspace_of(setup(model)).model, 4)
     eom = dl.derive(model, key, engine="portable")
     joint = eom.joint_reactions(states.q, states.qd, states.t)["sleigh"]
     assert np.allclose(joint.force[0], -3, atol=1e-10)

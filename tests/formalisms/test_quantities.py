@@ -29,7 +29,7 @@ def test_nature_takes_the_smallest_gaussian(cart):
     equations = dl.derive(cart, "gauss")
     q, qd = cart.initial
     least, taken = equations.gaussian(q, qd), equations.accelerations(q, qd)
-    _, _, A, _ = equations.workspace.manifold.evaluate(q, qd, 0.0, equations.workspace.values())
+    _, _, A, _ = equations.workspace.manifold.evaluate(q, qd, 0.0, equations.workspace.values)
     free = np.linalg.svd(A)[2][1:]
     rng = np.random.default_rng(5)
     for _ in range(1000):

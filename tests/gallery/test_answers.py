@@ -44,7 +44,7 @@ class Known:
         # gravity alone: at rest, without the joint torques
         self.tau = self.torques()
         self.f_rest = self.at(self.eom.forcing, rest=True)[:, 0]
-        self.observed = self.eom.workspace.observables.along(self.t, self.q, self.qd, self.eom._values)
+        self.observed = self.eom.workspace.observables.along(self.t, self.q, self.qd, self.eom.values)
 
     def torques(self):
         """The generalized forces of the joint torques: with relative angles they are the torques themselves."""

@@ -277,6 +277,6 @@ def test_random_states_keep_away_from_singular_positions():
         model = dl.load(name)
         states = samples.consistent(model, 50, seed=20)
         eom = dl.derive(model)
-        _, _, A, _ = eom.workspace.manifold.evaluate(states.q, states.qd, states.t, eom.workspace.values())
+        _, _, A, _ = eom.workspace.manifold.evaluate(states.q, states.qd, states.t, eom.workspace.values)
         sigma = np.linalg.svd(np.moveaxis(A, -1, 0), compute_uv=False)[:, : len(eom.workspace.facts.rows)]
         assert sigma.min() > 1e-4, name

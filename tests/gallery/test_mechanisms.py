@@ -406,7 +406,7 @@ def test_bricards_mechanism_has_one_freedom_all_the_way():
     phi, psi = bricard_angles(tau)
     q = np.pi / 2 - np.array([phi, psi, phi, psi, phi])
     space = equations("bricard").workspace
-    _, _, A, _ = space.manifold.evaluate(q, 0 * q, 0 * tau, space.values())
+    _, _, A, _ = space.manifold.evaluate(q, 0 * q, 0 * tau, space.values)
     U, sigma, _ = np.linalg.svd(np.moveaxis(A, -1, 0))
     assert (sigma[:, 3] > 1).all()  # one freedom everywhere, Grübler's count is 0
     assert (sigma[:, 4] < 1e-14).all()
@@ -570,7 +570,7 @@ def test_a_blow_gives_what_the_joints_allow():
     before = gallery.load("stewart-platform").initial[1]
     q, after = dl.load("stewart-platform").initial
     space = equations("stewart-platform").workspace
-    _, rates, A, M = space.manifold.evaluate(q, after, 0.0, space.values())
+    _, rates, A, M = space.manifold.evaluate(q, after, 0.0, space.values)
     assert np.abs(rates).max() < 1e-12
     _, _, Vt = np.linalg.svd(A)
     possible = Vt[18:]

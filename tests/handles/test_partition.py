@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.handles import Equations
-from dalembert.handles.workspace import Workspace
+from dalembert.handles import equations_of
+from dalembert.structure import Choice
 from dalembert.structure.facts import best_rows, independence
 
 
@@ -46,8 +46,8 @@ def test_a_rocker_that_turns_back_is_no_obstacle(key):
 
 def test_bricards_redundant_row_changes_on_the_way():
     # without row 2 the other four become dependent on the way; the program's own choice does not
-    started = Workspace(dl.load("bricard"), rows=(0, 1, 3, 4))
-    run = Equations(started, "lagrange").simulate(5.0, samples=51)
+    started = equations_of(dl.load("bricard"), "lagrange", choice=Choice(rows=(0, 1, 3, 4)))
+    run = started.simulate(5.0, samples=51)
     assert any("independent constraints were chosen again" in note for note in run.notes)
     assert np.abs(run.violation).max() < 1e-10
     assert np.ptp(run.balance) < 1e-10 * run.kinetic.max()

@@ -161,15 +161,17 @@ def test_a_run_of_too_many_steps_is_ended(pendulum):
 
 
 def test_a_state_that_cannot_be_brought_back_is_told():
-    from dalembert.handles import Workspace
+    from dalembert.handles import setup, workspace_of
     from dalembert.integrators.projection import onto_positions
 
-    manifold = Workspace(bob(), "portable").manifold
+    manifold = workspace_of(setup(bob(), "portable")).manifold
     near = onto_positions(manifold, np.array([0.9, 0.3]), 0.0, np.zeros(0))
     assert np.hypot(*near) == pytest.approx(1, abs=1e-13)
     # the nearest point in the metric of M lies along the radius
     assert near == pytest.approx(np.array([0.9, 0.3]) / np.hypot(0.9, 0.3), abs=1e-3)
-    far = Workspace(bob().holonomic("x**2 + 0.25*y**2 - 1", name="ellipse").start([1, 0], [0, 0]), "portable").manifold
+    far = workspace_of(
+        setup(bob().holonomic("x**2 + 0.25*y**2 - 1", name="ellipse").start([1, 0], [0, 0]), "portable")
+    ).manifold
     with pytest.raises(SimulationError) as caught:
         onto_positions(far, np.array([1e6, 1e-200]), 0.5, np.zeros(0))
     assert "at t = 0.5 the state could not be brought back onto the constraints" in str(caught.value)

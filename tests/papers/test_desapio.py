@@ -220,7 +220,7 @@ def test_start_of_the_parallel_mechanism_fulfils_the_constraints():
     printed = [np.pi / 4, np.pi / 6, 11 * np.pi / 12, np.pi / 6, -5 * np.pi / 12, np.pi / 6, 0, 2.165, 0]  # (5.148)
     assert_allclose(q, printed, atol=1e-15)
     assert not qd.any()  # (5.149)
-    phi = eom.workspace.manifold.evaluate(q, qd, np.array(0.0), eom._values)[0]
+    phi = eom.workspace.manifold.evaluate(q, qd, np.array(0.0), eom.values)[0]
     assert_allclose(phi, 0, atol=1e-15)
     assert eom.workspace.facts.d == 3
     # λ and q̈ by (5.90)-(5.93), written out in numbers

@@ -27,7 +27,8 @@ from dalembert.equations import legendre as legendres
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.evidence import principle
 from dalembert.formalisms import kane
-from dalembert.handles import Equations, Workspace
+from dalembert.handles import Equations, Workspace, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.model import joints as kinds
@@ -222,7 +223,7 @@ class Found:
 
 def by_formalism(space: Workspace, key: str, states: samples.States) -> Found:
     try:
-        eom = Equations(space, key)
+        eom = Equations(derivation_of(space.setup, key))
         return Found(*(f(states.q, states.qd, states.t) for f in (eom.accelerations, eom.reactions)))
     except (InconsistentStateError, SingularError):
         return Found(None, None)
@@ -244,7 +245,7 @@ def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
 
 def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
     """How strongly each road disagrees with Lagrange's equations, where it does by more than the limit."""
-    space = Workspace(model, "portable")
+    space = workspace_of(setup(model, "portable"))
     states = samples.consistent(space.model, 4, seed=7)
     known = by_formalism(space, "lagrange", states)
     seen = {"formalisms": 0.0, "recursion": 0.0}
@@ -621,7 +622,7 @@ def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyP
 def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytest.MonkeyPatch):
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
-    space = Workspace(model, "portable")
+    space = workspace_of(setup(model, "portable"))
     states = samples.consistent(space.model, 20, seed=7)
     found = by_formalism(space, "kane", states)
     assert found.qdd is not None

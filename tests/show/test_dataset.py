@@ -12,14 +12,14 @@ import xarray
 
 from dalembert import gallery
 from dalembert.errors import EngineError, InputError, WorkError
-from dalembert.handles import Equations, Trajectory, Workspace
+from dalembert.handles import Trajectory, equations_of
 from dalembert.show import dataset
 
 
 @pytest.fixture(scope="module", params=["cart-pendulum", "simple-pendulum"])
 def run(request: pytest.FixtureRequest) -> Trajectory:
     model = gallery.load(request.param)
-    return Equations(Workspace(model), "kane", {"l": 0.3}).simulate(0.5, samples=6, integrator="dop853")
+    return equations_of(model, "kane").with_parameters(l=0.3).simulate(0.5, samples=6, integrator="dop853")
 
 
 def test_dataset_names_what_it_holds(run: Trajectory) -> None:

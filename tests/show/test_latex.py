@@ -18,7 +18,7 @@ from dalembert import gallery
 from dalembert.equations import LinearForm
 from dalembert.expressions import parse
 from dalembert.formalisms import KEYS, find
-from dalembert.handles import Equations, Workspace
+from dalembert.handles import equations_of
 from dalembert.model import Model
 from dalembert.show import latex, names
 from dalembert.show.intermediates import WALL, name_parts
@@ -103,7 +103,7 @@ def test_dictionary_names_everything() -> None:
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in ("hamilton", "dirac", "newton_euler")])
 def test_pendulum_has_the_equation_of_the_textbooks(key: str) -> None:
-    eom = Equations(Workspace(gallery.load("simple-pendulum")), key)
+    eom = equations_of(gallery.load("simple-pendulum"), key)
     m, l, g = sympy.symbols("m l g")  # noqa: E741
     theta = dynamicsymbols("theta")
     assert eom.mass_matrix == sympy.Matrix([[m * l**2]])
@@ -114,7 +114,7 @@ def test_pendulum_has_the_equation_of_the_textbooks(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["hamilton", "dirac"])
 def test_pendulum_has_the_canonical_equation_of_the_textbooks(key: str) -> None:
-    eom = Equations(Workspace(gallery.load("simple-pendulum")), key)
+    eom = equations_of(gallery.load("simple-pendulum"), key)
     m, l, g, p = sympy.symbols("m l g p(theta)")  # noqa: E741
     theta = dynamicsymbols("theta")
     assert eom.mass_matrix == sympy.Matrix([[1]])
@@ -123,7 +123,7 @@ def test_pendulum_has_the_canonical_equation_of_the_textbooks(key: str) -> None:
 
 
 def test_cart_pendulum_has_the_mass_matrix_of_the_paper() -> None:
-    eom = Equations(Workspace(gallery.load("cart-pendulum")), "lagrange")
+    eom = equations_of(gallery.load("cart-pendulum"), "lagrange")
     m1, m2, l = sympy.symbols("m1 m2 l")  # noqa: E741
     a, b, x = dynamicsymbols("theta1 theta2 x")
     rates = [q.diff() for q in (a, b, x)]
@@ -140,7 +140,7 @@ def test_matrices_use_the_symbols_the_user_declared() -> None:
     m = sympy.Symbol("m", positive=True)
     q = dynamicsymbols("q", real=True)
     model = Model.from_energies("mass", coordinates=[q], kinetic=m * q.diff() ** 2 / 2, parameters={m: 1.0})
-    eom = Equations(Workspace(model, "portable"), "lagrange")
+    eom = equations_of(model, "lagrange", engine="portable")
     assert eom.mass_matrix == sympy.Matrix([[m]])
     moving = latex.to_sympy_matrix(model, np.array([[se.Symbol("q") * se.Symbol("dot(q)")]], dtype=object))
     assert moving[0] == q * q.diff()

@@ -11,16 +11,17 @@ from matplotlib.figure import Figure
 
 from dalembert import gallery
 from dalembert.errors import InputError, WorkError
-from dalembert.handles import Equations, Trajectory, Workspace
+from dalembert.handles import Equations, Trajectory, equations_of, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.show import plots
 from dalembert.show.run import balance_error, momentum_error
 
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, Trajectory]:
-    space = Workspace(gallery.load("cart-pendulum"))
+    space = workspace_of(setup(gallery.load("cart-pendulum")))
     return {
-        key: Equations(space, key).simulate(1.0, samples=51, integrator="rk45", project=False)
+        key: Equations(derivation_of(space.setup, key)).simulate(1.0, samples=51, integrator="rk45", project=False)
         for key in ("lagrange", "kane", "volterra_reduced")
     }
 
@@ -94,7 +95,7 @@ def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[st
 
 
 def test_comparison_leaves_out_what_the_model_has_not(tmp_path: Path) -> None:
-    run = Equations(Workspace(gallery.load("double-pendulum")), "lagrange").simulate(0.2, samples=5)
+    run = equations_of(gallery.load("double-pendulum"), "lagrange").simulate(0.2, samples=5)
     written = plots.comparison({"lagrange": run}, tmp_path)
     assert [path.stem for path in written] == ["energy", "coordinates"]
 
@@ -107,9 +108,7 @@ def test_errors_that_are_zero_are_said_in_words() -> None:
 
 def test_energy_error_has_a_scale_when_the_energy_is_zero() -> None:
     # the pendulum of the gallery starts with no energy at all
-    run = Equations(Workspace(gallery.load("simple-pendulum")), "lagrange").simulate(
-        1.0, samples=11, integrator="dop853"
-    )
+    run = equations_of(gallery.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11, integrator="dop853")
     assert abs(run.balance[0]) < 1e-12
     assert balance_error(run).max() < 1e-6
     assert momentum_error(run) is None

@@ -5,8 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert import formalisms
-from dalembert.handles.equations import Equations
-from dalembert.handles.workspace import Workspace
+from dalembert.handles import Equations, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.model import Model
 from dalembert.structure import facts_of, rank
 
@@ -85,9 +85,12 @@ def test_nearly_dependent_constraints_are_two_for_everyone(factor):
     q, qd = np.array([0.0, 0.0, 0.3]), np.array([0.0, 0.0, 0.7])
     assert np.allclose(dl.forward_dynamics(model, q, qd), expected, atol=1e-9)
     for mode in (None, "assembled"):
-        space = Workspace(model, "portable", mode)
+        space = workspace_of(setup(model, "portable", mode))
         for key in formalisms.KEYS:
-            assert np.allclose(Equations(space, key).accelerations(q, qd), expected, atol=1e-9), (key, mode)
+            assert np.allclose(Equations(derivation_of(space.setup, key)).accelerations(q, qd), expected, atol=1e-9), (
+                key,
+                mode,
+            )
 
 
 @pytest.mark.parametrize("factor", ["1e-4", "1e-7"])

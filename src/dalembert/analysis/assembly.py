@@ -14,8 +14,10 @@ from dalembert.algebra import FLOATS, plain
 from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics.constraints import Levels, levels
+from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.loops import ends
-from dalembert.model import Elements
+from dalembert.model import Elements, Model
+from dalembert.model.start import Start, start_state
 from dalembert.structure import newton, rank, samples
 from dalembert.structure.constraint_rows import dimensionless, row_sizes
 from dalembert.structure.scales import scales_of
@@ -53,31 +55,74 @@ class Assembly:
 
 def assemble(
     model: Elements,
-    q: np.ndarray,
-    qd: np.ndarray,
-    t: float = 0.0,
+    q: Start = None,
+    qd: Start = None,
     *,
+    t: float = 0.0,
     weights: Mapping[str, float] | None = None,
     keep: Sequence[str] = (),
 ) -> Assembly:
-    """Mass-weighted projection; `weights` make coordinates heavier to move, those in `keep` do not move at all.
+    """The state nearest to (q, qd), in the metric of the mass matrix, that fulfils the constraints, and what it moved.
 
-    Contacts and the norms of quaternions must be written as formulas already.
+    Coordinates in `weights` are heavier to move, those in `keep` stay where they are.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> assemble(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
+    [1.0, 0.0]
     """
-    return _Assembler(model, weights or {}, keep).at(q, qd, t)
+    written, start = _prepared(model, q, qd, "assemble")
+    return _Assembler(written, weights or {}, keep).at(*start, t)
 
 
-def all_branches(
-    model: Elements, q: np.ndarray, qd: np.ndarray, t: float = 0.0, *, keep: Sequence[str] = (), guesses: int = _GUESSES
+def assembled(model: Elements) -> Model:
+    """The model with its initial state brought onto the constraints; what moved is noted.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1").start([2, 0], [0, 0])
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> assembled(model).initial[0].round(9).tolist()
+    [1.0, 0.0]
+    """
+    found = assemble(model)
+    out = Model.of(model).start(found.q.tolist(), found.qd.tolist())
+    out.assemble_start = False
+    return out.note(f"the initial state was assembled: {found}")
+
+
+def branches(
+    model: Elements, q: Start = None, qd: Start = None, *, t: float = 0.0, keep: Sequence[str] = ()
 ) -> list[Assembly]:
-    """The different ways to close the loops that are found from many guesses, the nearest first.
+    """The different ways to close the loops of a model with the coordinates in `keep` held, the nearest first.
 
-    Coordinates that no constraint ties stay where they are; those that are tied must not be left a freedom.
+    They are looked for from many guesses with a fixed seed, so a rare branch can be missed. Coordinates that no constraint ties
+    stay where they are; those that are tied must not be left a freedom.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> [float(a.q[1].round(6)) for a in branches(model, [0.6, 0.5], keep=["x"])]
+    [0.8, -0.8]
     """
+    written, start = _prepared(model, q, qd, "branches")
+    return _branches(written, *start, t, keep)
+
+
+def _prepared(model: Elements, q: Start, qd: Start, who: str) -> tuple[Elements, tuple[np.ndarray, np.ndarray]]:
+    """The model with contacts and norms as formulas, sound, and the state to begin with."""
+    model.refuse_canonical(who)
+    model.require_sound()
+    written = with_contacts(model)
+    return written, start_state(written, q, qd, who, ("q", "qd"))
+
+
+def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Sequence[str]) -> list[Assembly]:
+    """The different ways to close the loops that are found from many guesses, the nearest first."""
     assembler = _Assembler(model, {}, keep)
     rng = np.random.default_rng(_SEED)
     reach = np.pi * assembler.scales.positions
-    draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(guesses)]
+    draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(_GUESSES)]
     tied = assembler.movable = assembler.tied([q, *(q + draw for draw in draws)], t)
     found: list[Assembly] = []
     poses: list[np.ndarray] = []

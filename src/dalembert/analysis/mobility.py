@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements
-from dalembert.structure import Facts, rank, samples
+from dalembert.structure import Facts, facts_of, rank, samples
 from dalembert.structure.states import States, constraint_matrix, joined
 
 _AROUND = 6  # states that the initial one is compared with
@@ -40,7 +41,19 @@ class Mobility:
         return "\n".join([*lines, *self.warnings])
 
 
-def mobility(model: Elements, known: Facts) -> Mobility:
+def mobility_of(model: Elements) -> Mobility:
+    """Degrees of freedom, redundant constraints by name, and singular configurations.
+
+    >>> import dalembert as dl
+    >>> mobility_of(dl.load("cart-pendulum")).degrees_of_freedom
+    2
+    """
+    model.require_sound()
+    written = with_contacts(model)
+    return report(written, facts_of(written))
+
+
+def report(model: Elements, known: Facts) -> Mobility:
     """The mobility report of a model whose structure is known; contacts must be written as formulas already."""
     names = known.levels.names
     rank, weakest = _at_start(model, known)

@@ -55,10 +55,9 @@ Derived = list[tuple["Equations", int]]  # equations to read, and the operations
 
 def _derive(model: Elements, wanted: list[str]) -> Derived:
     """The equations over SymEngine, for reading; operations are counted as `compare` does, on the best engine."""
-    from dalembert.handles import Equations, Workspace
+    from dalembert.handles import equations_of
 
-    reading, running = Workspace(model, "portable"), Workspace(model)
-    return [(Equations(reading, key), Equations(running, key).operations) for key in wanted]
+    return [(equations_of(model, key, engine="portable"), equations_of(model, key).operations) for key in wanted]
 
 
 def _text(found: Derived) -> str:

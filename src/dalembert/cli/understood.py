@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dalembert import formalisms
-from dalembert.analysis.mobility import mobility
+from dalembert.analysis.mobility import report
 from dalembert.exporters.formulas import knots, limited
 from dalembert.expressions.numbers import written_out
 from dalembert.kinematics.contacts import with_contacts
@@ -24,7 +24,7 @@ def understood(model: Elements) -> dict[str, Any]:
     model = with_contacts(model)
     known = facts_of(model)
     able = formalisms.applicable(model, known)
-    moves = mobility(model, known)
+    moves = report(model, known)
     refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
     return {
         "model": model.name,

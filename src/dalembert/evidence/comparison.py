@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dalembert import formalisms
-from dalembert.handles import Equations, Trajectory, Workspace
+from dalembert.handles import Equations, Trajectory, Workspace, equations_of, setup, workspace_of
 from dalembert.model import Elements
 
 
@@ -89,7 +89,7 @@ def compare(
     >>> [(row.n_dynamic, row.n_states) for row in table]
     [(3, 6), (1, 4)]
     """
-    space = Workspace(model, engine)
+    space = workspace_of(setup(model, engine))
     length = model.duration if duration is None else duration
     count = model.samples if samples is None else samples
     if integrator == "rk45" and max_step is None and count > 1:
@@ -101,7 +101,7 @@ def compare(
     runs: dict[str, Trajectory] = {}
     for index, key in enumerate(wanted):
         _tell(progress, index / len(wanted))
-        equations = Equations(space, key, parameters)
+        equations = equations_of(model, key, engine=engine).with_parameters(parameters)
         runs[key] = equations.simulate(length, project=False, **options)
         rows.append(_row(equations, runs[key]))
     _tell(progress, 1.0)

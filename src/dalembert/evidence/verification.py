@@ -16,7 +16,8 @@ from dalembert.evidence import principle
 from dalembert.evidence.agreement import Agreement, Verdict
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
 from dalembert.evidence.lineages import PRINCIPLE, RECURSION
-from dalembert.handles import Equations, Workspace
+from dalembert.handles import Equations, Workspace, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.handles.workspace import ENGINES, choose_engine
 from dalembert.model import Elements
 from dalembert.structure import samples
@@ -80,7 +81,7 @@ def verify(
     model.refuse_canonical("verify")  # dirac alone: there is no other road to compare with
     tell = progress or (lambda _: None)
     chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
-    spaces = tuple(Workspace(model, engine) for engine in chosen)
+    spaces = tuple(workspace_of(setup(model, engine)) for engine in chosen)
     task = Task(spaces, _states(spaces[0], states, seed), tolerance, everything)
     findings: dict[str, Finding] = {}
     known: Reference | None = None
@@ -137,7 +138,7 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
             large.append(reason)
             continue
         try:
-            road = Equations(space, key)
+            road = Equations(derivation_of(space.setup, key))
             known = _reference(task, road) if known is None else known
             worst.append(largest_differences(road, task.states, known))
         except EngineError as error:
@@ -153,7 +154,7 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
 
 def _reference(task: Task, road: Equations) -> Reference:
     at, first = task.states, task.first
-    _, _, _, M = first.manifold.evaluate(at.q, at.qd, at.t, first.values())
+    _, _, _, M = first.manifold.evaluate(at.q, at.qd, at.t, first.values)
     return reference(road, at, M, first.facts.scales)
 
 

@@ -103,3 +103,12 @@ def too_large(about: About, model: Elements, engine: str) -> str | None:
     if about.key in quick or n + rows <= LARGE[engine]:
         return None
     return f"{n} coordinates and {rows} constraints make its equations too long to compile quickly on {engine}"
+
+
+def citation(formalism: str) -> str:
+    """The BibTeX entry of the source of a formalism.
+
+    >>> citation("kane").splitlines()[0]
+    '@book{kane1985,'
+    """
+    return find(formalism).ABOUT.citation

@@ -1,5 +1,8 @@
 """The objects a user holds: equations and trajectories."""
 
 from dalembert.handles.equations import Equations as Equations
+from dalembert.handles.equations import equations_of as equations_of
 from dalembert.handles.trajectory import Trajectory as Trajectory
 from dalembert.handles.workspace import Workspace as Workspace
+from dalembert.handles.workspace import setup as setup
+from dalembert.handles.workspace import workspace_of as workspace_of

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dalembert import formalisms
 from dalembert.algebra import Array
-from dalembert.analysis import consistency, operations
+from dalembert.analysis import consistency
 from dalembert.analysis.reactions import JointReaction
 from dalembert.equations import About, LinearForm
 from dalembert.equations.legendre import legendre
-from dalembert.errors import InputError, NotApplicableError
+from dalembert.errors import InputError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
+from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
-from dalembert.handles.simulation import simulate, start_state
+from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
-from dalembert.handles.workspace import Workspace
+from dalembert.handles.workspace import Workspace, setup
 from dalembert.kernels import Kernel
-from dalembert.model import Elements
-from dalembert.model.elements import Speed
+from dalembert.model import Description, Elements
+from dalembert.model.description import parameter_changes
+from dalembert.model.frozen import Frozen, Value
+from dalembert.model.start import Start, start_state
 from dalembert.show import latex
-from dalembert.structure import System, facts_of
+from dalembert.structure import Choice, facts_of
 
 
-class Equations:
-    """Equations of motion by one formalism.
+@dataclass(frozen=True, repr=False)
+class Equations(Value):
+    """Equations of motion by one formalism: a value that pickles and copies; what is compiled lies in a store by content.
 
     >>> import dalembert as dl
     >>> eom = dl.derive(dl.load("cart-pendulum"), "volterra_reduced")
@@ -41,37 +44,31 @@ class Equations:
     (3,)
     """
 
-    def __init__(
-        self, workspace: Workspace, key: str, parameters: Mapping[str, float] | None = None, alpha: float = 0.0
-    ) -> None:
-        self._module = formalisms.find(key)
-        self._alpha = alpha  # of ċ = −αc, where the formalism has it
-        self.workspace = workspace
-        self._changes = dict(parameters or {})
-        self._values = workspace.values(self._changes)
-        self.require_applicable()
-        self.form: LinearForm = self._derived(workspace.system)
-
-    def _derived(self, system: System) -> LinearForm:
-        """The form over one algebra."""
-        return self._module.derive(system, self._alpha) if self._alpha else self._module.derive(system)
-
-    def require_applicable(self) -> None:
-        """Raise when the formalism cannot treat the model: which element, why, and which formalisms can."""
-        model, known = self.workspace.model, self.workspace.facts
-        reason = formalisms.refusal(self.about, model, known)
-        if reason is not None:
-            able = ", ".join(formalisms.applicable(model, known)) or "none"
-            raise NotApplicableError(
-                f"formalism '{self.about.key}' cannot treat model '{model.name}': {reason}. Formalisms that can: {able}."
-            )
+    derivation: Derivation
+    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) values of parameters other than the model's
 
     # what was derived
 
     @property
     def about(self) -> About:
         """What the formalism says of itself."""
-        return self._module.ABOUT
+        return self.derivation.about
+
+    @property
+    def workspace(self) -> Workspace:
+        """What is worked out and compiled for the model."""
+        return self.derivation.workspace
+
+    @property
+    def form(self) -> LinearForm:
+        """The equations over the algebra of the engine, unsolved."""
+        return self.derivation.machine.form
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The values of the parameters in use, in the order of their declaration."""
+        known = self.model.parameter_values
+        return np.array([self.changes.get(name, value) for name, value in known.items()], dtype=float)
 
     @property
     def formalism(self) -> str:
@@ -79,7 +76,7 @@ class Equations:
         return self.about.key
 
     @property
-    def model(self) -> Elements:
+    def model(self) -> Description:
         """The model, as it was when the equations were derived."""
         return self.workspace.model
 
@@ -161,17 +158,17 @@ class Equations:
             out.append("run in assembled mode: the linear system is solved in numbers at every step")
         return tuple(out)
 
-    @cached_property
+    @property
     def operations(self) -> int:
         """The number of arithmetic operations in one evaluation of the whole right-hand side."""
-        return operations.count(self.form)
+        return self.derivation.machine.operations
 
     # reading
 
-    @cached_property
+    @property
     def symbolic(self) -> LinearForm:
         """The equations over SymEngine, for reading."""
-        return self._derived(self.workspace.symbolic)
+        return self.derivation.machine.symbolic
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -210,60 +207,38 @@ class Equations:
 
     # evaluating
 
-    @cached_property
+    @property
     def kernel(self) -> Kernel:
         """The compiled equations."""
-        return Kernel(self.form, getattr(self._module, "reaction", None), self.workspace.mode(self.about))
+        return self.derivation.machine.kernel
 
-    def with_parameters(self, values: Mapping[str, float] | None = None, **more: float) -> Equations:
-        """The same equations with other parameter values; nothing is derived or compiled again.
+    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Equations:
+        """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
 
         Values that change what was found before deriving (which constraints are independent, which coordinates are
         ignorable) are refused: those need equations of their own.
         """
-        self._require_same_structure({**self._changes, **(values or {}), **more})
-        out = object.__new__(Equations)
-        out.__dict__.update(self.__dict__)
-        out.__dict__["kernel"] = self.kernel
-        out._changes = {**self._changes, **(values or {}), **more}
-        out._values = self.workspace.values(out._changes)
-        return out
+        changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
+        self.derivation.require_same_structure(changes)
+        return Equations(self.derivation, changes)
 
-    def with_choice(self, speeds: Sequence[Any], rows: tuple[int, ...]) -> Equations:
+    def with_choice(self, choice: Choice) -> Equations:
         """The equations of the same model by the same formalism in other speeds and with other independent constraints."""
-        model = self.workspace.declared
-        taken = {*model.coordinate_names, *model.parameter_values}
-        fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
-        chosen = tuple(Speed(name, formula) for name, formula in zip(fresh, speeds, strict=False))
-        space = Workspace(model.replaced(speed_list=chosen), self.engine, self.workspace._mode, rows or None)
-        return Equations(space, self.formalism, self._changes, self._alpha)
-
-    def _require_same_structure(self, changes: Mapping[str, float]) -> None:
-        before, now = self.workspace.facts, facts_of(self.model.with_parameters(changes))
-        lost = set(before.ignorable) - set(now.ignorable) if self.form.constants.size else set()
-        if now.rows != before.rows or lost:
-            names = self.model.coordinate_names
-            what = (
-                f"{', '.join(names[i] for i in sorted(lost))} would no longer be ignorable"
-                if lost
-                else "other constraints would be independent"
-            )
-            raise InputError(
-                f"parameters {dict(changes)}: with these values {what}, so the derived equations do not hold. "
-                "Derive again from model.with_parameters(...)."
-            )
+        return Equations(self.derivation.with_choice(choice), self.changes)
 
     @property
     def parameters(self) -> dict[str, float]:
         """The values of the parameters in use."""
-        return dict(zip(self.model.parameter_values, self._values.tolist(), strict=True))
+        return dict(zip(self.model.parameter_values, self.values.tolist(), strict=True))
 
     def accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """q̈ at states (n,) or (n, batch). With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it."""
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
         if not np.isfinite(qdd).all():
-            self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self._values)
+            self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self.values)
+            if self.changes:  # values may have taken the inertia of a motion, which has its own message
+                facts_of(self.model.with_parameters(self.changes), self.derivation.setup.choice)
         if not len(self.form.S):  # else the given velocities stand for momenta, and q̇ follows from these
             consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
@@ -299,7 +274,7 @@ class Equations:
         positions, v, time, constants, _ = self._state(q, qd, t)
         reaction = self.kernel.carried(positions, v, time, constants)  # Aᵀλ
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
-        _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self._values)
+        _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self.values)
         return smallest_multipliers(self.workspace.facts, A, reaction)
 
     def joint_reactions(
@@ -321,7 +296,7 @@ class Equations:
     def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> ConstraintSpace:
         """H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154) of papers/desapio at one state."""
         self.model.refuse_canonical("constraint_space")
-        return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self._values)
+        return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self.values)
 
     @cached_property
     def hamiltonian(self) -> Any:
@@ -342,7 +317,7 @@ class Equations:
 
     def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """M and h of the motion without constraints, batch on the first axis."""
-        return self.workspace.free_motion(np.asarray(q, float), np.asarray(qd, float), t, self._values)
+        return self.workspace.free_motion(np.asarray(q, float), np.asarray(qd, float), t, self.values)
 
     def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """q, v, t, parameters with constants of the motion, and q̇."""
@@ -357,13 +332,13 @@ class Equations:
             if not np.isfinite(value).all():
                 raise InputError(f"{name} contains values that are not finite. Expected numbers.")
         time = np.broadcast_to(np.asarray(t, dtype=float), positions.shape[1:])
-        v, constants = self.kernel.start(positions, velocities, time, self._values)
-        known = self._values if positions.ndim == 1 else np.repeat(self._values[:, None], positions.shape[1], axis=1)
+        v, constants = self.kernel.start(positions, velocities, time, self.values)
+        known = self.values if positions.ndim == 1 else np.repeat(self.values[:, None], positions.shape[1], axis=1)
         return positions, v, time, np.concatenate([known, constants], axis=0), velocities
 
     # simulating
 
-    def start_state(self, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+    def start_state(self, q0: Start, qd0: Start) -> tuple[np.ndarray, np.ndarray]:
         """Initial positions and velocities from arrays or mappings by name; None takes the model's."""
         return start_state(self.model, q0, qd0)
 
@@ -375,17 +350,19 @@ class Equations:
         φ̈ + α φ̇ = 0.
         """
         gains.require_kind(self.about, alpha, beta)
+        known = self.derivation.setup
         if not self.about.servo:
-            return Equations(self.workspace, self.formalism, self._changes, float(alpha))
-        model = self.model.stabilized(0.0, alpha) if beta is None else self.model.stabilized(alpha, beta)
-        return Equations(Workspace(model, self.engine, self.workspace.mode(self.about)), self.formalism, self._changes)
+            return Equations(derivation_of(known, self.formalism, float(alpha)), self.changes)
+        model = known.declared.stabilized(0.0, alpha) if beta is None else known.declared.stabilized(alpha, beta)
+        other = replace(known, declared=model, mode=self.workspace.mode(self.about))
+        return Equations(derivation_of(other, self.formalism), self.changes)
 
     def simulate(
         self,
         duration: float | None = None,
         *,
-        q0: npt.ArrayLike | Mapping[str, float] | None = None,
-        qd0: npt.ArrayLike | Mapping[str, float] | None = None,
+        q0: Start = None,
+        qd0: Start = None,
         t0: float = 0.0,
         integrator: str | None = None,
         samples: int | None = None,
@@ -410,23 +387,21 @@ class Equations:
         """
         from dalembert.integrators import Settings
 
-        equations = self if not parameters else self.with_parameters(parameters)
+        equations = self.with_parameters(parameters) if parameters else self
         if stabilization is not None:
             q, qd = equations.start_state(q0, qd0)
             if equations.kernel.phase is None:
-                consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations._values)
+                consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations.values)
             equations = equations.stabilized(*gains.read(stabilization))
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)
-        return simulate(
-            equations,
-            duration,
-            q0=q0,
-            qd0=qd0,
-            t0=t0,
-            integrator=integrator,
-            samples=samples,
-            times=times,
-            project=project,
-            settings=settings,
-        )
+        return run_of(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings))
+
+
+def equations_of(
+    model: Elements, formalism: str, *, engine: str | None = None, mode: str | None = None, choice: Choice | None = None
+) -> Equations:
+    """The equations of a model by one formalism, derived."""
+    found = Equations(derivation_of(setup(model, engine, mode, choice), formalism))
+    found.form  # noqa: B018 (what cannot be derived is told here)
+    return found

@@ -18,7 +18,7 @@ class Mechanics:
 
     def __init__(self, equations: Equations, constants: np.ndarray) -> None:
         self._equations, self._constants = equations, constants
-        self._manifold, self._values = equations.workspace.manifold, equations._values
+        self._manifold, self._values = equations.workspace.manifold, equations.values
         levels = equations.workspace.facts.levels
         self._rows = [i for i, servo in enumerate(levels.servo) if not servo]
         self.names: tuple[str, ...] = tuple(levels.names[i] for i in self._rows)

@@ -9,7 +9,7 @@ is derived and compiled once, however often it comes back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +23,13 @@ from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 from dalembert.kernels import Function, compile_function
 from dalembert.kinematics.speeds import speed_map
+from dalembert.model.elements import Formula
+from dalembert.model.frozen import Value
+from dalembert.structure import Choice
 from dalembert.structure.facts import best_rows, best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
+    from dalembert.handles.derivation import Derivation
     from dalembert.handles.equations import Equations
 
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
@@ -33,11 +37,10 @@ _BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
 _MOST = 2000
 Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
-Choice = tuple[tuple[str, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Value):
     """A stretch of a run with one choice."""
 
     equations: Equations
@@ -52,8 +55,8 @@ class Partition:
         self.equations = equations
         self.parts: list[Part] = []
         known = equations.workspace.facts
-        self._known: dict[Choice, Equations] = {_key(known.speeds, known.rows): equations}
-        self._maps: dict[int, Function] = {}  # Y of each choice
+        self._known: dict[Choice, Equations] = {_ordered(known.speeds, known.rows): equations}
+        self._maps: dict[Derivation, Function] = {}  # Y of each choice
         self._mechanics: Mechanics | None = None
         self._independence = Independence(len(known.rows))
         self._fresh: tuple[float, float] | None = None
@@ -157,9 +160,9 @@ class Partition:
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
         speeds, rows = self._best((t, q, qd))
-        key = _key(speeds, rows)
+        key = _ordered(speeds, rows)
         if key not in self._known:
-            self._known[key] = self.equations.with_choice(speeds, rows)
+            self._known[key] = self.equations.with_choice(Choice(speeds, rows))
         self.equations = self._known[key]
         self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
 
@@ -168,7 +171,7 @@ class Partition:
         rank = len(self.equations.workspace.facts.rows)
         return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
 
-    def _best(self, here: Place) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    def _best(self, here: Place) -> tuple[tuple[Formula, ...], tuple[int, ...]]:
         """The speeds and independent constraints that serve best at a state."""
         t, q, _ = here
         known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
@@ -177,7 +180,7 @@ class Partition:
         return speeds, rows
 
     def _measures(
-        self, here: Place, speeds: tuple[Any, ...] | None = None, rows: tuple[int, ...] | None = None
+        self, here: Place, speeds: tuple[Formula, ...] | None = None, rows: tuple[int, ...] | None = None
     ) -> tuple[float, float]:
         """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
         t, q, qd = here
@@ -191,7 +194,7 @@ class Partition:
 
     def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both measures of the present choice at K states."""
-        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations._values)
+        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
         kept, first = list(self.equations.workspace.facts.rows), np.ones(len(t))
         if self._in_speeds:
             S = np.concatenate([self._speeds(t, q), np.moveaxis(A[kept], -1, 0)], axis=1)
@@ -202,23 +205,24 @@ class Partition:
     def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Y of u = Y q̇ + Z for the speeds in use, (K, d, n), by a compiled function."""
         system = self.equations.workspace.system
-        if id(self.equations) not in self._maps:
+        if self.equations.derivation not in self._maps:
             Y, _ = speed_map(system.motion, system.facts.speeds)
             parameters = system.algebra.symbols(list(system.model.parameter_values))
             inputs = stack(system.q, vector([system.t]))
-            self._maps[id(self.equations)] = compile_function(system.algebra, inputs, Y.ravel(), parameters)
-        out = self._maps[id(self.equations)](np.concatenate([q, t[None]]), self.equations._values)
+            self._maps[self.equations.derivation] = compile_function(system.algebra, inputs, Y.ravel(), parameters)
+        out = self._maps[self.equations.derivation](np.concatenate([q, t[None]]), self.equations.values)
         return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
 
     def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:
         """The constraint rows without dimensions, and as they are."""
         t, q, qd = here
-        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations._values)
+        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
         return self._independence.scaled(A[..., None], M[..., None])[0], A
 
 
-def _key(speeds: tuple[Any, ...], rows: tuple[int, ...]) -> Choice:
-    return tuple(sorted(map(str, speeds))), rows
+def _ordered(speeds: tuple[Formula, ...], rows: tuple[int, ...]) -> Choice:
+    """A choice as a key: the order of the speeds does not matter."""
+    return Choice(tuple(sorted(speeds, key=str)), rows)
 
 
 def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dalembert.analysis import consistency
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError
 from dalembert.handles.mechanics import Mechanics
 from dalembert.handles.partition import Partition
 from dalembert.handles.sizes import usual_sizes
@@ -21,7 +20,8 @@ from dalembert.integrators.base import Guide
 from dalembert.integrators.branch_points import BranchPoints, Spectator
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
-from dalembert.model import Elements
+from dalembert.model import Description
+from dalembert.model.start import Start, start_state
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -29,29 +29,47 @@ if TYPE_CHECKING:
 Rates = Callable[[float, np.ndarray], np.ndarray]
 
 
-def simulate(
-    equations: Equations,
-    duration: float | None,
-    *,
-    q0: npt.ArrayLike | Mapping[str, float] | None,
-    qd0: npt.ArrayLike | Mapping[str, float] | None,
-    t0: float,
-    integrator: str | None,
-    samples: int | None,
-    times: Sequence[float] | None,
-    project: bool,
-    settings: Settings,
-) -> Trajectory:
+@dataclass(frozen=True)
+class Task:
+    """What a run is asked for; None leaves the choice to the model."""
+
+    duration: float | None = None
+    q0: Start = None
+    qd0: Start = None
+    t0: float = 0.0
+    integrator: str | None = None
+    samples: int | None = None
+    times: Sequence[float] | None = None
+    project: bool = True
+    settings: Settings = field(default_factory=Settings)
+
+    def grid(self, model: Description) -> np.ndarray:
+        """The sample times, beginning at the start."""
+        if self.times is not None:
+            grid = np.array(self.times, dtype=float)
+            if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
+                raise InputError("simulate: times must be at least two increasing numbers, the first being the start.")
+            return grid
+        duration = model.duration if self.duration is None else self.duration
+        samples = model.samples if self.samples is None else self.samples
+        if not (np.isfinite(duration) and duration > 0):
+            raise InputError(f"simulate: the duration is {duration}. Expected a positive number of seconds.")
+        if int(samples) != samples or samples < 2:
+            raise InputError(f"simulate: samples is {samples}. Expected a whole number of at least 2.")
+        if not np.isfinite(self.t0):
+            raise InputError(f"simulate: t0 is {self.t0}. Expected a number.")
+        return np.linspace(self.t0, self.t0 + duration, int(samples))
+
+
+def run_of(equations: Equations, task: Task) -> Trajectory:
     """Run the equations from their initial state; see `Equations.simulate`."""
-    model, workspace = equations.model, equations.workspace
-    start_q, start_qd = start_state(model, q0, qd0)
-    grid = _grid(
-        t0, model.duration if duration is None else duration, model.samples if samples is None else samples, times
-    )
+    model, workspace, settings, project = equations.model, equations.workspace, task.settings, task.project
+    start_q, start_qd = start_state(model, task.q0, task.qd0)
+    grid = task.grid(model)
     if equations.kernel.phase is None:  # else momenta are asked, not velocities
-        consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations._values)
-    workspace.lengths.require_nonzero(start_q[:, None], float(grid[0]), equations._values)
-    name = integrator or model.integrator or _default_integrator(equations)
+        consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations.values)
+    workspace.lengths.require_nonzero(start_q[:, None], float(grid[0]), equations.values)
+    name = task.integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
     method = find(name)
@@ -67,7 +85,7 @@ def simulate(
         used += time.process_time() - begun
         run.keep(solution, constants)
         if solution.status is not Status.TURNED:
-            return Trajectory(equations, run.parts, name, used, way.notes + run.notes)
+            return Trajectory(equations, tuple(run.parts), name, used, way.notes + run.notes)
         t, y = solution.end or (float(rest[0]), problem.y0)
         q, qd, work = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
@@ -93,10 +111,10 @@ def _problem(
 ) -> tuple[InitialValueProblem, np.ndarray]:
     equations = run.equations
     kernel, model = equations.kernel, equations.model
-    v, constants_of_motion = kernel.start(q, qd, t, equations._values)
+    v, constants_of_motion = kernel.start(q, qd, t, equations.values)
     if kernel.phase is not None:
-        kernel.phase.require_on(np.concatenate([q, v]), t, equations._values)
-    constants = np.concatenate([equations._values, constants_of_motion])
+        kernel.phase.require_on(np.concatenate([q, v]), t, equations.values)
+    constants = np.concatenate([equations.values, constants_of_motion])
     work = [done] if kernel.has_work else []
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
     taylor = None
@@ -154,53 +172,10 @@ class Way:
 
 def _projection(equations: Equations, mechanics: Mechanics) -> Any:
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
-    size, known = equations.n_states, equations._values
+    size, known = equations.n_states, equations.values
     if (phase := equations.kernel.phase) is not None:
         return lambda t, y: np.concatenate([phase.project(y[:size], t, known), y[size:]])
     manifold, velocities = equations.workspace.manifold, equations.about.velocities
     # quasi-velocities keep the velocity constraints by construction
     free, loose = velocities in ("u", "u_NI"), velocities == "twists"
     return mechanics.project if manifold.holonomic or loose or (manifold.rows and not free) else None
-
-
-def start_state(model: Elements, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Initial positions and velocities from arrays or mappings by name; None takes the model's."""
-    names, (q, qd) = model.coordinate_names, model.initial
-    return _start(names, q0, q, "q0"), _start(names, qd0, qd, "qd0")
-
-
-def _start(names: tuple[str, ...], given: Any, default: np.ndarray, what: str) -> np.ndarray:
-    """Initial values from an array, a mapping by name, or the model's default."""
-    if given is None:
-        return default
-    if isinstance(given, Mapping):
-        out = default.copy()
-        for name, value in given.items():
-            if name not in names:
-                raise InputError(f"simulate, {what}: there is no coordinate '{name}'. {nearest(name, names)}")
-            out[names.index(name)] = float(value)
-    else:
-        out = np.array(given, dtype=float)
-    if out.shape != (len(names),):
-        raise InputError(
-            f"simulate, {what}: got shape {out.shape}. Expected {len(names)} values, for {', '.join(names)}."
-        )
-    if not np.isfinite(out).all():
-        raise InputError(f"simulate, {what}: not all values are finite. Got {out.tolist()}.")
-    return out
-
-
-def _grid(t0: float, duration: float, samples: int, times: Sequence[float] | None) -> np.ndarray:
-    """The sample times, beginning at the start."""
-    if times is not None:
-        grid = np.array(times, dtype=float)
-        if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
-            raise InputError("simulate: times must be at least two increasing numbers, the first being the start.")
-        return grid
-    if not (np.isfinite(duration) and duration > 0):
-        raise InputError(f"simulate: the duration is {duration}. Expected a positive number of seconds.")
-    if int(samples) != samples or samples < 2:
-        raise InputError(f"simulate: samples is {samples}. Expected a whole number of at least 2.")
-    if not np.isfinite(t0):
-        raise InputError(f"simulate: t0 is {t0}. Expected a number.")
-    return np.linspace(t0, t0 + duration, int(samples))

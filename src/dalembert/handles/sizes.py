@@ -25,7 +25,7 @@ def usual_sizes(equations: Equations) -> np.ndarray:
     v = np.zeros((kernel.form.n_states - n, 0))
     for q in (q0, away):
         moves = np.concatenate([np.zeros((n, 1)), np.diag(scales.velocities)], axis=1)
-        places, values = np.repeat(q[:, None], n + 1, axis=1), np.repeat(equations._values[:, None], n + 1, axis=1)
+        places, values = np.repeat(q[:, None], n + 1, axis=1), np.repeat(equations.values[:, None], n + 1, axis=1)
         with np.errstate(all="ignore"):
             found, _ = kernel.start(places, qd0[:, None] + moves, 0.0, values)
         v = np.concatenate([v, found[:, 1:] - found[:, :1]], axis=1)

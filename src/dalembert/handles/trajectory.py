@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +16,7 @@ from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
 from dalembert.handles.partition import Part
 from dalembert.integrators import Solution
+from dalembert.model.frozen import Value
 from dalembert.show.run import Run
 from dalembert.structure import Facts, rank
 
@@ -32,7 +33,7 @@ def joint_reactions(
         raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Describe it by bodies.")
     if frame not in ("world", "parent", "child"):
         raise InputError(f"joint_reactions: there is no frame '{frame}'. Expected 'world', 'parent' or 'child'.")
-    return equations.workspace.joint_reactions.along(*state, equations._values, frame)
+    return equations.workspace.joint_reactions.along(*state, equations.values, frame)
 
 
 def smallest_multipliers(known: Facts, A: np.ndarray, reaction: np.ndarray) -> np.ndarray:
@@ -84,7 +85,8 @@ def _carried(part: Part) -> np.ndarray:
     return part.equations.kernel.carried(*_columns(part))
 
 
-class Trajectory:
+@dataclass(frozen=True, repr=False)
+class Trajectory(Value):
     """A sampled motion: coordinates on the first axis, samples on the last.
 
     >>> import dalembert as dl
@@ -93,37 +95,45 @@ class Trajectory:
     ((1, 11), 'The simulation reached its end.')
     """
 
-    def __init__(
-        self,
-        equations: Equations,
-        parts: Sequence[Part],
-        integrator: str,
-        cpu_seconds: float,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        self.equations = equations
-        self.integrator = integrator
-        self.cpu_seconds = cpu_seconds
-        self.notes = notes  # what was noticed on the way, in sentences
-        # later stretches begin with the state the earlier ended in
-        self._parts = [(part, 0 if i == 0 else 1) for i, part in enumerate(parts)]
-        n = len(equations.model.coordinate_names)
-        self.solution: Solution = parts[-1].solution if len(parts) == 1 else _joined(parts)
-        self.t: np.ndarray = self._together(lambda part: part.solution.t)
-        self.q: np.ndarray = self._together(lambda part: part.solution.y[:n])
-        worked = equations.kernel.has_work
-        self.work: np.ndarray = self._together(lambda part: part.solution.y[-1]) if worked else np.zeros(len(self.t))
+    equations: Equations
+    parts: tuple[Part, ...]  # later ones begin with the state the earlier ended in
+    integrator: str
+    cpu_seconds: float
+    notes: tuple[str, ...] = ()  # what was noticed on the way, in sentences
+
+    @property
+    def solution(self) -> Solution:
+        """How the motion was reached."""
+        return self.parts[-1].solution if len(self.parts) == 1 else _joined(self.parts)
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """The times of the samples."""
+        return self._together(lambda part: part.solution.t)
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """The coordinates along the run, (n, samples)."""
+        n = len(self.equations.model.coordinate_names)
+        return self._together(lambda part: part.solution.y[:n])
+
+    @cached_property
+    def work(self) -> np.ndarray:
+        """The work of the loads that have no potential, from the start."""
+        if not self.equations.kernel.has_work:
+            return np.zeros(len(self.t))
+        return self._together(lambda part: part.solution.y[-1])
 
     def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
-        return np.concatenate([values(part)[..., first:] for part, first in self._parts], axis=-1)
+        return np.concatenate([values(part)[..., i > 0 :] for i, part in enumerate(self.parts)], axis=-1)
 
     @cached_property
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism along the run; with the speeds of the start, where they were chosen again."""
-        same = all(part.equations is self.equations for part, _ in self._parts)
+        same = all(part.equations == self.equations for part in self.parts)
         if same or self.equations.about.velocities == "q̇":
             return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
-        start, values = self.equations.kernel.start, self.equations._values
+        start, values = self.equations.kernel.start, self.equations.values
         samples = zip(self.q.T, self._natural.T, self.t, strict=True)
         return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
 
@@ -143,26 +153,22 @@ class Trajectory:
             raise InputError("this run kept only its samples. Simulate with dense=True to ask for other times.")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(f"t = {t:g} is outside the run. Expected {self.t[0]:g} to {self.t[-1]:g}.")
-        later = [part for part, _ in self._parts if part.solution.dense and part.solution.dense[0][0] <= t]
-        part = later[-1] if later else self._parts[0][0]
-        starts = [start for start, _, _ in part.solution.dense]
+        later = [part for part in self.parts if part.solution.dense and part.solution.dense[0].t0 <= t]
+        part = later[-1] if later else self.parts[0]
+        starts = [piece.t0 for piece in part.solution.dense]
         index = max(0, int(np.searchsorted(starts, t, side="right")) - 1)
-        y = part.solution.dense[index][2](t)[: part.equations.n_states]
-        if part.equations is self.equations:
+        y = part.solution.dense[index](t)[: part.equations.n_states]
+        if part.equations == self.equations:
             return y
         n = len(self.q)
         qd = part.equations.kernel.velocities(y, t, part.constants)
-        return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations._values)[0]])
+        return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations.values)[0]])
 
     @cached_property
     def _found(self) -> tuple[np.ndarray, np.ndarray]:
         """q̇ and q̈ along the run."""
-        pairs = [_rates(part) for part, _ in self._parts]
-        found = [
-            np.concatenate([pair[k][:, first:] for pair, (_, first) in zip(pairs, self._parts, strict=True)], axis=1)
-            for k in (0, 1)
-        ]
-        return found[0], found[1]
+        both = self._together(lambda part: np.stack(_rates(part)))
+        return both[0], both[1]
 
     @property
     def qd(self) -> np.ndarray:
@@ -184,7 +190,7 @@ class Trajectory:
     @cached_property
     def observed(self) -> Observed:
         """Energies, momenta, speeds and violations along the run."""
-        return self.equations.workspace.observables.along(self.t, self.q, self._natural, self.equations._values)
+        return self.equations.workspace.observables.along(self.t, self.q, self._natural, self.equations.values)
 
     @property
     def speeds(self) -> np.ndarray:
@@ -245,7 +251,7 @@ class Trajectory:
         phase = self.equations.kernel.phase
         if phase is None:
             return None
-        return phase.violations(np.concatenate([self.q, self.v]), self.t, self.equations._values)
+        return phase.violations(np.concatenate([self.q, self.v]), self.t, self.equations.values)
 
     @property
     def violation_names(self) -> tuple[str, ...]:
@@ -281,7 +287,7 @@ class Trajectory:
     def multipliers(self) -> np.ndarray:
         """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
         self.equations.model.refuse_canonical("multipliers")
-        _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations._values)
+        _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._together(_carried))
 
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
@@ -322,10 +328,14 @@ class Trajectory:
         return dataset.from_trajectory(cast(Run, self))
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to NetCDF (.nc) or CSV (.csv); the file appears only when it is complete."""
+        """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to CSV (.csv).
+
+        The file appears only when it is complete.
+        """
+        from dalembert.handles.saved import record_of
         from dalembert.show import dataset
 
-        return dataset.save(cast(Run, self), Path(path))
+        return dataset.save(cast(Run, self), Path(path), lambda: record_of(self))
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Plot coordinates, energy and constraints; returns the matplotlib figure, and saves it when a path is given."""

@@ -1,28 +1,33 @@
-"""Everything about one model on one engine that several formalisms share, found once."""
+"""What is worked out and compiled for a model on an engine, found once per process by the content of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from dataclasses import dataclass
 from functools import cached_property
+from threading import RLock
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from dalembert import formalisms
 from dalembert.algebra import default_name, stack, vector
+from dalembert.analysis import operations
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
-from dalembert.equations import About
+from dalembert.equations import About, LinearForm
 from dalembert.equations.free_motion import free_motion
 from dalembert.errors import EngineError, InputError, nearest
-from dalembert.kernels import Function, Lengths, Manifold, compile_function
+from dalembert.kernels import Function, Kernel, Lengths, Manifold, compile_function
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.contacts import pushes, with_contacts
-from dalembert.model import Elements
-from dalembert.structure import Facts, System, facts_of, system_of
+from dalembert.model import Description, Elements
+from dalembert.structure import Choice, Facts, System, facts_of, system_of
 
 ENGINES = {"heyoka": "fast", "portable": "graph"}
-MODES = ("fused", "assembled")
+Mode = Literal["fused", "assembled"]
+MODES: tuple[Mode, ...] = ("fused", "assembled")
 
 
 def choose_engine(name: str | None) -> str:
@@ -43,34 +48,47 @@ def choose_engine(name: str | None) -> str:
     return name
 
 
+@dataclass(frozen=True)
+class Setup:
+    """What equations are derived from: a description as declared, an engine, and what was chosen."""
+
+    declared: Description
+    engine: str
+    mode: Mode | None = None  # None: what the constraints need
+    choice: Choice | None = None  # speeds and rows of a run on its way
+
+
+def setup(model: Elements, engine: str | None = None, mode: str | None = None, choice: Choice | None = None) -> Setup:
+    """The setup of a sound model."""
+    if mode not in (None, *MODES):
+        raise InputError(f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'.")
+    model.require_sound()
+    return Setup(model.description, choose_engine(engine), mode, choice)
+
+
 class Workspace:
-    """One model on one engine."""
+    """Everything about one setup that is worked out or compiled, each when it is first asked for."""
 
-    def __init__(
-        self, model: Elements, engine: str | None = None, mode: str | None = None, rows: tuple[int, ...] | None = None
-    ) -> None:
-        if mode not in (None, *MODES):
-            raise InputError(
-                f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'."
-            )
-        self._mode, self._rows = mode, rows
-        model.require_sound()
-        self.declared = model.description
-        self.model = with_contacts(self.declared)
-        self.engine = choose_engine(engine)
+    def __init__(self, known: Setup, facts: Facts | None = None) -> None:
+        self.setup = known
+        self.declared, self.engine = known.declared, known.engine
+        self.model: Description = with_contacts(known.declared).description
+        self.facts = facts or facts_of(self.model, known.choice)
+        self._machines: dict[tuple[str, float], Machine] = {}
 
-    def mode(self, about: About) -> Literal["fused", "assembled"]:
+    def machine(self, formalism: str, alpha: float = 0.0) -> Machine:
+        """The equations by one formalism; α is that of ċ = −αc, where the formalism has it."""
+        if (formalism, alpha) not in self._machines:
+            self._machines[formalism, alpha] = Machine(self, formalism, alpha)
+        return self._machines[formalism, alpha]
+
+    def mode(self, about: About) -> Mode:
         """Assembled where a solve in numbers is needed: (nearly) dependent constraints, or a singular mass matrix."""
         known = self.facts
-        if self._mode == "assembled":
+        if self.setup.mode == "assembled":
             return "assembled"
         dependent = (bool(known.dropped) and about.redundant == "takes") or (known.nearly_dependent and not known.mix)
         return "assembled" if self.engine == "portable" or dependent or not known.regular_mass else "fused"
-
-    @cached_property
-    def facts(self) -> Facts:
-        """Rank, ignorable coordinates, choice of speeds."""
-        return facts_of(self.model, self._rows)
 
     @cached_property
     def system(self) -> System:
@@ -118,12 +136,65 @@ class Workspace:
         columns = out.reshape(n * n + n, -1).T
         return columns[:, : n * n].reshape(-1, n, n), columns[:, n * n :]
 
+    @property
+    def values(self) -> np.ndarray:
+        """The values of the parameters in their order."""
+        return np.array(list(self.model.parameter_values.values()), dtype=float)
+
     @cached_property
     def joint_reactions(self) -> JointReactions:
         """Forces and moments in the joints as compiled functions."""
         return JointReactions(self.system, pushes(self.declared, self.system.motion))
 
-    def values(self, changes: Mapping[str, float] | None = None) -> np.ndarray:
-        """The values of the parameters in their order, with changes."""
-        chosen = self.model if not changes else self.model.with_parameters(changes)
-        return np.array(list(chosen.parameter_values.values()), dtype=float)
+
+class Machine:
+    """The equations by one formalism, derived and compiled, each when it is first asked for."""
+
+    def __init__(self, workspace: Workspace, formalism: str, alpha: float) -> None:
+        self._module, self._alpha, self._workspace = formalisms.find(formalism), alpha, workspace
+
+    def _derived(self, system: System) -> LinearForm:
+        """The form over one algebra."""
+        return self._module.derive(system, self._alpha) if self._alpha else self._module.derive(system)
+
+    @cached_property
+    def form(self) -> LinearForm:
+        """The form over the algebra of the engine."""
+        return self._derived(self._workspace.system)
+
+    @cached_property
+    def symbolic(self) -> LinearForm:
+        """The form over SymEngine, for reading."""
+        return self._derived(self._workspace.symbolic)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The compiled equations."""
+        return Kernel(self.form, getattr(self._module, "reaction", None), self._workspace.mode(self._module.ABOUT))
+
+    @cached_property
+    def operations(self) -> int:
+        """The number of arithmetic operations in one evaluation of the whole right-hand side."""
+        return operations.count(self.form)
+
+
+_MOST = 64  # setups whose compiled code is kept
+_KNOWN: OrderedDict[Setup, Workspace] = OrderedDict()
+_LOCK = RLock()
+
+
+def workspace_of(known: Setup, facts: Facts | None = None) -> Workspace:
+    """The workspace of a setup, found by content: the one store of compiled code in this process. The oldest leave it."""
+    with _LOCK:
+        if known not in _KNOWN:
+            _KNOWN[known] = Workspace(known, facts)
+        _KNOWN.move_to_end(known)
+        while len(_KNOWN) > _MOST:
+            _KNOWN.popitem(last=False)
+        return _KNOWN[known]
+
+
+def forget_workspaces() -> None:
+    """Empty the store; equations that are held find or make what they need again."""
+    with _LOCK:
+        _KNOWN.clear()

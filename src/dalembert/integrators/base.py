@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from dalembert.errors import InputError, SimulationError
+from dalembert.integrators.polynomial import Piece
 
 _WINDOW = 20_000  # steps after which the pace is looked at
 
@@ -101,10 +103,18 @@ class Step:
     t0: float
     t1: float
     y1: np.ndarray
-    at: Callable[[float], np.ndarray]
-    keep: Callable[[], Callable[[float], np.ndarray]]  # an `at` that stays valid after further steps
+    between: Callable[[], Piece]  # asked before the next step is taken, if at all
     coefficients: np.ndarray | None = None  # (states, orders) of the powers of t − t0, where the method has them
     sure: Callable[[float], bool] = lambda _: True  # False where the constraints are too dependent to project onto
+
+    @cached_property
+    def piece(self) -> Piece:
+        """The motion along the step."""
+        return self.between()
+
+    def at(self, t: float) -> np.ndarray:
+        """The state at a time of the step."""
+        return self.piece(t)
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ class Solution:
     status: Status
     steps: int
     evaluations: int | None
-    dense: tuple[tuple[float, float, Callable[[float], np.ndarray]], ...] = field(default=(), repr=False)
+    dense: tuple[Piece, ...] = field(default=(), repr=False)
     end: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where the last step led
 
 
@@ -164,7 +174,7 @@ def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray,
                 y[:, done] = problem.project(float(times[done]), y[:, done])
             done += 1
         if settings.dense:
-            kept.append((step.t0, step.t1, step.keep()))
+            kept.append(step.piece)
         last = step.y1
         if problem.project is not None and step.sure(step.t1):
             last = problem.project(step.t1, step.y1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.errors import EngineError, InputError
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.integrators.polynomial import hermite
 
 _ANY = 1e100  # an error nobody asks about, in any units
 
@@ -76,11 +77,4 @@ class Ida(Stepper):
             raise collapse(self._problem, t0, float(result.t - t0), y0)
         self._t, self._y, self._yd = float(result.t), np.array(result.y).ravel(), np.array(result.yp).ravel()
         t1, y1, slope1 = self._t, self._y[: self._size].copy(), self._yd[: self._size].copy()
-        h = t1 - t0
-
-        def at(time: float) -> np.ndarray:
-            s = (time - t0) / h
-            near, far = (1 + 2 * s) * (1 - s) ** 2, s * s * (3 - 2 * s)
-            return near * y0 + far * y1 + h * s * (1 - s) * ((1 - s) * slope0 - s * slope1)
-
-        return Step(t0, t1, y1, at, lambda: at)
+        return Step(t0, t1, y1, lambda: hermite(t0, t1, (y0, y1), (slope0, slope1)))

@@ -1,4 +1,4 @@
-"""The Taylor polynomial of a step: its values, its rate, how far it can be believed, which orders are above rounding."""
+"""The polynomial of a step: its values, its rate, how far it can be believed, which orders are above rounding."""
 
 from __future__ import annotations
 
@@ -58,3 +58,29 @@ class Polynomial:
         """
         terms = self.terms(s)
         return min(int(np.argmin(terms[:-1] + terms[1:])) + 2, len(terms) - 1)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The motion between t0 and t1 as a polynomial in (t − t0) / unit."""
+
+    t0: float
+    t1: float
+    unit: float
+    polynomial: Polynomial
+
+    def __call__(self, t: float) -> np.ndarray:
+        """The state at a time."""
+        return self.polynomial.value((t - self.t0) / self.unit)
+
+
+def hermite(t0: float, t1: float, ends: tuple[np.ndarray, np.ndarray], slopes: tuple[np.ndarray, np.ndarray]) -> Piece:
+    """The cubic that fits both ends and both slopes.
+
+    >>> cubic = hermite(0.0, 2.0, (np.zeros(1), np.ones(1) * 8), (np.zeros(1), np.ones(1) * 12))  # t³
+    >>> float(cubic(1.0)[0])
+    1.0
+    """
+    h, (y0, y1), (k0, k1) = t1 - t0, ends, slopes
+    rows = [y0, h * k0, 3 * (y1 - y0) - h * (2 * k0 + k1), 2 * (y0 - y1) + h * (k0 + k1)]
+    return Piece(t0, t1, h, Polynomial(np.stack(rows, axis=1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper
+from dalembert.integrators.polynomial import hermite
 
 
 class RungeKutta4(Stepper):
@@ -44,9 +45,4 @@ class RungeKutta4(Stepper):
         self.evaluations = (self.evaluations or 0) + 4
         self._y, self._f = new, after
 
-        def at(time: float) -> np.ndarray:
-            s = (time - t) / h
-            near, far = (1 + 2 * s) * (1 - s) ** 2, s * s * (3 - 2 * s)
-            return near * y + far * new + h * s * (1 - s) * ((1 - s) * k1 - s * after)
-
-        return Step(t, end, new, at, lambda: at)
+        return Step(t, end, new, lambda: hermite(t, end, (y, new), (k1, after)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.integrators.polynomial import Piece, Polynomial
 
 # Dormand & Prince (1980): nodes, stage weights, the fifth-order solution (last stage) and the error weights
 _C = np.array([1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
@@ -85,11 +86,10 @@ class RungeKutta45(Stepper):
         end = limit if h == limit - t else t + h
         self._t, self._y, self._f = end, new, K[:, 6]
 
-        def at(time: float) -> np.ndarray:
-            s = (time - t) / h
-            return y + h * (K @ (_B @ np.array([s, s * s, s**3, s**4])))
+        def between() -> Piece:
+            return Piece(t, end, h, Polynomial(np.concatenate([y[:, None], h * (K @ _B)], axis=1)))
 
-        return Step(t, end, new, at, lambda: at)
+        return Step(t, end, new, between)
 
     def _try(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Stages, the fifth-order result, and the largest relative error of the fourth-order one."""

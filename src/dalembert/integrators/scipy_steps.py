@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.integrators.polynomial import Piece, Polynomial
 
 
 class _ScipyStepper(Stepper):
@@ -52,15 +54,13 @@ class _ScipyStepper(Stepper):
         if solver.status == "failed":
             raise collapse(self._problem, float(solver.t), float(solver.h_abs), solver.y)
         self.evaluations = self._before + solver.nfev
-        between = None
+        t0, t1 = float(solver.t_old if solver.t_old is not None else solver.t), float(solver.t)
+        return Step(t0, t1, solver.y.copy(), lambda: Piece(t0, t1, t1 - t0, self.polynomial(solver.dense_output())))
 
-        def at(time: float) -> np.ndarray:
-            nonlocal between
-            between = between or solver.dense_output()
-            return between(time)
-
-        t0 = float(solver.t_old if solver.t_old is not None else solver.t)
-        return Step(t0, float(solver.t), solver.y.copy(), at, solver.dense_output)
+    @staticmethod
+    @abstractmethod
+    def polynomial(between: Any) -> Polynomial:
+        """SciPy's interpolation of a step as powers of x = (t − t0) / (t1 − t0)."""
 
 
 class DormandPrince853(_ScipyStepper):
@@ -69,9 +69,25 @@ class DormandPrince853(_ScipyStepper):
     name = "dop853"
     solver_name = "DOP853"
 
+    @staticmethod
+    def polynomial(between: Any) -> Polynomial:
+        """y + x (F₁ + (1 − x) (F₂ + x (F₃ + ...)))."""
+        powers = np.zeros((len(between.y_old), len(between.F) + 1))
+        for i, F in enumerate(reversed(between.F)):
+            powers[:, 0] += F
+            shifted = np.roll(powers, 1, axis=1)  # the last column is still zero
+            powers = shifted if i % 2 == 0 else powers - shifted
+        powers[:, 0] += between.y_old
+        return Polynomial(powers)
+
 
 class RadauIIA(_ScipyStepper):
     """The implicit Radau IIA method of order 5, for stiff systems."""
 
     name = "radau"
     solver_name = "Radau"
+
+    @staticmethod
+    def polynomial(between: Any) -> Polynomial:
+        """y + Q (x, x², x³)."""
+        return Polynomial(np.concatenate([between.y_old[:, None], between.Q], axis=1))

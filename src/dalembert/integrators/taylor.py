@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import EngineError, InputError
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
-from dalembert.integrators.polynomial import Polynomial
+from dalembert.integrators.polynomial import Piece, Polynomial
 
 _USUAL = 8  # sizes from 2⁻⁸ to 2⁸ are left as they are: they cost two digits of sixteen at most
 
@@ -51,11 +50,7 @@ class Taylor(Stepper):
         t1, end = step.t0 + s, used.value(s) if y is None else y
         self._machine.time = t1
         self._machine.state[:] = end / self._sizes
-
-        def at(time: float) -> np.ndarray:
-            return used.value(time - step.t0)
-
-        return Step(step.t0, t1, end, at, lambda: at, step.coefficients)
+        return Step(step.t0, t1, end, lambda: Piece(step.t0, t1, 1.0, used), step.coefficients)
 
     def advance(self, limit: float) -> Step:
         """One step, with its Taylor coefficients as dense output."""
@@ -76,16 +71,11 @@ class Taylor(Stepper):
             t1 = limit
         after, start = machine.state * sizes, before * sizes
         if not np.isfinite(after).all():
-            return Step(t0, t1, after, lambda _: start, lambda: lambda _: start)
+            return Step(t0, t1, after, lambda: Piece(t0, t1, 1.0, Polynomial(start[:, None])))
         if t1 - t0 <= 0 or (abs(h) < 16 * np.spacing(abs(t0)) and t1 != limit):
             raise collapse(self._problem, t0, float(h), start)
-
-        def keep() -> Callable[[float], np.ndarray]:
-            coefficients = machine.tc[:, ::-1] * sizes[:, None]
-            return lambda time: np.array([np.polyval(row, time - t0) for row in coefficients])
-
         coefficients = machine.tc * sizes[:, None]
-        return Step(t0, t1, after, lambda time: machine.update_d_output(time) * sizes, keep, coefficients)
+        return Step(t0, t1, after, lambda: Piece(t0, t1, 1.0, Polynomial(coefficients)), coefficients)
 
 
 def _unusual(sizes: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper
+from dalembert.integrators.polynomial import Piece, Polynomial
 
 
 class _FixedStep(Stepper):
@@ -36,10 +37,8 @@ class _FixedStep(Stepper):
         self.evaluations = (self.evaluations or 0) + 1
         self._y = new
 
-        def at(time: float) -> np.ndarray:
-            return y + (time - t) / h * (new - y)
-
-        return Step(t, end, new, at, lambda: at)
+        line = Polynomial(np.stack([y, new - y], axis=1))
+        return Step(t, end, new, lambda: Piece(t, end, h, line))
 
     def move(self, y: np.ndarray, rates: np.ndarray, h: float) -> np.ndarray:
         """The state one step later."""

@@ -35,7 +35,7 @@ from dalembert.model.elements import (
     Vector3,
 )
 from dalembert.model.formulas import Reader
-from dalembert.model.frozen import Frozen
+from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Force, JointTorque, Load, Torque
 
 _NONE: Frozen[str, Any] = Frozen()
@@ -233,7 +233,7 @@ class Elements(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class Description(Elements):
+class Description(Value, Elements):
     """A model as a value: it compares and hashes by content, and pickles.
 
     >>> from dalembert.model import Model

@@ -1,9 +1,13 @@
-"""A mapping that cannot change: it compares and hashes by content, and pickles."""
+"""What makes a value: a mapping that cannot change, and records that travel without what was worked out from them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -44,3 +48,10 @@ class Frozen(Mapping[K, V]):
 
     def __repr__(self) -> str:
         return f"Frozen({self._items!r})"
+
+
+class Value:
+    """A frozen dataclass that pickles and copies as its fields alone; what was worked out from them stays behind."""
+
+    def __getstate__(self: DataclassInstance) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}

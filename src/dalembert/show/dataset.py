@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import xarray
 
 FORMATS = (".nc", ".csv")
+Record = tuple[dict[str, str], dict[str, tuple[tuple[str, ...], np.ndarray]]]
 
 _SCALARS = {
     "kinetic": "kinetic energy T",
@@ -78,8 +80,10 @@ def _reaction_parts(run: Run) -> dict[str, Any]:
     }
 
 
-def save(run: Run, path: Path) -> Path:
+def save(run: Run, path: Path, record: Callable[[], Record] | None = None) -> Path:
     """Write a run to NetCDF (.nc) or CSV (.csv); the file appears only when it is complete.
+
+    `record` gives what else a NetCDF file is to hold: attributes and variables.
 
     >>> import dalembert as dl, tempfile
     >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
@@ -92,7 +96,9 @@ def save(run: Run, path: Path) -> Path:
         if path.suffix.lower() == ".csv":
             _write_csv(run, part)
         else:
-            from_trajectory(run).to_netcdf(part, engine=_engine())
+            attributes, variables = record() if record else ({}, {})
+            data = from_trajectory(run).assign_attrs(attributes).assign(variables)
+            data.to_netcdf(part, engine=_engine())
     return path
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,19 +10,36 @@ from dalembert.algebra.linear import PivotOrder
 from dalembert.errors import SingularError
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.model import Elements
+from dalembert.model.elements import Formula
+from dalembert.model.frozen import Frozen
 from dalembert.structure import rank, samples
 from dalembert.structure.constraint_rows import constraint_rows, dimensionless
 from dalembert.structure.ignorable import find_ignorable
 from dalembert.structure.rank import best_rows as best_rows
 from dalembert.structure.scales import Scales, scales_of
 from dalembert.structure.speed_choice import best_speeds as best_speeds
-from dalembert.structure.speed_choice import choose_reduced, choose_speeds, elimination, free_columns, quaternions
+from dalembert.structure.speed_choice import (
+    choose_reduced,
+    choose_speeds,
+    elimination,
+    free_columns,
+    named_speeds,
+    quaternions,
+)
 from dalembert.structure.speed_choice import independence as independence
 from dalembert.structure.speed_choice import speed_rows as speed_rows
 from dalembert.structure.states import States, constraint_matrix, mass_matrices, slopes
 
 _COUNT = 12
 _POOR = 1e-3  # speeds that determine the velocities so much worse than usual are no ground for a comparison
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Speeds and independent constraints to go on with, made on the way of a run; no rows: those of the start."""
+
+    speeds: tuple[Formula, ...] = ()
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,10 +50,10 @@ class Facts:
     rows: tuple[int, ...]  # independent constraint rows, in their own order
     dropped: tuple[str, ...]  # names of redundant constraints
     ignorable: tuple[int, ...]
-    reasons: dict[str, str]  # for every coordinate why it is ignorable, or what refutes it
+    reasons: Frozen[str, str]  # for every coordinate why it is ignorable, or what refutes it
     generic: bool  # True: what is ignorable is so for all values of the parameters
     speed_names: tuple[str, ...]
-    speeds: tuple[Any, ...]  # formulas of u, d of them
+    speeds: tuple[Formula, ...]  # formulas of u, d of them
     order: PivotOrder  # for [Y; a]
     given: int  # how many of the speeds, the first, are the user's
     reduced: tuple[int, ...]  # the speeds that serve as u_NI
@@ -49,10 +65,11 @@ class Facts:
     square_order: PivotOrder  # for [Y; 1 of those]
     dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
     regular_mass: bool  # is M positive definite?
-    norms: dict[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
+    norms: Frozen[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
     scales: Scales
     sizes: tuple[float, ...]  # how large each constraint row is by nature
     independence: float  # of the independent rows, from 1 down to 0
+    structural: frozenset[str]  # parameters in constraints and speeds: their values can change which are independent
     mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
 
     @property
@@ -80,25 +97,28 @@ class Facts:
         return dimensionless(A, self.scales.positions if unit is None else unit, np.array(self.sizes))
 
 
-def facts_of(model: Elements, rows: tuple[int, ...] | None = None) -> Facts:
+def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     """The structural facts of a model, looked at in its initial state and at random consistent ones.
 
-    `rows` are independent constraints that were chosen before; None chooses them.
+    `choice` are speeds and independent constraints that were chosen before; None chooses them.
     """
+    rows = choice.rows or None if choice else None
+    if choice and choice.speeds:
+        model = model.replaced(speed_list=named_speeds(model, choice.speeds))
     states = samples.consistent(model, _COUNT, include_initial=True)
     known, scales = levels(model), scales_of(model)
     held = constraint_rows(model, known, states, scales, rows)
     ignored = find_ignorable(model, known)
     ignorable = ignored.places
-    choice = choose_speeds(model, held, states, scales)
-    Y, M, unit = slopes(model, choice.formulas, states), mass_matrices(model, states), scales.positions
+    chosen = choose_speeds(model, held, states, scales)
+    Y, M, unit = slopes(model, chosen.formulas, states), mass_matrices(model, states), scales.positions
     S = np.concatenate([Y, held.a], axis=1)
-    _require_independent(model, choice.names, S, unit)
-    reduced = choose_reduced(choice, Y, M[:, list(ignorable)], held.a, ignorable, unit)
+    _require_independent(model, chosen.names, S, unit)
+    reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], held.a, ignorable, unit)
     staying = np.concatenate([Y[:, list(reduced.chosen)], M[:, list(ignorable)], held.a], axis=1)
-    regular, W = _free_directions(S, unit, len(choice.names))
+    regular, W = _free_directions(S, unit, len(chosen.names))
     WtM = np.swapaxes(W, 1, 2) @ M[regular]
-    _require_inertia(model, WtM @ W, choice.names)
+    _require_inertia(model, WtM @ W, chosen.names)
     completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
     norms = _norms(model, completing)
     free = free_columns(held.a, unit)
@@ -108,12 +128,12 @@ def facts_of(model: Elements, rows: tuple[int, ...] | None = None) -> Facts:
         rows=held.independent,
         dropped=tuple(name for i, name in enumerate(known.names) if i not in held.independent),
         ignorable=ignorable,
-        reasons=ignored.reasons,
+        reasons=Frozen(ignored.reasons),
         generic=ignored.generic,
-        speed_names=choice.names,
-        speeds=choice.formulas,
+        speed_names=chosen.names,
+        speeds=chosen.formulas,
         order=elimination(S, unit, n),
-        given=choice.given,
+        given=chosen.given,
         reduced=reduced.chosen,
         reduced_order=None if reduced.problem else elimination(staying, unit, n),
         reduced_problem=reduced.problem,
@@ -123,12 +143,25 @@ def facts_of(model: Elements, rows: tuple[int, ...] | None = None) -> Facts:
         square_order=elimination(np.concatenate([Y, _completed(completing, norms, states)], axis=1), unit),
         dependent=tuple(i for i in range(n) if i not in free),
         regular_mass=rank.definite(M),
-        norms=norms,
+        norms=Frozen(norms),
         scales=scales,
         sizes=tuple(held.sizes.tolist()),
         independence=float(np.median(rank.independence(held.a, unit))),
+        structural=_structural(model),
         mix=_mix(held.a, held.sizes[list(held.independent)], unit),
     )
+
+
+def _structural(model: Elements) -> frozenset[str]:
+    """The parameters that stand in constraints and speeds; a loop takes in the places of all joints."""
+    formulas = [c.phi for c in model.holonomic_list] + [c.psi for c in model.nonholonomic_list]
+    formulas += [c.phi for c in model.canonical_list] + [u.value for u in model.speed_list]
+    if model.loops:
+        joints = [joint for body in model.bodies for joint in body.joints] + [loop.joint for loop in model.loops]
+        formulas += [x for joint in joints for x in (*joint.position, *joint.rotation, *joint.values)]
+        formulas += [x for loop in model.loops for x in (*loop.position, *loop.rotation)]
+    names = {symbol.name for formula in formulas for symbol in formula.free_symbols}
+    return frozenset(names & model.parameter_values.keys())
 
 
 def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:

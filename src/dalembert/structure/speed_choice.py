@@ -8,6 +8,7 @@ cannot be, the reason is said.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from dalembert.algebra.linear import PivotOrder, pivot_order
 from dalembert.errors import InputError
 from dalembert.expressions import rate
 from dalembert.model import Elements
+from dalembert.model.elements import Formula, Speed
 from dalembert.model.joints import Quaternion
 from dalembert.structure import rank
 from dalembert.structure.constraint_rows import Rows
@@ -28,7 +30,7 @@ _MUCH_BETTER = 1e3  # another choice is taken when it is so much more independen
 
 
 @dataclass(frozen=True)
-class Choice:
+class Chosen:
     """Names and formulas of d speeds; `given` of them, the first, are the user's."""
 
     names: tuple[str, ...]
@@ -45,7 +47,14 @@ class Reduced:
     note: str | None
 
 
-def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -> Choice:
+def named_speeds(model: Elements, formulas: Sequence[Formula]) -> tuple[Speed, ...]:
+    """Speeds with names that nothing else has."""
+    taken = {*model.coordinate_names, *model.parameter_values}
+    fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
+    return tuple(Speed(name, formula) for name, formula in zip(fresh, formulas, strict=False))
+
+
+def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -> Chosen:
     """d speeds: the user's, completed by velocities that stay independent at all states."""
     n, r = len(model.coordinate_list), len(rows.independent)
     d, given = n - r, model.speed_list
@@ -70,7 +79,7 @@ def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -
     taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
     fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
     names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
-    return Choice(names, (*(u.value for u in given), *added), len(given))
+    return Chosen(names, (*(u.value for u in given), *added), len(given))
 
 
 def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Any], np.ndarray, np.ndarray]:
@@ -138,7 +147,7 @@ def _least(rows: np.ndarray) -> float:
 
 
 def choose_reduced(
-    choice: Choice, Y: np.ndarray, momenta: np.ndarray, a: np.ndarray, ignorable: tuple[int, ...], unit: np.ndarray
+    choice: Chosen, Y: np.ndarray, momenta: np.ndarray, a: np.ndarray, ignorable: tuple[int, ...], unit: np.ndarray
 ) -> Reduced:
     """u_NI: d − s of the speeds, independent together with the momenta M′ of the ignorable coordinates and with a.
 
@@ -165,7 +174,7 @@ def _independent(base: np.ndarray, Y: np.ndarray, unit: np.ndarray) -> bool:
     return rank.usual_rank(full) == full.shape[1]
 
 
-def _why(choice: Choice, tried: list[int], s: int) -> str:
+def _why(choice: Chosen, tried: list[int], s: int) -> str:
     names = ", ".join(choice.names[i] for i in tried)
     return (
         f"the speeds {names} cannot serve as u_NI: together with the {s} constant momenta of the ignorable coordinates and "
@@ -173,7 +182,7 @@ def _why(choice: Choice, tried: list[int], s: int) -> str:
     )
 
 
-def _left_out(choice: Choice, chosen: list[int], mixing: np.ndarray) -> str | None:
+def _left_out(choice: Chosen, chosen: list[int], mixing: np.ndarray) -> str | None:
     """Which of the user's speeds do not serve as u_NI, and why."""
     left = [i for i in range(choice.given) if i not in chosen]
     if not left:

@@ -23,7 +23,7 @@ from dalembert.expressions import coordinate, is_identifier
 from dalembert.expressions.lower import Lowering
 from dalembert.expressions.reading import decimal
 from dalembert.kinematics.loops import ends
-from dalembert.model import Model
+from dalembert.model import Elements, Model
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Body, Coordinate, Loop
 from dalembert.model.frozen import Frozen
@@ -47,13 +47,24 @@ from dalembert.structure import rank, samples
 from dalembert.structure.samples import States
 
 
-def recut(model: Model, loop: str, at: str | None = None) -> Model:
-    """The model with `loop` cut at the joint that carries body `at`; None lets the program choose.
+def recut(given: Elements, loop: str, at: str | None = None) -> Model:
+    """The same mechanism with `loop` cut at the joint that carries body `at`, or where the program thinks best.
 
     The program cuts the joint with the most freedoms, since that leaves the fewest coordinates and constraints, and of
     equals the one in the middle of the way round the loop, which leaves the shortest chains. A free joint holds nothing:
     where it is cut no loop is left.
+
+    >>> model = Model("four bars", gravity=(0, -9.81, 0)).coordinates("a", "b", "c")
+    >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0.5, 0, 0))
+    >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
+    >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1, center=(0.5, 0, 0))
+    >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), 0, position=(2, 0, 0)), position=(1, 0, 0))
+    >>> recut(model, "pin", at="coupler").coordinate_names
+    ('a', 'c', 'pin')
     """
+    given.require_sound()
+    given.refuse_canonical("recut")  # momenta belong to the coordinates, and those change
+    model = Model.of(given)
     found = next((each for each in model.loops if each.name == loop), None)
     if found is None:
         known = [each.name for each in model.loops]
