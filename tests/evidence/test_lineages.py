@@ -89,8 +89,8 @@ def falsify(monkeypatch, fact) -> None:
     original = {
         "T": kinetic,
         "V": potential,
-        "free motion": free_motion.free_motion,
-        "Legendre": legendre.legendre,
+        "free motion": free_motion.free_equations,
+        "Legendre": legendre.canonical_of,
         "active forces": active_forces,
         "wrenches": applied,
         "recursion": recursive.mass_matrix,

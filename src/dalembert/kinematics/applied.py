@@ -207,11 +207,11 @@ def _damper(load: Damper, motion: Motion) -> Applied:
     return Applied(load.name, force, J, wrenches=_pull(load, motion, force))
 
 
-def non_ideal_forces(motion: Motion) -> Array:
-    """C(q, q̇, t): what the constraints do beyond d'Alembert's principle, (3.44) of papers/poincare; empty when ideal."""
+def non_ideal_forces(motion: Motion) -> Array | None:
+    """C(q, q̇, t): what the constraints do beyond d'Alembert's principle, (3.44) of papers/poincare; None when ideal."""
     given = motion.model.non_ideal_forces
     if not given:
-        return zeros(0)
+        return None
     return vector([motion.lower(given.get(name, 0)) for name in motion.model.coordinate_names])
 
 

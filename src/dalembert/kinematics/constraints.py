@@ -154,8 +154,3 @@ class Constraints:
             push = motion.lower(gains[1]) * rate_ + motion.lower(gains[0]) * row.phi if gains else 0
             out.append(-change - push)
         return out
-
-
-def constraints(motion: Motion) -> Constraints:
-    """The constraints of a motion, on all levels."""
-    return Constraints(motion, levels(motion.model))

@@ -49,7 +49,7 @@ def load_forces(
     for load in applied(motion)[_gravities(motion) :]:
         total = total + load.J.T @ load.force
     extra = non_ideal_forces(motion)
-    return to_speed_forces(tree, algebra, q, list(total + extra if len(extra) else total))
+    return to_speed_forces(tree, algebra, q, list(total if extra is None else total + extra))
 
 
 def _gravities(motion: Motion) -> int:

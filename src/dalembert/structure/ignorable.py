@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from dalembert.algebra import Array, Scalar, stack, vector
+from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, exact, node, numbers_in, ordered, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
@@ -91,7 +91,8 @@ def _moving(model: Model) -> Motion:
 
 
 def _forces(motion: Motion) -> list[Node]:
-    return [node(e) for e in stack(generalized_forces(motion), non_ideal_forces(motion))]
+    C = non_ideal_forces(motion)
+    return [node(e) for e in stack(generalized_forces(motion), zeros(0) if C is None else C)]
 
 
 def _conditions(model: Model, levels: Levels, i: int, slope: Scalar, column: Array, forces: list[Node]) -> _Conditions:
