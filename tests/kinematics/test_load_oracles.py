@@ -15,7 +15,7 @@ from dalembert.algebra import FLOATS, plain, vector
 from dalembert.evidence.declared_forces import declared_work
 from dalembert.evidence.watch import watch
 from dalembert.kinematics import generalized_forces, move, potential
-from dalembert.kinematics.applied import applied
+from dalembert.kinematics.applied import applied_forces
 from dalembert.model import Model
 from dalembert.structure.samples import States
 
@@ -27,7 +27,9 @@ def moved(model, q, qd, t):
 
 
 def by_forces(model, q, qd, t):
-    return plain(sum((load.J.T @ load.force for load in applied(moved(model, q, qd, t))), start=vector([0.0] * len(q))))
+    return plain(
+        sum((load.J.T @ load.force for load in applied_forces(moved(model, q, qd, t))), start=vector([0.0] * len(q)))
+    )
 
 
 def by_potential(model, q, qd, t):
@@ -38,7 +40,7 @@ def by_potential(model, q, qd, t):
 def by_wrenches(model, q, qd, t):
     motion = moved(model, q, qd, t)
     total = np.zeros(len(q))
-    for load in applied(motion):
+    for load in applied_forces(motion):
         if not load.wrenches:
             total = total + plain(load.J.T @ load.force)
         for part in load.wrenches:
@@ -49,7 +51,7 @@ def by_wrenches(model, q, qd, t):
 
 def by_recursion(model, q, qd, t):
     bare = model.copy()
-    bare.loads, bare._gravity = (), (0, 0, 0)
+    bare.loads, bare.gravity_given = (), (0, 0, 0)
     with_loads, without = (dl.inverse_dynamics(m, q, qd, 0 * q, t, friction=True) for m in (model, bare))
     return without - with_loads
 
@@ -238,7 +240,7 @@ ORACLES = (
 def heavy() -> Model:
     """The rod on the cart under gravity along −y and a little of x."""
     model = pair()
-    model._gravity = (0.5, -9.81, 0)
+    model.gravity_given = (0.5, -9.81, 0)
     return model
 
 
@@ -288,7 +290,7 @@ def test_a_rotor_resists_by_the_square_of_its_ratio(key):
 def test_a_drive_takes_the_force_that_its_motion_needs(key):
     # λ of θ − 0.2 t² = 0 is (I + m l²) θ̈ + m g l sin θ
     model = pendulum()
-    model._gravity = (0, -9.81, 0)
+    model.gravity_given = (0, -9.81, 0)
     model.drive("theta", "0.2*t**2")
     t = 1.5
     eom = dl.derive(model, key, engine="portable")

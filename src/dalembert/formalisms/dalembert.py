@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
-from dalembert.kinematics import applied
+from dalembert.kinematics import applied_forces
 from dalembert.spatial import skew
 from dalembert.structure import System
 
@@ -66,7 +66,7 @@ def parts(system: System) -> tuple[Array, Array, Array, Array]:
         M = M + body.mass * (Gamma.T @ Gamma) + Pi.T @ (body.inertia @ Pi)  # (5.56)
         b = b + body.mass * (Gamma.T @ a) + Pi.T @ (body.inertia @ alpha + Omega @ (body.inertia @ w))  # (5.57)
     g, tau = zeros(n), zeros(n)
-    for load in applied(system.motion):
+    for load in applied_forces(system.motion):
         if load.potential is None:
             tau = tau + load.J.T @ load.force
         else:

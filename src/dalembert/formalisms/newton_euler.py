@@ -26,7 +26,7 @@ from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve
 from dalembert.equations import About, Accelerations, LinearForm, LinearSystem, Rows, Solver, Velocities, VelocityMap
 from dalembert.expressions.internal import TWIST
-from dalembert.kinematics import applied, non_ideal_forces
+from dalembert.kinematics import applied_forces, non_ideal_forces
 from dalembert.spatial import cross
 from dalembert.structure import System
 
@@ -93,7 +93,7 @@ def _loads(system: System, size: int) -> tuple[Array, Array]:
     """Applied wrenches of all bodies, and the drives inside joints as generalized forces."""
     wrench, tau = zeros(size), zeros(len(system.q))
     places = {body.name: 6 * i for i, body in enumerate(system.motion.masses)}
-    for load in applied(system.motion):
+    for load in applied_forces(system.motion):
         for part in load.wrenches:
             at = places[part.body]
             wrench[at : at + 3] = wrench[at : at + 3] + part.force
