@@ -83,7 +83,9 @@ def test_strings_have_the_values_of_the_derivation(name: str, key: str) -> None:
     found = json.loads(json.dumps(latex.as_dict(form)))
     numbers = read_back(found, form.system.model, at)
     for word, block in BLOCKS.items():
-        expected = np.vectorize(lambda e: values(e, at), otypes=[float])(getattr(form, block))
+        expected = np.vectorize(lambda e: values(e, at), otypes=[float])(
+            {**vars(form.velocity), **vars(form.linear)}[block]
+        )
         got = numbers[word].reshape(expected.shape)
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0)))
     assert found["n_dynamic"] == form.n_dynamic

@@ -249,7 +249,7 @@ class ShortForm(Identity):
         lower = Lowering(GRAPH, table)
         blocks = ("M", "f", "A", "beta")
         written = {b: vector([lower(e) for e in getattr(sheet, b).ravel()]) for b in blocks}
-        return _Page(form, {b: getattr(form, b).ravel() for b in blocks}, written)
+        return _Page(form, {b: getattr(form.linear, b).ravel() for b in blocks}, written)
 
     @property
     def roots(self) -> list[Node]:
