@@ -50,8 +50,8 @@ def operations(equations: Equations) -> int:
     import heyoka as hy
 
     form, parameters = equations.form, equations.kernel.parameters
-    outputs = [expression(e) for e in stack(form.qd, fused(form)[0])]
-    inputs = list(stack(form.system.q, form.v, vector([form.system.t]), parameters))
+    outputs = [expression(e) for e in stack(form.velocity.qd, fused(form)[0])]
+    inputs = list(stack(form.system.q, form.velocity.v, vector([form.system.t]), parameters))
     program = hy.cfunc(outputs, vars=inputs, opt_level=0, compact_mode=False, batch_size=1).dc
     lines = [str(line) for line in program[len(inputs) : len(program) - len(outputs)]]
     assert not any("composite" in line for line in lines), "heyoka's program hides operations in composite lines"

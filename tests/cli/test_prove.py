@@ -35,7 +35,7 @@ def test_different_functions_end_with_code_1(run, monkeypatch):
 
     def wrong(*given):
         form = right(*given)
-        return replace(form, f=form.f * 1.000000001)
+        return replace(form, linear=replace(form.linear, f=form.linear.f * 1.000000001))
 
     monkeypatch.setattr(module, "derive", wrong)
     found = run("prove", "double-pendulum", "--formalism", "hamilton")

@@ -11,7 +11,7 @@ from dalembert import formalisms, recursive
 from dalembert.equations import free_motion, legendre
 from dalembert.equations.about import FACTS
 from dalembert.evidence.lineages import PRINCIPLE, RECURSION, grouped, independent_roads
-from dalembert.kinematics import active_forces, applied, kinetic, potential
+from dalembert.kinematics import active_forces, applied_forces, kinetic, potential
 from dalembert.kinematics.motion import Motion
 from dalembert.structure import samples
 
@@ -89,10 +89,10 @@ def falsify(monkeypatch, fact) -> None:
     original = {
         "T": kinetic,
         "V": potential,
-        "free motion": free_motion.free_motion,
-        "Legendre": legendre.legendre,
+        "free motion": free_motion.free_equations,
+        "Legendre": legendre.canonical_of,
         "active forces": active_forces,
-        "wrenches": applied,
+        "wrenches": applied_forces,
         "recursion": recursive.mass_matrix,
     }[fact]
 

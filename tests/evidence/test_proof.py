@@ -78,7 +78,8 @@ def falsified(monkeypatch, key, **change):
 
     def wrong(system, *more):
         form = right(system, *more)
-        return replace(form, **{name: spoil(getattr(form, name)) for name, spoil in change.items()})
+        parts = {name: spoil(getattr(form.linear, name)) for name, spoil in change.items()}
+        return replace(form, linear=replace(form.linear, **parts))
 
     monkeypatch.setattr(module, "derive", wrong)
 

@@ -106,8 +106,8 @@ def test_a_chain_of_implied_constraints_is_followed_to_its_end():
     kinetic, potential = "dot(x)**2/2 + dot(y)**2 + dot(z)**2/2", "z*(x + y) + 3*y**2/2"
     model = dl.Model.from_energies("chain", coordinates=["x", "y", "z"], kinetic=kinetic, potential=potential)
     eom = dl.derive(model.canonical("p(x)", name="first").start([-1, 1, 0], [0, 0, 0]), "dirac")
-    assert eom.form.surface is not None
-    assert eom.form.surface.names == (
+    assert eom.form.own_multipliers is not None
+    assert eom.form.own_multipliers.surface.names == (
         "first",
         "rate of first",
         "rate of rate of first",

@@ -22,11 +22,11 @@ def system_of_equations(model, q, p, t=0.0):
     """M and f of (5.295) as numbers."""
     space = workspace_of(setup(model, "portable"))
     form = dirac.derive(space.system)
-    outputs = stack(form.M.ravel(), form.f)
-    inputs = stack(space.system.q, form.v, vector([space.system.t]))
+    outputs = stack(form.linear.M.ravel(), form.linear.f)
+    inputs = stack(space.system.q, form.velocity.v, vector([space.system.t]))
     symbols = space.system.algebra.symbols(list(model.parameter_values))
     out = compile_function(space.system.algebra, inputs, outputs, symbols)(np.concatenate([q, p, [t]]), space.values)
-    size = len(form.f)
+    size = len(form.linear.f)
     return out[: size**2].reshape(size, size), out[size**2 :]
 
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.formalisms.gauss import gaussian, numbers
+from dalembert.equations import LinearSystem
+from dalembert.formalisms.gauss import gaussian
+from dalembert.kernels.numeric import least_gaussian
 from dalembert.structure import samples
 
 
@@ -17,7 +19,7 @@ def random_equations(seed, n=5, r=2):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_admissible_acceleration_has_a_smaller_gaussian(seed):
     M, h, A, beta = random_equations(seed)
-    chosen, _ = numbers(M[None], h[None], A[None], beta[None], np.zeros((1, 0)))
+    chosen, _ = least_gaussian(LinearSystem(M[None], h[None], A[None], beta[None]))
     assert np.allclose(A @ chosen[0], beta)
     rng = np.random.default_rng(seed + 10)
     particular = np.linalg.lstsq(A, beta, rcond=None)[0]
@@ -30,7 +32,7 @@ def test_no_admissible_acceleration_has_a_smaller_gaussian(seed):
 
 def test_near_the_chosen_acceleration_the_gaussian_is_a_bowl():
     M, h, A, beta = random_equations(7)
-    chosen, _ = numbers(M[None], h[None], A[None], beta[None], np.zeros((1, 0)))
+    chosen, _ = least_gaussian(LinearSystem(M[None], h[None], A[None], beta[None]))
     free, least = np.linalg.svd(A)[2][2:], gaussian(M[None], h[None], chosen)[0]
     for direction in free:
         rise = [gaussian(M[None], h[None], chosen + e * direction)[0] - least for e in (-1e-3, 1e-3)]
@@ -49,7 +51,7 @@ def test_the_gaussian_of_a_pendulum_is_the_square_of_its_tension():
 
 def test_without_constraints_the_gaussian_vanishes():
     M, h, _, _ = random_equations(8)
-    free, lam = numbers(M[None], h[None], np.zeros((1, 0, 5)), np.zeros((1, 0)), np.zeros((1, 0)))
+    free, lam = least_gaussian(LinearSystem(M[None], h[None], np.zeros((1, 0, 5)), np.zeros((1, 0))))
     assert np.allclose(M @ free[0], h)
     assert gaussian(M[None], h[None], free)[0] == pytest.approx(0.0, abs=1e-20)
     assert lam.shape == (1, 0)
@@ -57,9 +59,9 @@ def test_without_constraints_the_gaussian_vanishes():
 
 def test_dependent_constraints_do_not_disturb_the_minimum():
     M, h, A, beta = random_equations(9)
-    one, _ = numbers(M[None], h[None], A[None], beta[None], np.zeros((1, 0)))
+    one, _ = least_gaussian(LinearSystem(M[None], h[None], A[None], beta[None]))
     more, rest = np.vstack([A, 3 * A[1], A[0] + A[1]]), np.concatenate([beta, [3 * beta[1], beta.sum()]])
-    other, lam = numbers(M[None], h[None], more[None], rest[None], np.zeros((1, 0)))
+    other, lam = least_gaussian(LinearSystem(M[None], h[None], more[None], rest[None]))
     assert np.allclose(one, other)
     assert np.allclose(more.T @ lam[0], M @ other[0] - h)
 

@@ -7,7 +7,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 from dalembert.algebra import stack, vector
-from dalembert.equations.legendre import legendre
+from dalembert.equations.legendre import canonical_of
 from dalembert.handles import setup, workspace_of
 from dalembert.kernels import compile_function
 from dalembert.structure import samples
@@ -23,7 +23,7 @@ def spherical() -> dl.Model:
 
 def in_momenta(space, outputs):
     system = space.system
-    p = legendre(system).p
+    p = canonical_of(system).p
     parameters = system.algebra.symbols(list(space.model.parameter_values))
     return compile_function(system.algebra, stack(system.q, p, vector([system.t])), outputs, parameters)
 
@@ -57,7 +57,7 @@ def test_momenta_and_velocities_go_back_and_forth():
 def test_the_hamiltonian_is_the_energy(name):
     run = dl.derive(dl.load(name), "hamilton").simulate(1.0, samples=6)
     space = workspace_of(setup(dl.load(name), "portable"))
-    H = in_momenta(space, vector([legendre(space.system).H]))
+    H = in_momenta(space, vector([canonical_of(space.system).H]))
     values = H(np.concatenate([run.q, run.v, run.t[None]]), space.values)[0]
     assert np.allclose(values, run.energy, rtol=1e-10, atol=1e-10)
 
@@ -67,7 +67,7 @@ def test_where_bodies_move_with_time_the_hamiltonian_is_the_jacobi_function():
     joints = [model.revolute((0, 0, 1), "w*t"), model.revolute((0, -1, 0), "theta")]
     model.body("bead", joint=joints, mass=2, center=(0, 0, "-r"))
     space = workspace_of(setup(model, "portable"))
-    H = in_momenta(space, vector([legendre(space.system).H]))
+    H = in_momenta(space, vector([canonical_of(space.system).H]))
     q, qd, t = np.array([0.8]), np.array([1.2]), 0.4
     p = 2 * 0.25 * qd
     # T₂ − T₀ + V
@@ -78,7 +78,7 @@ def test_where_bodies_move_with_time_the_hamiltonian_is_the_jacobi_function():
 def test_legendre_identities_hold_where_time_is_explicit(random_tree):
     pytest.importorskip("heyoka", reason="differentiates through an inverse, which only the fast algebra does well")
     space = workspace_of(setup(random_tree(5, bodies=2, coordinates=2, motions=("driven",)), "heyoka"))
-    system, c = space.system, legendre(space.system)
+    system, c = space.system, canonical_of(space.system)
     algebra = system.algebra
     H_p = algebra.gradient(c.H, c.p)
     time = algebra.jacobian(H_p, vector([system.t]))[:, 0]

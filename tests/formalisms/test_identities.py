@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.algebra import stack, vector
-from dalembert.equations.legendre import legendre
+from dalembert.equations.legendre import canonical_of
 from dalembert.formalisms import boltzmann_hamel
 from dalembert.handles import setup, workspace_of
 from dalembert.kernels import compile_function
@@ -82,7 +82,7 @@ def _values(model: dl.Model) -> np.ndarray:
 def test_legendre_identities_against_direct_differentiation_of_the_hamiltonian():
     pytest.importorskip("heyoka", reason="differentiates through an inverse, which only the fast algebra does well")
     space = workspace_of(setup(dl.load("cart-pendulum"), "heyoka"))
-    system, c = space.system, legendre(space.system)
+    system, c = space.system, canonical_of(space.system)
     algebra = system.algebra
     H_p = algebra.gradient(c.H, c.p)
     pairs = stack(

@@ -7,7 +7,10 @@ import pytest
 from scipy.linalg import sqrtm
 
 import dalembert as dl
-from dalembert.formalisms.poincare import numbers
+from dalembert.algebra import FLOATS, plain
+from dalembert.equations import LinearSystem
+from dalembert.formalisms.poincare import graph
+from dalembert.kernels.numeric import smallest_force
 from dalembert.model import Model
 from dalembert.structure import samples
 
@@ -72,8 +75,9 @@ def test_the_non_ideal_formula_as_it_is_printed():
     B = A @ half
     B_plus = np.linalg.pinv(B)
     force = root @ B_plus @ (b - A @ np.linalg.solve(M, S)) + root @ (np.eye(5) - B_plus @ B) @ half @ C
-    found, _ = numbers(M[None], S[None], A[None], b[None], C[None])
+    found, _ = smallest_force(LinearSystem(M[None], S[None], A[None], b[None], C[None]))
     assert np.allclose(M @ found[0] - S, force)
+    assert np.allclose(plain(graph(FLOATS, LinearSystem(M, S, A, b, C))[0]), found[0])
     # the constraint holds, and along what it leaves free the force does the work of C
     free = np.linalg.svd(A)[2][2:]
     assert np.allclose(A @ found[0], b)
@@ -82,16 +86,16 @@ def test_the_non_ideal_formula_as_it_is_printed():
 
 def test_without_work_the_non_ideal_formula_is_the_ideal_one():
     M, S, A, b, _ = (part[None] for part in random_equations(seed=4))
-    ideal, _ = numbers(M, S, A, b, np.zeros((1, 0)))
-    vanishing, _ = numbers(M, S, A, b, np.zeros((1, 5)))
+    ideal, _ = smallest_force(LinearSystem(M, S, A, b))
+    vanishing, _ = smallest_force(LinearSystem(M, S, A, b, np.zeros((1, 5))))
     assert np.array_equal(ideal, vanishing)
 
 
 def test_dependent_rows_are_taken():
     M, S, A, b, C = random_equations(seed=5)
     twice, again = np.vstack([A, A[0] - 2 * A[1]]), np.append(b, b[0] - 2 * b[1])
-    one, _ = numbers(M[None], S[None], A[None], b[None], C[None])
-    other, _ = numbers(M[None], S[None], twice[None], again[None], C[None])
+    one, _ = smallest_force(LinearSystem(M[None], S[None], A[None], b[None], C[None]))
+    other, _ = smallest_force(LinearSystem(M[None], S[None], twice[None], again[None], C[None]))
     assert np.allclose(one, other)
 
 

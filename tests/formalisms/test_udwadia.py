@@ -5,11 +5,11 @@ import pytest
 from scipy.linalg import sqrtm
 
 import dalembert as dl
-from dalembert.formalisms.udwadia_kalaba import numbers
+from dalembert.equations import LinearSystem
+from dalembert.kernels.numeric import smallest_force
 from dalembert.model import Model
 
 G = 9.81
-NONE = np.zeros((1, 0))
 
 
 def bob(*rods: str) -> Model:
@@ -28,7 +28,7 @@ def test_the_formula_as_it_is_printed():
     half = np.linalg.inv(np.real(sqrtm(M)))
     free = np.linalg.solve(M, h)
     expected = free + half @ np.linalg.pinv(A @ half) @ (beta - A @ free)
-    qdd, lam = numbers(M[None], h[None], A[None], beta[None], NONE)
+    qdd, lam = smallest_force(LinearSystem(M[None], h[None], A[None], beta[None]))
     assert np.allclose(qdd[0], expected)
     assert np.allclose(M @ qdd[0] - h, A.T @ lam[0])
 

@@ -5,7 +5,7 @@ import pytest
 
 from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.kinematics import generalized_forces, move
-from dalembert.kinematics.applied import applied
+from dalembert.kinematics.applied import applied_forces
 from dalembert.model import Model
 
 STEP = 1e-30
@@ -58,7 +58,7 @@ class Scene:
     @property
     def power(self):
         """What the library says: Σ (Jᵀ F)·q̇ of this load and its reaction."""
-        mine = [a for a in applied(self.motion) if self.load.name in a.name]
+        mine = [a for a in applied_forces(self.motion) if self.load.name in a.name]
         return float(sum(numbers(a.J.T @ a.force, 1)[:, 0] @ self.qd for a in mine))
 
 
@@ -119,5 +119,5 @@ def test_a_spring_without_natural_length_may_have_its_ends_together():
     model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.spring(("mass", "world"), stiffness=4)
     motion = move(model, FLOATS, 0.0, vector([0.0]), vector([0.0]), {})
-    (spring,) = applied(motion)
+    (spring,) = applied_forces(motion)
     assert float((spring.J.T @ spring.force)[0]) == 0.0

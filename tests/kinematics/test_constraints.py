@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import constraints, levels, move
+from dalembert.kinematics import Constraints, levels, move
 from dalembert.model import Model
 
 STEP = 1e-30
@@ -22,7 +22,8 @@ def curved() -> Model:
 
 
 def at(model, q, qd, t):
-    return constraints(move(model, FLOATS, t, vector(list(q)), vector(list(qd)), model.parameter_values))
+    motion = move(model, FLOATS, t, vector(list(q)), vector(list(qd)), model.parameter_values)
+    return Constraints(motion, levels(model))
 
 
 def single(array):

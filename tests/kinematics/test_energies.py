@@ -5,7 +5,7 @@ import pytest
 
 from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.kinematics import kinetic, mass_matrix, move, potential
-from dalembert.kinematics.applied import applied
+from dalembert.kinematics.applied import applied_forces
 from dalembert.model import Model
 
 every_tree = pytest.mark.parametrize("seed", range(6))
@@ -66,7 +66,7 @@ def test_conservative_forces_are_gradients_of_the_potential(random_tree, seed):
     model = random_tree(seed, coordinates=6, loads=("spring", "spring", "force", "damper"))
     n = len(model.coordinate_names)
     q, h = np.random.default_rng(seed).uniform(-1, 1, n), 1e-30
-    forces = [load for load in applied(at(model, q, 0 * q)) if load.potential is not None]
+    forces = [load for load in applied_forces(at(model, q, 0 * q)) if load.potential is not None]
     assert len(forces) == len(model.bodies) + 2
     total = numbers(sum(load.J.T @ load.force for load in forces), 1)[:, 0]
     for i, unit in enumerate(np.eye(n)):

@@ -15,7 +15,7 @@ from dalembert.algebra import FLOATS, plain, vector
 from dalembert.evidence.declared_forces import declared_work
 from dalembert.evidence.watch import watch
 from dalembert.kinematics import generalized_forces, move, potential
-from dalembert.kinematics.applied import applied
+from dalembert.kinematics.applied import applied_forces
 from dalembert.model import Model
 from dalembert.structure.samples import States
 
@@ -27,7 +27,9 @@ def moved(model, q, qd, t):
 
 
 def by_forces(model, q, qd, t):
-    return plain(sum((load.J.T @ load.force for load in applied(moved(model, q, qd, t))), start=vector([0.0] * len(q))))
+    return plain(
+        sum((load.J.T @ load.force for load in applied_forces(moved(model, q, qd, t))), start=vector([0.0] * len(q)))
+    )
 
 
 def by_potential(model, q, qd, t):
@@ -38,7 +40,7 @@ def by_potential(model, q, qd, t):
 def by_wrenches(model, q, qd, t):
     motion = moved(model, q, qd, t)
     total = np.zeros(len(q))
-    for load in applied(motion):
+    for load in applied_forces(motion):
         if not load.wrenches:
             total = total + plain(load.J.T @ load.force)
         for part in load.wrenches:

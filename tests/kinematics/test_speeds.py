@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import constraints, move
+from dalembert.kinematics import Constraints, levels, move
 from dalembert.kinematics.speeds import invert, speed_map
 from dalembert.structure import facts_of, samples
 
@@ -18,7 +18,7 @@ def test_speeds_and_velocities_determine_each_other(random_tree, seed):
     for k in range(4):
         q, qd = vector(list(states.q[:, k])), vector(list(states.qd[:, k]))
         motion = move(model, FLOATS, float(states.t[k]), q, qd, model.parameter_values)
-        limits = constraints(motion)
+        limits = Constraints(motion, levels(motion.model))
         Y, Z = speed_map(motion, known.speeds)
         u = Y @ qd + Z
         rows = [(limits.A[list(known.rows)], limits.b[list(known.rows)])]

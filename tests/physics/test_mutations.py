@@ -587,11 +587,11 @@ MATRIX = (
     Mutation("given kinetic energy", given, function(energies._given, lambda T: T * 1.1), "P"),
     Mutation("given potential energy", given, function(energies.potential, lambda V: V * 1.1), "P"),
     Mutation("given forces", given, function(applied.generalized_forces, negated), "P"),
-    Mutation("free motion", arm, function(free_motions.free_motion, lambda f: (f[0], f[1] * 1.1)), "F", ("maggi",)),
+    Mutation("free motion", arm, function(free_motions.free_equations, lambda f: (f[0], f[1] * 1.1)), "F", ("maggi",)),
     Mutation(
         "Legendre transform",
         arm,
-        function(legendres.legendre, lambda c: replace(c, H_q=c.H_q * 1.1)),
+        function(legendres.canonical_of, lambda c: replace(c, H_q=c.H_q * 1.1)),
         "F",
         ("hamilton",),
     ),

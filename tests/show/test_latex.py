@@ -50,7 +50,7 @@ def values(expression: Any, at: dict[str, float]) -> float:
 def numbers_for(form: LinearForm) -> dict[str, float]:
     rng = np.random.default_rng(7)
     own = form.system
-    symbols = [*own.q, *own.qd, own.t, *form.v, *form.constants]
+    symbols = [*own.q, *own.qd, own.t, *form.velocity.v, *form.constants.symbols]
     known = [*map(str, symbols), *own.model.parameter_values, *own.facts.speed_names]
     return {name: float(rng.uniform(0.4, 1.6)) for name in known}
 
@@ -83,12 +83,14 @@ def test_strings_have_the_values_of_the_derivation(name: str, key: str) -> None:
     found = json.loads(json.dumps(latex.as_dict(form)))
     numbers = read_back(found, form.system.model, at)
     for word, block in BLOCKS.items():
-        expected = np.vectorize(lambda e: values(e, at), otypes=[float])(getattr(form, block))
+        expected = np.vectorize(lambda e: values(e, at), otypes=[float])(
+            {**vars(form.velocity), **vars(form.linear)}[block]
+        )
         got = numbers[word].reshape(expected.shape)
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0)))
     assert found["n_dynamic"] == form.n_dynamic
     assert found["n_states"] == form.n_states
-    assert found["velocities"] == [re.sub(r"^(p|[vw][xyz])\((.+)\)$", r"\1_\2", str(v)) for v in form.v]
+    assert found["velocities"] == [re.sub(r"^(p|[vw][xyz])\((.+)\)$", r"\1_\2", str(v)) for v in form.velocity.v]
 
 
 def test_dictionary_names_everything() -> None:
@@ -245,7 +247,7 @@ def test_branches_and_powers_can_be_read_back() -> None:
     at = numbers_for(form)
     found = latex.as_dict(form)
     assert "piecewise" in str(found)
-    assert read_back(found, model, at)["forcing"][0] == pytest.approx(values(form.f[0], at), rel=1e-12)
+    assert read_back(found, model, at)["forcing"][0] == pytest.approx(values(form.linear.f[0], at), rel=1e-12)
     assert r"\begin{cases}" in latex.equations(form)
 
 

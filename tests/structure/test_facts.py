@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.algebra import numbers
 from dalembert.errors import InputError
-from dalembert.kinematics import constraints
+from dalembert.kinematics import Constraints, levels
 from dalembert.kinematics.speeds import speed_map
 from dalembert.model import Model
 from dalembert.structure import facts_of, samples
@@ -38,7 +38,7 @@ def chosen_map(model: Model) -> np.ndarray:
     known, states = facts_of(model), samples.consistent(model, 20, seed=7)
     motion = samples.at_formulas(model, states)
     Y = numbers(speed_map(motion, known.speeds)[0], 20)
-    a = numbers(constraints(motion).A[list(known.rows)], 20)
+    a = numbers(Constraints(motion, levels(motion.model)).A[list(known.rows)], 20)
     return np.moveaxis(np.concatenate([Y, a]), -1, 0)
 
 

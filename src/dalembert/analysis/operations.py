@@ -12,9 +12,8 @@ from dalembert.kernels.solve import fused
 def count(form: LinearForm) -> int:
     """Operations for q̇ and v̇ at one state, the linear solve included."""
     x, _ = fused(form)
-    k = len(form.v)
-    qd = form.qd + form.S @ x[k:] if len(form.S) else form.qd
-    outputs = stack(qd, x[:k] if len(form.S) else x)
+    k, qd, own = len(form.velocity.v), form.velocity.qd, form.own_multipliers
+    outputs = stack(qd, x) if own is None else stack(qd + own.S @ x[k:], x[:k])
     if form.system.algebra.name == "fast":
         return _in_decomposition(form, outputs)
     return _in_graph(form, outputs)
@@ -27,8 +26,8 @@ def _in_decomposition(form: LinearForm, outputs: Array) -> int:
     from dalembert.algebra.fast import expression
 
     system = form.system
-    constants = system.algebra.symbols([*system.model.parameter_values, *(str(c) for c in form.constants)])
-    inputs = stack(system.q, form.v, vector([system.t]), constants)
+    constants = system.algebra.symbols([*system.model.parameter_values, *(str(c) for c in form.constants.symbols)])
+    inputs = stack(system.q, form.velocity.v, vector([system.t]), constants)
     options = {"opt_level": 0, "compact_mode": False, "batch_size": 1}
     program = hy.cfunc([expression(e) for e in outputs], vars=list(inputs), **options).dc
     lines = [str(line) for line in program[len(inputs) : len(program) - len(outputs)]]

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.algebra import Array, stack, vector
 from dalembert.kernels import Function, compile_function
-from dalembert.kinematics import applied
+from dalembert.kinematics import applied_forces
 from dalembert.kinematics.contacts import Push
 from dalembert.model import WORLD, Elements
 from dalembert.spatial import cross
@@ -66,7 +66,7 @@ class JointReactions:
         a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
         alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
         force, moment = body.mass * a, body.inertia @ alpha + cross(w, body.inertia @ w)
-        for load in applied(system.motion):
+        for load in applied_forces(system.motion):
             for part in load.wrenches:
                 if part.body == body.name:
                     force, moment = force - part.force, moment - part.moment

@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from dalembert.algebra import FLOATS, plain
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import coordinate, is_identifier
+from dalembert.expressions import coordinate, is_identifier, rate
 from dalembert.expressions.lower import Lowering
 from dalembert.expressions.reading import decimal
 from dalembert.kinematics.loops import ends
@@ -271,7 +271,7 @@ class _Recut:
 
     def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:
         used = {s.name for formula in out.formulas for s in formula.free_symbols} | set(out.non_ideal_forces)
-        still = sorted(name for name in names if name in used or f"dot({name})" in used)
+        still = sorted(name for name in names if name in used or rate(name).name in used)
         if still:
             raise InputError(
                 f"{self.where}: the coordinate {still[0]} of that joint ({', '.join(lost)}) is used elsewhere in the model. "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from dalembert.equations.velocities import Velocities
+
 Fact = Literal["T", "V", "free motion", "Legendre", "bodies", "active forces", "wrenches", "recursion", "positions"]
 # what several formalisms take from the same place, in a sentence each; positions, Jacobians, the loads as declared and the levels
 # of the constraints are shared by all and not listed
@@ -29,7 +31,7 @@ class About:
     title: str
     source: str
     needs: Literal["bodies", "energies"]  # a model given by its energies serves only formalisms that need no bodies
-    velocities: Literal["q̇", "u", "u_NI", "q̇_NI", "s", "p", "twists"]
+    velocities: Velocities
     count: Literal["n", "d", "d − s", "n − s", "6N"]  # number of dynamic equations, Table 1 of papers/volterra
     citation: str
     lineage: tuple[Fact, ...]  # the shared facts its inertia and load terms rest on
@@ -40,3 +42,14 @@ class About:
     first_order: bool = False  # takes stabilisation of first order, φ̇ + α φ = 0 with one gain
     singular_mass: bool = False  # takes a mass matrix that is singular but regular on the constraints
     redundant: Literal["drops", "takes"] = "drops"  # what happens to dependent constraints
+    along_speeds: bool = (
+        False  # equations are projected on the directions of the speeds, whatever the velocity variables are
+    )
+    compiles: Literal["large", "large open", "small"] = (
+        "small"  # the largest systems whose equations are compiled quickly
+    )
+
+    @property
+    def uses_speeds(self) -> bool:
+        """True when a choice of quasi-velocities enters the equations."""
+        return self.velocities.in_speeds or self.along_speeds

@@ -8,7 +8,7 @@ from dalembert.kinematics.energies import kinetic, potential
 from dalembert.structure.system import System
 
 
-def free_motion(system: System) -> tuple[Array, Array]:
+def free_equations(system: System) -> tuple[Array, Array]:
     """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h."""
     algebra, q, qd = system.algebra, system.q, system.qd
     T, V = kinetic(system.motion, qd), potential(system.motion)
@@ -19,5 +19,5 @@ def free_motion(system: System) -> tuple[Array, Array]:
 
 def unexplained_force(system: System) -> Array:
     """M q̈ − h at any q̈: what the applied forces do not explain is the reaction of the constraints."""
-    M, h = free_motion(system)
+    M, h = free_equations(system)
     return M @ system.qdd - h

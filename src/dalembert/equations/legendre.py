@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Array, Scalar, identity, vector
 from dalembert.algebra.linear import ldl, ldl_apply
+from dalembert.expressions import Kind
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.structure.system import System
 
@@ -30,10 +31,10 @@ class Canonical:
     H_t: Scalar
 
 
-def legendre(system: System) -> Canonical:
+def canonical_of(system: System) -> Canonical:
     """The four steps below (5.280) of papers/desapio, and the derivatives of H."""
     algebra, q, qd = system.algebra, system.q, system.qd
-    p = algebra.symbols([f"p({name})" for name in system.model.coordinate_names])
+    p = algebra.symbols([Kind.MOMENTUM.of(name) for name in system.model.coordinate_names])
     L = kinetic(system.motion, qd) - potential(system.motion)
     momenta = algebra.gradient(L, qd)  # step 1, (5.270)
     factors = ldl(algebra, algebra.jacobian(momenta, qd))
@@ -44,13 +45,13 @@ def legendre(system: System) -> Canonical:
     (H_t,) = system.at_rates(-algebra.gradient(L, vector([system.t])), H_p)
     p_t = system.at_rates(algebra.jacobian(momenta, vector([system.t]))[:, 0], H_p)
     return Canonical(
-        p,
-        momenta,
-        H,
-        H_p,
-        system.at_rates(-algebra.gradient(L, q), H_p),  # (5.278) with (5.272)
-        ldl_apply(algebra, *factors, identity(len(p))),
-        -ldl_apply(algebra, *factors, p_q),
-        -ldl_apply(algebra, *factors, p_t),
-        H_t,
+        p=p,
+        momenta=momenta,
+        H=H,
+        H_p=H_p,
+        H_q=system.at_rates(-algebra.gradient(L, q), H_p),  # (5.278) with (5.272)
+        H_pp=ldl_apply(algebra, *factors, identity(len(p))),
+        H_pq=-ldl_apply(algebra, *factors, p_q),
+        H_pt=-ldl_apply(algebra, *factors, p_t),
+        H_t=H_t,
     )

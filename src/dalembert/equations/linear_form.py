@@ -12,10 +12,11 @@ what is integrated; q̇ without that term are the velocities that belong to v.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from dalembert.algebra import Array, Scalar, identity, zeros
 from dalembert.algebra.linear import PivotOrder
+from dalembert.equations.linear_system import LinearSystem
+from dalembert.equations.rows import Rows
 from dalembert.equations.solver import Solver
 from dalembert.equations.surface import Surface
 from dalembert.kinematics import Speeds, non_ideal_forces
@@ -23,80 +24,114 @@ from dalembert.structure import System
 
 
 @dataclass(frozen=True)
-class LinearForm:
-    """Equations of motion over one algebra."""
+class VelocityMap:
+    """How the velocity variables and q̇ follow from each other."""
 
-    formalism: str
-    system: System
     v: Array  # symbols of the velocity variables
     v_from_qd: Array  # v(q, q̇, t)
     qd: Array  # q̇(q, v, t)
     W: Array  # ∂q̇/∂v
     qdd_bias: Array  # q̈ − W v̇, a function of (q, v, t)
-    M: Array
-    f: Array
-    A: Array  # no rows where the formalism has no multipliers
-    beta: Array
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants of the motion: their symbols, and their values from (q, q̇, t)."""
+
+    symbols: Array = field(default_factory=lambda: zeros(0))
+    values: Array = field(default_factory=lambda: zeros(0))
+
+
+@dataclass(frozen=True)
+class Accelerations:
+    """The unknowns behind v̇ are q̈."""
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """The unknowns behind v̇ are multipliers Λ that move coordinates as well as momenta."""
+
+    S: Array  # q̇ = qd + S Λ
+    J: Array  # the first of them act as Jᵀλ
+    power: tuple[Scalar, Array]  # (a, b): the power is a + b·Λ
+    surface: Surface  # the constraints in phase space
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearForm:
+    """Equations of motion over one algebra."""
+
+    formalism: str
+    system: System
+    velocity: VelocityMap
+    linear: LinearSystem
+    rows: Rows
+    behind: Accelerations | Multipliers | None = None  # what the unknowns behind v̇ are
     order: PivotOrder | None = None  # for an unsymmetric M; None: symmetric positive definite
-    constants: Array = field(default_factory=lambda: zeros(0))  # symbols of constants of the motion
-    constants_from: Array = field(default_factory=lambda: zeros(0))  # their values from (q, q̇, t)
-    notes: tuple[str, ...] = ()
-    C: Array = field(default_factory=lambda: zeros(0))  # non-ideal force in the space of v; no entries: none
-    J: Array | None = None  # multipliers enter as Jᵀλ; None: J = A
     solver: Solver | None = None  # the formalism's own way to v̇ and λ
-    extra: int = 0  # unknowns behind v̇ in the linear system
+    constants: Constants = Constants()
     count: int | None = None  # number of dynamic equations where it is not the number of velocity variables
-    S: Array = field(default_factory=lambda: zeros(0))  # q̇ = qd + S x, x the unknowns behind v̇; no entries: q̇ = qd
-    power: tuple[Scalar, Array] | None = None  # (a, b): the power is a + b·x; None: that of `equations.power`
-    surface: Surface | None = None  # constraints in phase space, where the formalism has them
+    notes: tuple[str, ...] = ()
 
     @property
     def n_dynamic(self) -> int:
         """The number of dynamic (second-order) equations, as Table 1 of papers/volterra counts them."""
-        return len(self.v) if self.count is None else self.count
+        return len(self.velocity.v) if self.count is None else self.count
 
     @property
     def n_states(self) -> int:
         """The number of state variables."""
-        return len(self.system.q) + len(self.v)
+        return len(self.system.q) + len(self.velocity.v)
+
+    @property
+    def own_multipliers(self) -> Multipliers | None:
+        """What the multipliers among the unknowns do, where there are such."""
+        return self.behind if isinstance(self.behind, Multipliers) else None
+
+    @property
+    def directions(self) -> Array:
+        """J of Jᵀλ, the generalized forces of the multipliers."""
+        return self.linear.directions if self.own_multipliers is None else self.own_multipliers.J
+
+    @property
+    def independent(self) -> LinearSystem:
+        """The linear system with its independent rows."""
+        return self.linear.with_rows(self.rows.independent(self.system.facts))
+
+    def multipliers(self, x: Array, lam: Array) -> Array:
+        """λ, from the solution (x, λ) of the linear system; unknowns on the last axis."""
+        k, own = len(self.velocity.v), self.own_multipliers
+        return lam if own is None else x[..., k : k + len(own.J)]
 
 
 def in_velocities(
     formalism: str,
     system: System,
-    M: Array,
-    f: Array,
+    linear: LinearSystem,
+    rows: Rows,
     *,
-    rows: Literal["none", "independent", "all"] = "none",
-    C: Array | None = None,
     order: PivotOrder | None = None,
     solver: Solver | None = None,
     count: int | None = None,
 ) -> LinearForm:
-    """A form whose velocity variables are q̇ itself, with or without the rows A q̈ = β."""
-    n = len(system.q)
-    A, beta = {
-        "none": (zeros(0, n), zeros(0)),
-        "independent": (system.A, system.beta),
-        "all": (system.constraints.A, system.constraints.beta),
-    }[rows]
+    """A form whose velocity variables are q̇ itself."""
+    n, qd = len(system.q), system.qd
     return LinearForm(
-        formalism,
-        system,
-        system.qd,
-        system.qd,
-        system.qd,
-        identity(n),
-        zeros(n),
-        M,
-        f,
-        A,
-        beta,
-        order,
-        C=non_ideal_forces(system.motion) if C is None else C,
+        formalism=formalism,
+        system=system,
+        velocity=VelocityMap(qd, qd, qd, identity(n), zeros(n)),
+        linear=linear,
+        rows=rows,
+        order=order,
         solver=solver,
         count=count,
     )
+
+
+def constrained(system: System, M: Array, f: Array, rows: Rows) -> LinearSystem:
+    """M q̈ = f + C + Aᵀλ with the independent or with all rows of A q̈ = β."""
+    known = system.constraints if rows is Rows.ALL else system
+    return LinearSystem(M, f, known.A, known.beta, non_ideal_forces(system.motion))
 
 
 def in_speeds(
@@ -106,27 +141,19 @@ def in_speeds(
     M: Array,
     f: Array,
     *,
-    constants: Array | None = None,
-    constants_from: Array | None = None,
+    constants: Constants | None = None,
     notes: tuple[str, ...] = (),
 ) -> LinearForm:
     """A form whose velocity variables are quasi-velocities u."""
     C = non_ideal_forces(system.motion)
+    push = None if C is None else speeds.W.T @ system.at_rates(C, speeds.qd)
+    v_from_qd, bias = speeds.Y @ system.qd + speeds.Z, system.rate_of(speeds.qd, speeds)
     return LinearForm(
-        formalism,
-        system,
-        speeds.u,
-        speeds.Y @ system.qd + speeds.Z,
-        speeds.qd,
-        speeds.W,
-        system.rate_of(speeds.qd, speeds),
-        M,
-        system.at_rates(f, speeds.qd),
-        zeros(0, len(speeds.u)),
-        zeros(0),
-        None,
-        zeros(0) if constants is None else constants,
-        zeros(0) if constants_from is None else constants_from,
-        notes,
-        C=speeds.W.T @ system.at_rates(C, speeds.qd) if len(C) else C,
+        formalism=formalism,
+        system=system,
+        velocity=VelocityMap(speeds.u, v_from_qd, speeds.qd, speeds.W, bias),
+        linear=LinearSystem.without_rows(M, system.at_rates(f, speeds.qd), push),
+        rows=Rows.NONE,
+        constants=constants or Constants(),
+        notes=notes,
     )

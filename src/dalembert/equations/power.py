@@ -14,7 +14,7 @@ def jacobi(system: System) -> Scalar:
     return system.algebra.gradient(T, system.qd) @ system.qd - T + V
 
 
-def power(system: System) -> Scalar:
+def power_into(system: System) -> Scalar:
     """The rate of the Jacobi function: Q·q̇ − ∂L/∂t, and Aᵀλ·q̇ where constraints move with time.
 
     A function of (q, q̇, q̈, t); for applied forces alone it is the integrand Qᵀq̇ of (80).
@@ -24,13 +24,13 @@ def power(system: System) -> Scalar:
     Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
     explicit = algebra.gradient(T - V, vector([system.t]))[0]
     out = Q @ qd - explicit
-    if len(C):
+    if C is not None:
         out = out + C @ qd
     if _constraints_do_work(system):
         p = algebra.gradient(T, qd)
         pd = algebra.total_derivative(p, (q, qd), (qd, system.qdd), system.clock)
         ideal: Array = pd - algebra.gradient(T - V, q) - Q
-        ideal = ideal - C if len(C) else ideal
+        ideal = ideal if C is None else ideal - C
         out = out + ideal @ qd
     return out
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.algebra.nodes import node, numbers_in, ordered
-from dalembert.equations.legendre import Canonical, legendre
+from dalembert.equations.legendre import Canonical, canonical_of
 from dalembert.equations.surface import Surface, holonomic_surface, rates_along
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.expressions import momentum
@@ -36,10 +36,8 @@ Round = tuple[list[int], list[int], list[int]]  # closed, by, rest
 
 def pushed(system: System, can: Canonical) -> Array:
     """τ with the non-ideal forces, as functions of (q, p, t)."""
-    C = non_ideal_forces(system.motion)
-    return system.at_rates(
-        generalized_forces(system.motion) + C if len(C) else generalized_forces(system.motion), can.H_p
-    )
+    Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
+    return system.at_rates(Q if C is None else Q + C, can.H_p)
 
 
 def canonical_surface(system: System, can: Canonical) -> Surface:
@@ -107,7 +105,7 @@ class _Probe:
     def of(cls, system: System) -> _Probe:
         """The given constraints at states near the initial one."""
         portable = system if system.algebra.name == "graph" else system_of(system.model, "graph", system.facts)
-        can = legendre(portable)
+        can = canonical_of(portable)
         q0, qd0 = system.model.initial
         n, rng = len(q0), np.random.default_rng(_SEED)
         q = q0 + 0.3 * rng.uniform(-1, 1, (_STATES, n)) * np.arange(_STATES)[:, None] / _STATES

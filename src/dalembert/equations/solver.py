@@ -1,27 +1,38 @@
-"""A formalism's own way from the unsolved form to accelerations, once as a graph and once in numbers."""
+"""A formalism's own way from the unsolved form to accelerations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
+from enum import Enum
 
 from dalembert.algebra import Algebra, Array
+from dalembert.equations.linear_system import LinearSystem
 
-Graph = Callable[[Algebra, Array, Array, Array, Array, Array], tuple[Array, Array]]
-Numbers = Callable[..., tuple[np.ndarray, np.ndarray]]
+Graph = Callable[[Algebra, LinearSystem], tuple[Array, Array]]
+
+
+class Numeric(Enum):
+    """How a kernel solves in numbers, where rows may be dependent or a graph would be too long."""
+
+    WHOLE = "the whole system at once"
+    MOORE_PENROSE = "the smallest force, by the Moore–Penrose inverse of A M^(−1/2)"
+    LEAST_SQUARES = "the least Gaussian, by constrained least squares"
+    NULL_SPACE = "the null space of A, by its singular value decomposition"
+    GRAM_SCHMIDT = "the directions that the constraints leave free, by Gram and Schmidt"
+
+    @property
+    def takes_dependent_rows(self) -> bool:
+        """True when rows of A may be dependent."""
+        return self is not Numeric.WHOLE
 
 
 @dataclass(frozen=True)
 class Solver:
-    """v̇ and λ from (M, f, A, β, C).
+    """v̇ and λ from a linear system: `graph` over any algebra with independent rows, `numeric` on arrays.
 
-    `graph` works over any algebra, with independent rows of A; `numbers` works on arrays with the batch on the first
-    axis and, when `rank_revealing`, takes dependent rows and one more argument: the rank at each state, None where it has to
-    find that itself. C has no entries where all constraints are ideal.
+    Without a graph the whole system is solved at once.
     """
 
-    graph: Graph
-    numbers: Numbers
-    rank_revealing: bool = False
+    graph: Graph | None = None
+    numeric: Numeric = Numeric.WHOLE

@@ -22,8 +22,8 @@ from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node, symbol
 from dalembert.algebra.residues import narrow, solve
 from dalembert.equations import LinearForm
-from dalembert.equations.free_motion import free_motion
-from dalembert.equations.power import jacobi, power
+from dalembert.equations.free_motion import free_equations
+from dalembert.equations.power import jacobi, power_into
 from dalembert.evidence.states import ExactState, Solved, form_symbols, nodes
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics import generalized_forces, kinetic, mass_matrix, potential
@@ -84,7 +84,7 @@ class MassMatrix(Identity):
 
     @cached_property
     def _parts(self) -> tuple[Array, Array | None]:
-        M, _ = free_motion(self.system)
+        M, _ = free_equations(self.system)
         return M, mass_matrix(self.system.motion) if self.system.model.energies is None else None
 
     @property
@@ -111,7 +111,7 @@ class Christoffel(Identity):
     @cached_property
     def _parts(self) -> tuple[Array, Array, Array, Array]:
         system, n = self.system, len(self.system.q)
-        M, h = free_motion(system)
+        M, h = free_equations(system)
         slopes = GRAPH.jacobian(M, system.q)  # (i, j, k)
         rate = GRAPH.total_derivative(M, (system.q, system.qd))
         C = zeros(n, n)
@@ -149,7 +149,7 @@ class EnergyRate(Identity):
         system = self.system
         along = ((system.q, system.qd), (system.qd, system.qdd), system.clock)
         rate = GRAPH.total_derivative(vector([jacobi(system)]), *along)
-        return rate - vector([power(system)])
+        return rate - vector([power_into(system)])
 
     @property
     def roots(self) -> list[Node]:
@@ -249,7 +249,7 @@ class ShortForm(Identity):
         lower = Lowering(GRAPH, table)
         blocks = ("M", "f", "A", "beta")
         written = {b: vector([lower(e) for e in getattr(sheet, b).ravel()]) for b in blocks}
-        return _Page(form, {b: getattr(form, b).ravel() for b in blocks}, written)
+        return _Page(form, {b: getattr(form.linear, b).ravel() for b in blocks}, written)
 
     @property
     def roots(self) -> list[Node]:

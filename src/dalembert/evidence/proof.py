@@ -114,14 +114,15 @@ class Road:
     def roots(self) -> list[Node]:
         """Everything that is evaluated."""
         form = self.form
-        parts = [form.M, form.f, form.A, form.beta, form.C, form.W, form.qdd_bias, form.v_from_qd, form.constants_from]
-        parts += [part for part in (form.J, self.reaction) if part is not None]
-        return [y for part in parts for y in nodes(part)]
+        own, velocity = form.own_multipliers, form.velocity
+        parts = [*vars(form.independent).values(), velocity.W, velocity.qdd_bias, velocity.v_from_qd]
+        parts += [form.constants.values, self.reaction, None if own is None else own.J]
+        return [y for part in parts if part is not None for y in nodes(part)]
 
     @property
     def unknowns(self) -> int:
         """The size of the linear system."""
-        return len(self.form.f) + len(self.form.beta)
+        return len(self.form.linear.f) + len(self.form.linear.beta)
 
 
 @dataclass
@@ -271,7 +272,7 @@ def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity
     total = 0
     for road in roads:
         own = degrees_of(road.roots, part)
-        total += 4 * (1 + road.unknowns) * max(1, own.total) * inner * (1 + len(road.form.v))
+        total += 4 * (1 + road.unknowns) * max(1, own.total) * inner * (1 + len(road.form.velocity.v))
     total += sum(4 * max(1, degrees_of(each.roots, part).total) * inner for each in asked)
     # a root doubles the degree (by its norm), and half of the points have it
     return min(1.0, total * 4 ** len(state.point.radicands) / P)

@@ -12,7 +12,7 @@ from dalembert.algebra.field import is_square, residue
 from dalembert.algebra.nodes import Node, exact, node, ordered, symbol
 from dalembert.algebra.points import NoRoot, Point
 from dalembert.algebra.residues import EXACT, Residue, as_residues, eliminated, narrow, solve
-from dalembert.equations import LinearForm
+from dalembert.equations import LinearForm, LinearSystem
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
 
@@ -141,43 +141,34 @@ class Solved:
 def solved(form: LinearForm, reaction: Array | None, state: ExactState) -> Solved:
     """What a form gives at a state; `reaction` is its own formula in (q, q̇, q̈, t), None where it is Jᵀλ + C."""
     known = form_symbols(form, state)
-    M, f, A, beta, C, W, bias = (
-        state.at(part, known) for part in (form.M, form.f, form.A, form.beta, form.C, form.W, form.qdd_bias)
-    )
-    J = A if form.J is None else state.at(form.J, known)
-    x, lam = _solution(form, M, f, A, beta, C, J)
-    vd = x[: len(form.v)]
-    qdd = W @ vd + bias
+    linear = form.independent.each(lambda part: state.at(part, known))
+    x, lam = _solution(form, linear)
+    W, bias = state.at(form.velocity.W, known), state.at(form.velocity.qdd_bias, known)
+    qdd = W @ x[: len(form.velocity.v)] + bias
     if reaction is not None:
         accelerations = dict(zip(nodes(form.system.qdd), map(narrow, qdd), strict=True))
         return Solved(qdd, state.at(reaction, known | state.known | accelerations))
-    lam = lam if len(lam) or form.J is None else x[len(form.v) : len(form.v) + len(form.J)]
-    out = J.T @ lam if len(lam) else zeros(len(qdd))
-    extra = non_ideal_forces(form.system.motion)
-    return Solved(qdd, out + state.at(extra) if len(extra) else out)
+    own = form.own_multipliers
+    J = linear.directions if own is None else state.at(own.J, known)
+    out, C = J.T @ form.multipliers(x, lam), non_ideal_forces(form.system.motion)
+    return Solved(qdd, out if C is None else out + state.at(C))
 
 
 def form_symbols(form: LinearForm, state: ExactState) -> dict[Node, Value]:
     """Values for the velocity variables and constants of the motion of a form."""
     known = state.known
-    own = state.point.values(nodes(form.v_from_qd) + nodes(form.constants_from), known)
-    return {**known, **dict(zip(nodes(form.v) + nodes(form.constants), own, strict=True))}
+    own = state.point.values(nodes(form.velocity.v_from_qd) + nodes(form.constants.values), known)
+    return {**known, **dict(zip(nodes(form.velocity.v) + nodes(form.constants.symbols), own, strict=True))}
 
 
-def _solution(form: LinearForm, M: Array, f: Array, A: Array, beta: Array, C: Array, J: Array) -> tuple[Array, Array]:
+def _solution(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
     """v̇ and λ: by the formalism's own road over the field, or by elimination of the whole system."""
-    if form.solver is not None:
-        k = len(form.system.facts.levels.names)
-        rows = list(form.system.facts.rows) if len(beta) == k else list(range(len(beta)))
-        x, lam = form.solver.graph(EXACT, M, f, A[rows], beta[rows], C)
-        full = zeros(len(beta))
-        full[rows] = lam
-        return x, full
-    push = f + C if len(C) else f
-    n, r = len(push), len(beta)
-    if not r:
-        return solve(M, push), zeros(0)
+    if form.solver is not None and form.solver.graph is not None:
+        return form.solver.graph(EXACT, linear)
+    if not linear.constrained:
+        return solve(linear.M, linear.push), zeros(0)
+    n, r = len(linear.push), len(linear.beta)
     whole = zeros(n + r, n + r)
-    whole[:n, :n], whole[:n, n:], whole[n:, :n] = M, -J.T, A
-    found = solve(whole, np.concatenate([push, beta]))
+    whole[:n, :n], whole[:n, n:], whole[n:, :n] = linear.M, -linear.directions.T, linear.A
+    found = solve(whole, np.concatenate([linear.push, linear.beta]))
     return found[:n], found[n:]

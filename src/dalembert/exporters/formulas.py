@@ -10,7 +10,7 @@ import symengine as se
 from symengine.lib.symengine_wrapper import BooleanFalse, BooleanTrue, Constant
 
 from dalembert.errors import FormulaError
-from dalembert.expressions import TIME
+from dalembert.expressions import TIME, Kind, kind_of
 from dalembert.expressions.parser import MAX_COPYING, MAX_LENGTH
 from dalembert.expressions.reading import fold
 from dalembert.expressions.symbols import absolute, maximum, minimum, signum
@@ -158,7 +158,7 @@ def _place(factor: Any) -> int:
     base = factor.args[0] if isinstance(factor, se.Pow) else factor
     if not isinstance(base, se.Symbol):
         return 2
-    return 3 if base.name.startswith("dot(") else int(base != factor)
+    return 3 if kind_of(base.name) is Kind.RATE else int(base != factor)
 
 
 def _power(node: Any, parts: list[_Text], copying: int) -> _Text:

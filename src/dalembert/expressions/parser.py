@@ -17,8 +17,9 @@ from typing import NamedTuple
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
+from dalembert.expressions.internal import momentum, rate
 from dalembert.expressions.reading import decimal, fold, number, quote
-from dalembert.expressions.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, momentum, power_flaw, rate
+from dalembert.expressions.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, power_flaw
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100

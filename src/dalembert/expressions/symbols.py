@@ -29,24 +29,6 @@ def coordinate(name: str) -> se.Symbol:
     return se.Symbol(name)
 
 
-def rate(name: str) -> se.Symbol:
-    """The symbol of the velocity of a coordinate.
-
-    >>> rate("theta1")
-    dot(theta1)
-    """
-    return se.Symbol(f"dot({name})")
-
-
-def momentum(name: str) -> se.Symbol:
-    """The symbol of the momentum ∂L/∂q̇ of a coordinate.
-
-    >>> momentum("theta1")
-    p(theta1)
-    """
-    return se.Symbol(f"p({name})")
-
-
 def compare(relation: Callable[..., se.Basic], left: se.Basic, right: se.Basic) -> se.Basic:
     """The condition `relation(left, right)`, decided at once where no symbol is left in it.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
+from dalembert.expressions.internal import rate
 from dalembert.expressions.reading import decimal, fold, number, quote
 from dalembert.expressions.symbols import (
     FUNCTIONS,
@@ -25,7 +26,6 @@ from dalembert.expressions.symbols import (
     minimum,
     piecewise,
     power_flaw,
-    rate,
     signum,
 )
 

@@ -47,10 +47,8 @@ FORMALISMS: tuple[ModuleType, ...] = (
     dirac,
     newton_euler,
 )
-# coordinates and constraints beyond which only these are compiled quickly; of closed systems not those in speeds
+# coordinates and constraints of a system that every formalism compiles quickly; see `About.compiles`
 LARGE = {"heyoka": 24, "portable": 60}
-IN_SPEEDS = frozenset({"kane", "gibbs_appell", "boltzmann_hamel"})
-TRACTABLE = IN_SPEEDS | {"lagrange", "routh", "udwadia_kalaba", "gauss", "nullspace"}
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
@@ -86,7 +84,7 @@ def refusal(about: About, model: Elements, known: Facts) -> str | None:
     curved = [name for name, linear in zip(known.levels.names, known.levels.linear, strict=True) if not linear]
     if curved and not about.nonlinear:
         return f"the constraint '{curved[0]}' is nonlinear in the velocities"
-    if about.velocities == "u_NI" and known.reduced_problem:
+    if about.velocities.are_reduced and known.reduced_problem:
         return known.reduced_problem
     return None
 
@@ -99,8 +97,8 @@ def applicable(model: Elements, known: Facts) -> tuple[str, ...]:
 def too_large(about: About, model: Elements, engine: str) -> str | None:
     """Why the equations of a formalism would take minutes to compile on an engine, or None when they would not."""
     n, rows = len(model.coordinate_list), len(model.constraint_names) + len(model.canonical_list)
-    quick = TRACTABLE if not rows else TRACTABLE - IN_SPEEDS
-    if about.key in quick or n + rows <= LARGE[engine]:
+    quick = about.compiles == "large" or (about.compiles == "large open" and not rows)
+    if quick or n + rows <= LARGE[engine]:
         return None
     return f"{n} coordinates and {rows} constraints make its equations too long to compile quickly on {engine}"
 

@@ -20,7 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.algebra import Array, stack, vector, zeros
-from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.equations import About, LinearForm, Velocities, in_speeds
+from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
 from dalembert.kinematics.speeds import invert
 from dalembert.structure import System
@@ -30,10 +31,11 @@ ABOUT = About(
     title="The Boltzmann–Hamel equations",
     source="papers/volterra (3)–(5), Table 1 and refs. [12, 29, 30]",
     needs="energies",
-    velocities="u",
+    velocities=Velocities.SPEEDS,
     count="d",
     lineage=("T", "V"),
     singular_mass=True,
+    compiles="large open",
     citation="""@article{hamel1904,
   author = {Hamel, Georg},
   title = {Die {L}agrange-{E}ulerschen {G}leichungen der {M}echanik},
@@ -86,7 +88,7 @@ def _turning(system: System, full: Speeds, T_w: Array) -> Array:
 def square(system: System) -> Speeds:
     """w = Y q̇ + Z with n entries, the speeds followed by the constraints, and its inverse."""
     free = system.speeds
-    names = [f"w({name})" for i, name in enumerate(system.facts.levels.names) if i in system.facts.rows]
+    names = [Kind.CONSTRAINED.of(name) for i, name in enumerate(system.facts.levels.names) if i in system.facts.rows]
     w = stack(free.u, system.algebra.symbols(names))
     return invert(system.motion, w, stack(free.Y, system.a), stack(free.Z, system.b), [], system.facts.order)
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
-from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.kinematics import applied
+from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
+from dalembert.kinematics import applied_forces
 from dalembert.spatial import skew
 from dalembert.structure import System
 
@@ -31,7 +31,7 @@ ABOUT = About(
     title="D'Alembert's principle",
     source="papers/desapio (5.49)–(5.59), (5.86)–(5.93), (5.154)",
     needs="bodies",
-    velocities="q̇",
+    velocities=Velocities.RATES,
     count="n",
     lineage=("bodies",),
     nonlinear=True,
@@ -48,8 +48,8 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """M q̈ = τ − b − g + Φᵀλ with Φ q̈ = β."""
     M, b, g, tau = parts(system)
-    solver = Solver(explicit_graph, explicit_numbers)
-    return in_velocities("dalembert", system, M, tau - b - g, rows="independent", solver=solver)
+    linear = constrained(system, M, tau - b - g, Rows.INDEPENDENT)
+    return in_velocities("dalembert", system, linear, Rows.INDEPENDENT, solver=Solver(explicit))
 
 
 def parts(system: System) -> tuple[Array, Array, Array, Array]:
@@ -66,7 +66,7 @@ def parts(system: System) -> tuple[Array, Array, Array, Array]:
         M = M + body.mass * (Gamma.T @ Gamma) + Pi.T @ (body.inertia @ Pi)  # (5.56)
         b = b + body.mass * (Gamma.T @ a) + Pi.T @ (body.inertia @ alpha + Omega @ (body.inertia @ w))  # (5.57)
     g, tau = zeros(n), zeros(n)
-    for load in applied(system.motion):
+    for load in applied_forces(system.motion):
         if load.potential is None:
             tau = tau + load.J.T @ load.force
         else:
@@ -74,30 +74,16 @@ def parts(system: System) -> tuple[Array, Array, Array, Array]:
     return M, b, g, tau
 
 
-def explicit_graph(algebra: Algebra, M: Array, f: Array, Phi: Array, beta: Array, C: Array) -> tuple[Array, Array]:
+def explicit(algebra: Algebra, linear: LinearSystem) -> tuple[Array, Array]:
     """q̈ = Φ̄ β + Θ M⁻¹(τ − b − g), λ = −Φ̄ᵀ(τ − b − g) + H β: (5.92)(5.93)."""
-    L, D = ldl(algebra, M)
-    h = f + C if len(C) else f
+    h, Phi, beta = linear.push, linear.A, linear.beta
+    L, D = ldl(algebra, linear.M)
     MiPt = ldl_apply(algebra, L, D, Phi.T)
-    r = len(beta)
-    H = ldl_solve(algebra, Phi @ MiPt, identity(r)) if r else zeros(0, 0)  # (5.90)
+    H = ldl_solve(algebra, Phi @ MiPt, identity(len(beta))) if linear.constrained else zeros(0, 0)  # (5.90)
     Phi_bar = MiPt @ H  # (5.91)
     free = ldl_apply(algebra, L, D, h)
     qdd = Phi_bar @ beta + free - Phi_bar @ (Phi @ free)  # (5.92)
     lam = H @ beta - Phi_bar.T @ h  # (5.93)
-    return qdd, lam
-
-
-def explicit_numbers(
-    M: np.ndarray, f: np.ndarray, Phi: np.ndarray, beta: np.ndarray, C: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """(5.90)–(5.93) in numbers, batch on the first axis."""
-    h = f + C if C.shape[1] else f
-    H, Phi_bar, Theta = constraint_space(M, Phi)
-    qdd = np.einsum("knr,kr->kn", Phi_bar, beta) + np.einsum(
-        "knm,km->kn", Theta, np.linalg.solve(M, h[..., None])[..., 0]
-    )
-    lam = np.einsum("krs,ks->kr", H, beta) - np.einsum("knr,kn->kr", Phi_bar, h)
     return qdd, lam
 
 

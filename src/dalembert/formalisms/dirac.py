@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from dalembert.algebra import identity, scaled, stack, zeros
 from dalembert.algebra.linear import PivotOrder
-from dalembert.equations import About, LinearForm
-from dalembert.equations.legendre import legendre
+from dalembert.equations import About, LinearForm, LinearSystem, Multipliers, Rows, Velocities, VelocityMap
+from dalembert.equations.legendre import canonical_of
 from dalembert.equations.secondary import canonical_surface, pushed
 from dalembert.equations.surface import Surface
 from dalembert.kinematics import generalized_forces, non_ideal_forces
@@ -40,7 +40,7 @@ ABOUT = About(
     title="Dirac's equations",
     source="papers/desapio (5.287)–(5.295)",
     needs="energies",
-    velocities="p",
+    velocities=Velocities.MOMENTA,
     count="n",
     lineage=("T", "V", "Legendre"),
     nonholonomic=False,
@@ -58,9 +58,9 @@ ABOUT = About(
 
 def derive(system: System, alpha: float = 0.0) -> LinearForm:
     """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −αc − c_t − c_q H_p): (5.295) with q̇ = H_p − c_pᵀΛ eliminated."""
-    can = legendre(system)
+    can = canonical_of(system)
     tau = system.at_rates(generalized_forces(system.motion), can.H_p)
-    C = system.at_rates(non_ideal_forces(system.motion), can.H_p)
+    C = non_ideal_forces(system.motion)
     push = pushed(system, can)
     known = canonical_surface(system, can)
     n, k = len(can.p), len(known.names)
@@ -70,26 +70,23 @@ def derive(system: System, alpha: float = 0.0) -> LinearForm:
     M[n:, :n] = known.c_p  # (5.294)
     M[n:, n:] = -(known.c_q @ known.c_p.T)  # (5.291) in (5.294)
     change = known.c_t + scaled(alpha, known.c) if alpha else known.c_t  # (5.293)
-    return LinearForm(
-        "dirac",
-        system,
-        can.p,
-        can.momenta,  # (5.270)
-        can.H_p,
-        can.H_pp,
-        can.H_pq @ can.H_p + can.H_pt,
-        M,
-        stack(tau - can.H_q, -change - known.c_q @ can.H_p),
-        zeros(0, n + k),
-        zeros(0),
-        PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
-        C=stack(C, zeros(k)) if len(C) else C,
-        notes=_notes(known),
+    f = stack(tau - can.H_q, -change - known.c_q @ can.H_p)
+    C = None if C is None else stack(system.at_rates(C, can.H_p), zeros(k))
+    behind = Multipliers(
+        S=-known.c_p.T,  # (5.291)
         J=known.c_q if known.on_momenta else system.A,
-        extra=k,
-        S=-known.c_p.T if k else zeros(0),  # (5.291)
         power=(can.H_t + push @ can.H_p, -(change + known.c_p @ push)),  # Ḣ with (5.291), (5.292) and (5.294)
         surface=known,
+    )
+    return LinearForm(
+        formalism="dirac",
+        system=system,
+        velocity=VelocityMap(can.p, can.momenta, can.H_p, can.H_pp, can.H_pq @ can.H_p + can.H_pt),  # (5.270)
+        linear=LinearSystem.without_rows(M, f, C),
+        rows=Rows.NONE,
+        behind=behind if k else None,
+        order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
+        notes=_notes(known),
     )
 
 

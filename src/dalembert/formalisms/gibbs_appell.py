@@ -13,7 +13,8 @@ Source: papers/volterra (4)–(6), (9) and refs. [9, 28]; ∂S/∂u̇ = U with S
 from __future__ import annotations
 
 from dalembert.algebra import Array, Scalar, identity
-from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.equations import About, LinearForm, Velocities, in_speeds
+from dalembert.expressions import Kind
 from dalembert.kinematics import active_forces
 from dalembert.spatial import cross
 from dalembert.structure import System
@@ -23,10 +24,11 @@ ABOUT = About(
     title="The Gibbs–Appell equations",
     source="papers/volterra (4)–(6), (9) and refs. [9, 28]",
     needs="bodies",
-    velocities="u",
+    velocities=Velocities.SPEEDS,
     count="d",
     lineage=("bodies", "active forces"),
     singular_mass=True,
+    compiles="large open",
     citation="""@article{appell1899,
   author = {Appell, Paul},
   title = {Sur les mouvements de roulement; \\'equations du mouvement analogues \\`a celles de Lagrange},
@@ -41,11 +43,11 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """∂S/∂u̇ = U, which is linear in u̇: M u̇ = U − (∂S/∂u̇ at u̇ = 0)."""
     algebra, speeds = system.algebra, system.speeds
-    ud = algebra.symbols([f"dot({name})" for name in system.facts.speed_names])
+    ud = algebra.symbols([Kind.RATE.of(name) for name in system.facts.speed_names])
     S = _energy_of_acceleration(system, speeds.qd, (system.q, speeds.qd), (speeds.u, ud))
     S_ud = algebra.gradient(S, ud)  # ∂S/∂u̇
     M = algebra.jacobian(S_ud, ud)
-    rest = algebra.substitute(S_ud, {f"dot({name})": 0 for name in system.facts.speed_names})
+    rest = algebra.substitute(S_ud, {str(x): 0 for x in ud})
     U = active_forces(system.motion, speeds.W)  # (9)
     return in_speeds("gibbs_appell", system, speeds, M, U - rest)
 

@@ -19,8 +19,8 @@ With a gain α of first order, φ̇ + α φ = 0 (5.285) gives β the term −α 
 from __future__ import annotations
 
 from dalembert.algebra import identity
-from dalembert.equations import About, LinearForm
-from dalembert.equations.legendre import legendre
+from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
+from dalembert.equations.legendre import canonical_of
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
 
@@ -29,7 +29,7 @@ ABOUT = About(
     title="Hamilton's canonical equations",
     source="papers/desapio (5.270)–(5.286), Errata of (5.286)",
     needs="energies",
-    velocities="p",
+    velocities=Velocities.MOMENTA,
     count="n",
     lineage=("T", "V", "Legendre"),
     nonlinear=True,
@@ -48,23 +48,18 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """ṗ = τ − H_q + Φᵀλ with Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt)."""
-    c = legendre(system)
+    c = canonical_of(system)
     tau = system.at_rates(generalized_forces(system.motion), c.H_p)
     Phi, beta = system.at_rates(system.A, c.H_p), system.at_rates(system.beta, c.H_p)
     bias = c.H_pq @ c.H_p + c.H_pt  # q̈ − H_pp ṗ
     C = non_ideal_forces(system.motion)
-    return LinearForm(
-        "hamilton",
-        system,
-        c.p,
-        c.momenta,  # (5.270)
-        c.H_p,  # (5.279)
-        c.H_pp,
-        bias,
-        identity(len(c.p)),
-        tau - c.H_q,  # (5.280)
-        Phi @ c.H_pp,
-        beta - Phi @ bias,
-        C=system.at_rates(C, c.H_p) if len(C) else C,
+    linear = LinearSystem(
+        M=identity(len(c.p)),
+        f=tau - c.H_q,  # (5.280)
+        A=Phi @ c.H_pp,
+        beta=beta - Phi @ bias,
+        C=None if C is None else system.at_rates(C, c.H_p),
         J=Phi,  # (5.283)
     )
+    velocity = VelocityMap(c.p, c.momenta, c.H_p, c.H_pp, bias)  # (5.270), (5.279)
+    return LinearForm(formalism="hamilton", system=system, velocity=velocity, linear=linear, rows=Rows.INDEPENDENT)

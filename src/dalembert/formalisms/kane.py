@@ -13,7 +13,7 @@ Source: papers/volterra (4)–(6), (9) and refs. [13, 14]; Σ partial velocity �
 from __future__ import annotations
 
 from dalembert.algebra import Array, identity, zeros
-from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.kinematics import active_forces
 from dalembert.spatial import cross
 from dalembert.structure import System
@@ -23,10 +23,11 @@ ABOUT = About(
     title="Kane's equations",
     source="papers/volterra (4)–(6), (9) and refs. [13, 14]",
     needs="bodies",
-    velocities="u",
+    velocities=Velocities.SPEEDS,
     count="d",
     lineage=("bodies", "active forces"),
     singular_mass=True,
+    compiles="large open",
     citation="""@book{kane1985,
   author = {Kane, Thomas R. and Levinson, David A.},
   title = {Dynamics: Theory and Applications},

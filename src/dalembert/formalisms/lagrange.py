@@ -13,7 +13,7 @@ Source: papers/volterra (7), (13), (17).
 
 from __future__ import annotations
 
-from dalembert.equations import About, LinearForm, in_velocities
+from dalembert.equations import About, LinearForm, Rows, Velocities, constrained, in_velocities
 from dalembert.kinematics import generalized_forces, kinetic, potential
 from dalembert.structure import System
 
@@ -22,12 +22,13 @@ ABOUT = About(
     title="Lagrange's equations with multipliers",
     source="papers/volterra (17)",
     needs="energies",
-    velocities="q̇",
+    velocities=Velocities.RATES,
     count="n",
     lineage=("T", "V"),
     nonlinear=True,
     servo=True,
     singular_mass=True,
+    compiles="large",
     citation="""@book{lagrange1788,
   author = {Lagrange, Joseph-Louis},
   title = {M\\'echanique analitique},
@@ -46,4 +47,4 @@ def derive(system: System) -> LinearForm:
     M = algebra.jacobian(p, qd)  # (13)
     pd = algebra.total_derivative(p, (q, qd), system.clock)  # d/dt ∂L/∂q̇ without its q̈ part
     h = Q + algebra.gradient(T - V, q) - pd  # (17)
-    return in_velocities("lagrange", system, M, h, rows="independent")
+    return in_velocities("lagrange", system, constrained(system, M, h, Rows.INDEPENDENT), Rows.INDEPENDENT)

@@ -12,8 +12,8 @@ Source: papers/volterra, ref. [11], in the form its authors compute with; W from
 from __future__ import annotations
 
 from dalembert.algebra import Array, stack, zeros
-from dalembert.equations import About, LinearForm, in_velocities
-from dalembert.equations.free_motion import free_motion, unexplained_force
+from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, in_velocities
+from dalembert.equations.free_motion import free_equations, unexplained_force
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
 
@@ -22,12 +22,13 @@ ABOUT = About(
     title="Maggi's equations",
     source="papers/volterra (4)(5) and ref. [11]",
     needs="energies",
-    velocities="q̇",
+    velocities=Velocities.RATES,
     count="n",
     lineage=("T", "V", "free motion"),
     nonlinear=True,
     servo=True,
     singular_mass=True,
+    along_speeds=True,
     citation="""@article{maggi1901,
   author = {Maggi, Gian Antonio},
   title = {Di alcune nuove forme delle equazioni della dinamica applicabili ai sistemi anolonomi},
@@ -41,16 +42,11 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """[WᵀM; A] q̈ = [Wᵀh; β]."""
-    M, h = free_motion(system)
+    M, h = free_equations(system)
     W, C = system.speeds.W, non_ideal_forces(system.motion)  # (5)
-    return in_velocities(
-        "maggi",
-        system,
-        stack(W.T @ M, system.A),
-        stack(W.T @ h, system.beta),
-        C=stack(W.T @ C, zeros(len(system.beta))) if len(C) else C,
-        order=system.facts.maggi_order,
-    )
+    push = None if C is None else stack(W.T @ C, zeros(len(system.facts.rows)))
+    linear = LinearSystem.without_rows(stack(W.T @ M, system.A), stack(W.T @ h, system.beta), push)
+    return in_velocities("maggi", system, linear, Rows.NONE, order=system.facts.maggi_order)
 
 
 def reaction(system: System) -> Array:

@@ -24,8 +24,9 @@ import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve
-from dalembert.equations import About, LinearForm, Solver
-from dalembert.kinematics import applied, non_ideal_forces
+from dalembert.equations import About, Accelerations, LinearForm, LinearSystem, Rows, Solver, Velocities, VelocityMap
+from dalembert.expressions.internal import TWIST
+from dalembert.kinematics import applied_forces, non_ideal_forces
 from dalembert.spatial import cross
 from dalembert.structure import System
 
@@ -34,7 +35,7 @@ ABOUT = About(
     title="The Newton–Euler equations",
     source="papers/denoc (11)–(15)",
     needs="bodies",
-    velocities="twists",
+    velocities=Velocities.TWISTS,
     count="6N",
     lineage=("bodies", "wrenches"),
     nonlinear=True,
@@ -57,8 +58,7 @@ def derive(system: System) -> LinearForm:
     size = 6 * len(bodies)
     N = np.concatenate([np.concatenate([body.B, body.D]) for body in bodies])
     e = np.concatenate([np.concatenate([body.C, body.E]) for body in bodies])
-    names = [f"{part}({body.name})" for body in bodies for part in ("vx", "vy", "vz", "wx", "wy", "wz")]
-    twists = algebra.symbols(names)
+    twists = algebra.symbols([part.of(body.name) for body in bodies for part in TWIST])
     square = N.T @ N
     qd = ldl_solve(algebra, square, N.T @ (twists - e))
     drift = system.at_rates(algebra.total_derivative(N @ system.qd + e, (system.q, system.qd), system.clock), qd)
@@ -70,26 +70,22 @@ def derive(system: System) -> LinearForm:
         gyro[6 * i + 3 : 6 * i + 6] = cross(w, body.inertia @ w)  # (11)
     wrench, tau = _loads(system, size)
     A, beta = system.at_rates(system.A, qd), system.at_rates(system.beta, qd)
-    r = len(beta)
+    r = len(system.facts.rows)
     M, rows = zeros(size + n, size + n), zeros(size + r, size + n)
     M[:size, :size] = Mass
     rows[:size, :size], rows[:size, size:], rows[size:, size:] = identity(size), -N, A
     C = non_ideal_forces(system.motion)
+    C = None if C is None else stack(zeros(size), system.at_rates(C, qd))
+    f = stack(system.at_rates(wrench, qd) - gyro, system.at_rates(tau, qd))
+    W, bias = ldl_solve(algebra, square, N.T), -ldl_solve(algebra, square, N.T @ drift)
     return LinearForm(
-        "newton_euler",
-        system,
-        twists,
-        N @ system.qd + e,
-        qd,
-        ldl_solve(algebra, square, N.T),
-        -ldl_solve(algebra, square, N.T @ drift),
-        M,
-        stack(system.at_rates(wrench, qd) - gyro, system.at_rates(tau, qd)),
-        rows,
-        stack(drift, beta),
-        C=stack(zeros(size), system.at_rates(C, qd)) if len(C) else C,
-        solver=Solver(partial(graph, size=size), numbers),
-        extra=n,
+        formalism="newton_euler",
+        system=system,
+        velocity=VelocityMap(twists, N @ system.qd + e, qd, W, bias),
+        linear=LinearSystem(M, f, rows, stack(drift, beta), C),
+        rows=Rows.JOINTS,
+        behind=Accelerations(),
+        solver=Solver(partial(graph, size=size)),
     )
 
 
@@ -97,7 +93,7 @@ def _loads(system: System, size: int) -> tuple[Array, Array]:
     """Applied wrenches of all bodies, and the drives inside joints as generalized forces."""
     wrench, tau = zeros(size), zeros(len(system.q))
     places = {body.name: 6 * i for i, body in enumerate(system.motion.masses)}
-    for load in applied(system.motion):
+    for load in applied_forces(system.motion):
         for part in load.wrenches:
             at = places[part.body]
             wrench[at : at + 3] = wrench[at : at + 3] + part.force
@@ -107,10 +103,10 @@ def _loads(system: System, size: int) -> tuple[Array, Array]:
     return wrench, tau
 
 
-def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array, size: int) -> tuple[Array, Array]:
+def graph(algebra: Algebra, linear: LinearSystem, size: int) -> tuple[Array, Array]:
     """The same system with ṫ (its first `size` unknowns) and w_C eliminated first: what a sparse elimination would do."""
-    h = f + C if len(C) else f
-    N, drift, Mass = -A[:size, size:], beta[:size], M[:size, :size]
+    h, A, beta = linear.push, linear.A, linear.beta
+    N, drift, Mass = -A[:size, size:], beta[:size], linear.M[:size, :size]
     rows, b = A[size:, size:], beta[size:]
     pull = N.T @ (h[:size] - Mass @ drift) + h[size:]
     if len(b):
@@ -119,18 +115,6 @@ def graph(algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array,
         qdd, lam = ldl_solve(algebra, N.T @ Mass @ N, pull), zeros(0)
     td = N @ qdd + drift
     return stack(td, qdd), stack(Mass @ td - h[:size], lam)
-
-
-def numbers(
-    M: np.ndarray, f: np.ndarray, A: np.ndarray, beta: np.ndarray, C: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The whole system at once, batch on the first axis."""
-    h = f + C if C.shape[1] else f
-    n, r = h.shape[1], beta.shape[1]
-    matrix = np.zeros((len(h), n + r, n + r))
-    matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = M, -np.swapaxes(A, 1, 2), A
-    solved = np.linalg.solve(matrix, np.concatenate([h, beta], axis=1)[..., None])[..., 0]
-    return solved[:, :n], solved[:, n:]
 
 
 def reaction(system: System) -> Array:

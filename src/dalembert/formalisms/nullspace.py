@@ -18,26 +18,35 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve, orthogonal_solve
-from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.equations.free_motion import free_motion, unexplained_force
-from dalembert.structure import System, rank
+from dalembert.equations import (
+    About,
+    LinearForm,
+    LinearSystem,
+    Numeric,
+    Rows,
+    Solver,
+    Velocities,
+    constrained,
+    in_velocities,
+)
+from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.structure import System
 
 ABOUT = About(
     key="nullspace",
     title="The null space method",
     source="papers/desapio (5.296)–(5.306)",
     needs="energies",
-    velocities="q̇",
+    velocities=Velocities.RATES,
     count="d",
     lineage=("T", "V", "free motion"),
     nonlinear=True,
     servo=True,
     singular_mass=True,
     redundant="takes",
+    compiles="large",
     citation="""@article{blajer1997,
   author = {Blajer, Wojciech},
   title = {A geometric unification of constrained system dynamics},
@@ -51,9 +60,10 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M q̈ = h, projected by `Solver` on the null space of A."""
-    M, h = free_motion(system)
-    solver = Solver(partial(graph, dependent=system.facts.dependent), numbers, rank_revealing=True)
-    return in_velocities("nullspace", system, M, h, rows="all", solver=solver, count=system.facts.d)
+    M, h = free_equations(system)
+    linear = constrained(system, M, h, Rows.ALL)
+    solver = Solver(partial(graph, dependent=system.facts.dependent), Numeric.NULL_SPACE)
+    return in_velocities("nullspace", system, linear, Rows.ALL, solver=solver, count=system.facts.d)
 
 
 def reaction(system: System) -> Array:
@@ -61,39 +71,17 @@ def reaction(system: System) -> Array:
     return unexplained_force(system)
 
 
-def graph(
-    algebra: Algebra, M: Array, f: Array, A: Array, beta: Array, C: Array, dependent: tuple[int, ...]
-) -> tuple[Array, Array]:
+def graph(algebra: Algebra, linear: LinearSystem, dependent: tuple[int, ...]) -> tuple[Array, Array]:
     """q̈ with the basis of a partition: q_d are the dependent coordinates."""
-    h, n, r = (f + C if len(C) else f), len(f), len(beta)
+    M, h, A, beta = linear.M, linear.push, linear.A, linear.beta
+    n, r = len(h), len(beta)
     free = [i for i in range(n) if i not in dependent]
     W, particular = zeros(n, len(free)), zeros(n)
     W[free] = identity(len(free))
-    if r:
+    if linear.constrained:
         right = zeros(r, len(free) + 1)
         right[:, :-1], right[:, -1] = -A[:, free], beta
         solved = orthogonal_solve(algebra, A[:, list(dependent)], right)
         W[list(dependent)], particular[list(dependent)] = solved[:, :-1], solved[:, -1]
     z = ldl_solve(algebra, W.T @ M @ W, W.T @ (h - M @ particular))  # (5.302)
     return particular + W @ z, zeros(r)
-
-
-def numbers(
-    M: np.ndarray,
-    f: np.ndarray,
-    A: np.ndarray,
-    beta: np.ndarray,
-    C: np.ndarray,
-    counts: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """q̈ with the basis of an SVD, orthonormal in units of equal energy, and A⁺, state by state; `counts` are ranks of A."""
-    h = f + C if C.shape[1] else f
-    qdd, lam = np.empty_like(h), np.zeros_like(beta)
-    unit = rank.inertia_scale(M, A)
-    for k in range(len(h)):
-        A_plus, W = rank.split(A[k], unit[k], None if counts is None else int(counts[k]))  # (5.299)
-        particular = A_plus @ beta[k]
-        z = np.linalg.solve(W.T @ M[k] @ W, W.T @ (h[k] - M[k] @ particular))  # (5.302)
-        qdd[k] = particular + W @ z
-        lam[k] = A_plus.T @ (M[k] @ qdd[k] - h[k])
-    return qdd, lam

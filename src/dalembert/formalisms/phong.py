@@ -26,16 +26,26 @@ import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
-from dalembert.equations import About, LinearForm, Solver, in_velocities
-from dalembert.equations.free_motion import free_motion, unexplained_force
-from dalembert.structure import System, rank
+from dalembert.equations import (
+    About,
+    LinearForm,
+    LinearSystem,
+    Numeric,
+    Rows,
+    Solver,
+    Velocities,
+    constrained,
+    in_velocities,
+)
+from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.structure import System
 
 ABOUT = About(
     key="phong",
     title="Phong's equations",
     source="papers/phong (2.4)–(2.10)",
     needs="energies",
-    velocities="q̇",
+    velocities=Velocities.RATES,
     count="d",
     lineage=("T", "V", "free motion"),
     nonlinear=True,
@@ -56,10 +66,11 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
-    M, h = free_motion(system)
+    M, h = free_equations(system)
     trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
-    solver = Solver(partial(graph, trials=trials), numbers, rank_revealing=True)
-    return in_velocities("phong", system, M, h, rows="all", solver=solver, count=system.facts.d)
+    linear = constrained(system, M, h, Rows.ALL)
+    solver = Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT)
+    return in_velocities("phong", system, linear, Rows.ALL, solver=solver, count=system.facts.d)
 
 
 def reaction(system: System) -> Array:
@@ -89,54 +100,10 @@ def _orthogonal(algebra: Algebra, x: Array, basis: list[Array]) -> Array:
     return out
 
 
-def graph(
-    algebra: Algebra, M: Array, f: Array, G: Array, beta: Array, C: Array, trials: list[int]
-) -> tuple[Array, Array]:
+def graph(algebra: Algebra, linear: LinearSystem, trials: list[int]) -> tuple[Array, Array]:
     """[DᵀM; G] q̈ = [Dᵀh; β]."""
-    h, n = (f + C if len(C) else f), len(f)
+    M, h, G, beta = linear.M, linear.push, linear.A, linear.beta
+    n = len(h)
     D = directions(algebra, G, trials)
     everywhere = PivotOrder(tuple(range(n)), tuple(range(n)), 0, 1.0)
     return lu_solve(algebra, stack(D.T @ M, G), stack(D.T @ h, beta), everywhere), zeros(len(beta))  # (2.7)
-
-
-def numbers(
-    M: np.ndarray,
-    f: np.ndarray,
-    G: np.ndarray,
-    beta: np.ndarray,
-    C: np.ndarray,
-    counts: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same in numbers, state by state: redundant rows are left out in step 1, trial vectors chosen anew in step 2."""
-    h = f + C if C.shape[1] else f
-    qdd, lam = np.empty_like(h), np.zeros_like(beta)
-    unit = rank.inertia_scale(M, G)
-    counts = rank.numeric_rank(G, unit) if counts is None else counts
-    for k in range(len(h)):
-        rows, D = _directions_in_numbers(G[k], unit[k], int(counts[k]))
-        left = np.concatenate([D.T @ M[k], G[k][rows]])
-        qdd[k] = np.linalg.solve(left, np.concatenate([D.T @ h[k], beta[k][rows]]))  # (2.7)
-        lam[k] = rank.smallest_multipliers(G[k], M[k] @ qdd[k] - h[k], unit[k], int(counts[k]))
-    return qdd, lam
-
-
-def _directions_in_numbers(
-    G: np.ndarray, unit: np.ndarray | None = None, count: int | None = None
-) -> tuple[list[int], np.ndarray]:
-    """Independent rows, and D at one state: orthonormal with coordinates in the given units."""
-    n = G.shape[1]
-    most = int(rank.numeric_rank(G, unit)) if count is None else count
-    basis, rows = np.zeros((0, n)), []
-    for i, row in enumerate(rank.leveled(G, unit)[0]):  # step 1
-        b = row - basis.T @ (basis @ row)
-        b = b - basis.T @ (basis @ b)
-        if np.linalg.norm(b) > rank.TOLERANCE and len(rows) < most:
-            basis, rows = np.vstack([basis, b / np.linalg.norm(b)]), [*rows, i]
-    first = len(basis)
-    while len(basis) < n:  # step 2, with the unit vector that is farthest from what is there
-        rest = np.eye(n) - basis.T @ basis
-        d = rest[:, int(np.argmax(np.diag(rest)))]
-        d = d - basis.T @ (basis @ d)
-        basis = np.vstack([basis, d / np.linalg.norm(d)])
-    D = basis[first:].T
-    return rows, D if unit is None else unit[:, None] * D

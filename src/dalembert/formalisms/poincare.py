@@ -25,16 +25,16 @@ import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
-from dalembert.equations import About, LinearForm, Solver
+from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Rows, Solver, Velocities, VelocityMap
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, non_ideal_forces, potential
-from dalembert.structure import System, rank
+from dalembert.structure import System
 
 ABOUT = About(
     key="poincare",
     title="The constrained Poincaré equations",
     source="papers/poincare (2.2)–(2.16), (3.25), (3.35), (3.47)",
     needs="energies",
-    velocities="s",
+    velocities=Velocities.SQUARE_SPEEDS,
     count="n",
     lineage=("T", "V"),
     nonlinear=True,
@@ -61,21 +61,14 @@ def derive(system: System) -> LinearForm:
     beta = system.at_rates(system.constraints.beta, qd)
     bias = algebra.total_derivative(qd, (q, qd), t)  # Ḣ s
     C = non_ideal_forces(system.motion)
+    C_s = None if C is None else H.T @ system.at_rates(C, qd)  # (3.45)
     return LinearForm(
-        "poincare",
-        system,
-        s,
-        G @ system.qd,
-        qd,
-        H,
-        bias,
-        M_s,
-        S,
-        A @ H,  # (3.5)
-        beta - A @ bias,  # (3.5)
-        C=H.T @ system.at_rates(C, qd) if len(C) else C,  # (3.45)
-        J=A @ H,
-        solver=Solver(graph, numbers, rank_revealing=True),
+        formalism="poincare",
+        system=system,
+        velocity=VelocityMap(s, G @ system.qd, qd, H, bias),
+        linear=LinearSystem(M_s, S, A @ H, beta - A @ bias, C_s),  # (3.5)
+        rows=Rows.ALL,
+        solver=Solver(graph, Numeric.MOORE_PENROSE),
     )
 
 
@@ -126,38 +119,16 @@ def reaction(system: System) -> Array:
     return speeds.Y.T @ S_c
 
 
-def graph(algebra: Algebra, M: Array, S: Array, A: Array, b: Array, C: Array) -> tuple[Array, Array]:
+def graph(algebra: Algebra, linear: LinearSystem) -> tuple[Array, Array]:
     """ṡ by (3.35) and (3.47), with the root M = (L√D)(L√D)ᵀ and independent rows."""
-    L, D = ldl(algebra, M)
+    S, A, b, C = linear.f, linear.A, linear.beta, linear.C
+    L, D = ldl(algebra, linear.M)
     root = np.array([algebra.sqrt(d) for d in D], dtype=object)
     a_s = ldl_apply(algebra, L, D, S)  # (3.22)
     B = (lower_solve(algebra, L, A.T) / root[:, None]).T  # (3.27)
     lam = ldl_solve(algebra, B @ B.T, b - A @ a_s)
     step = B.T @ lam  # B⁺(b − A a), (3.25)
-    if len(C):
+    if C is not None:
         scaled = lower_solve(algebra, L, C) / root  # M^(−1/2) C
         step = step + scaled - B.T @ ldl_solve(algebra, B @ B.T, B @ scaled)  # (3.47)
     return a_s + upper_solve(algebra, L, step / root), lam  # (3.35)
-
-
-def numbers(
-    M: np.ndarray,
-    S: np.ndarray,
-    A: np.ndarray,
-    b: np.ndarray,
-    C: np.ndarray,
-    counts: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """ṡ by (3.35) and (3.47), with the symmetric root and Moore–Penrose inverses, batch on the first axis."""
-    values, vectors = np.linalg.eigh(M)
-    root = vectors / np.sqrt(values)[:, None, :] @ np.swapaxes(vectors, 1, 2)  # M^(−1/2)
-    a_s = np.linalg.solve(M, S[..., None])[..., 0]  # (3.22)
-    B = A @ root  # (3.27)
-    B_plus = rank.pseudo_inverse(B, count=counts)
-    gap = b - np.einsum("krn,kn->kr", A, a_s)
-    step = np.einsum("knr,kr->kn", B_plus, gap)  # (3.25)
-    if C.shape[1]:
-        scaled = np.einsum("knm,km->kn", root, C)
-        step = step + scaled - np.einsum("knr,krm,km->kn", B_plus, B, scaled)  # (3.47)
-    lam = np.einsum("kmr,kms,ks->kr", B_plus, B_plus, gap)
-    return a_s + np.einsum("knm,km->kn", root, step), lam  # (3.35)

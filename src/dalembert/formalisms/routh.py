@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, identity, vector, zeros
 from dalembert.algebra.linear import ldl_solve
-from dalembert.equations import About, LinearForm
+from dalembert.equations import About, Constants, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
+from dalembert.expressions import Kind
 from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
 
@@ -25,11 +26,12 @@ ABOUT = About(
     title="Routh's equations",
     source="papers/volterra (13)–(16), (22)–(26), Table 1 and ref. [8]",
     needs="energies",
-    velocities="q̇_NI",
+    velocities=Velocities.FREE_RATES,
     count="n − s",
     lineage=("T", "V"),
     servo=True,
     nonlinear=True,
+    compiles="large",
     citation="""@book{routh1877,
   author = {Routh, Edward John},
   title = {A Treatise on the Stability of a Given State of Motion},
@@ -47,7 +49,7 @@ def derive(system: System) -> LinearForm:
     I = list(known.ignorable)  # noqa: E741
     N = [i for i in range(len(q)) if i not in I]
     v = system.qd[N]
-    G = algebra.symbols([f"G({names[i]})" for i in I])
+    G = algebra.symbols([Kind.CONSTANT.of(names[i]) for i in I])
     T = kinetic(system.motion, system.qd)
     momenta = algebra.gradient(T, system.qd[I])  # (22)
     M22 = algebra.jacobian(momenta, system.qd[I])  # (14)
@@ -67,23 +69,16 @@ def derive(system: System) -> LinearForm:
     W[I] = algebra.jacobian(qd_I, v)
     bias = zeros(len(q))
     bias[I] = algebra.total_derivative(qd_I, *along)
-    J = algebra.substitute(system.A[:, N], gone)
+    A, beta = algebra.substitute(system.A[:, N], gone), algebra.substitute(system.beta, gone)
+    C = None if C is None else algebra.substitute(C[N], gone)
     return LinearForm(
-        "routh",
-        system,
-        v,
-        v,
-        qd,
-        W,
-        bias,
-        algebra.jacobian(p, v),
-        f,
-        J,
-        algebra.substitute(system.beta, gone),
-        constants=G,
-        constants_from=momenta,
+        formalism="routh",
+        system=system,
+        velocity=VelocityMap(v, v, qd, W, bias),
+        linear=LinearSystem(algebra.jacobian(p, v), f, A, beta, C),
+        rows=Rows.INDEPENDENT,
+        constants=Constants(G, momenta),
         notes=(_note(system),),
-        C=algebra.substitute(C[N], gone) if len(C) else C,
     )
 
 
@@ -91,7 +86,7 @@ def reaction(system: System) -> Array:
     """d/dt ∂R/∂q̇_NI − ∂R/∂q_NI − Q_NI, and nothing on the ignorable coordinates: papers/volterra (18)(19)."""
     routhian, out = derive(system), zeros(len(system.q))
     N = [i for i in range(len(system.q)) if i not in system.facts.ignorable]
-    out[N] = routhian.M @ system.qdd[N] - routhian.f
+    out[N] = routhian.linear.M @ system.qdd[N] - routhian.linear.f
     return out
 
 

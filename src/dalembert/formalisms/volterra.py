@@ -16,7 +16,7 @@ d/dt of a vector is meant in the inertial frame: with ω in body axes, ω × (�
 from __future__ import annotations
 
 from dalembert.algebra import Array, identity, zeros
-from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.spatial import skew
 from dalembert.structure import System
@@ -26,7 +26,7 @@ ABOUT = About(
     title="Volterra's equations",
     source="papers/volterra (2)–(9)",
     needs="bodies",
-    velocities="u",
+    velocities=Velocities.SPEEDS,
     count="d",
     lineage=("T", "bodies", "active forces"),
     singular_mass=True,

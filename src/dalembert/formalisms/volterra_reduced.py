@@ -18,7 +18,8 @@ a₁ is a₂.
 from __future__ import annotations
 
 from dalembert.algebra import Array, identity, zeros
-from dalembert.equations import About, LinearForm, in_speeds
+from dalembert.equations import About, Constants, LinearForm, Velocities, in_speeds
+from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.kinematics.speeds import invert
 from dalembert.spatial import skew
@@ -29,7 +30,7 @@ ABOUT = About(
     title="The reduced Volterra equations",
     source="papers/volterra (10)–(67)",
     needs="bodies",
-    velocities="u_NI",
+    velocities=Velocities.REDUCED_SPEEDS,
     count="d − s",
     lineage=("T", "bodies", "active forces"),
     citation="""@article{yoosefian2025,
@@ -48,7 +49,7 @@ ABOUT = About(
 def derive(system: System) -> LinearForm:
     """M_NI u̇_NI = L_NI, (64)."""
     algebra, known = system.algebra, system.facts
-    G = algebra.symbols([f"G({system.model.coordinate_names[i]})" for i in known.ignorable])
+    G = algebra.symbols([Kind.CONSTANT.of(system.model.coordinate_names[i]) for i in known.ignorable])
     momenta = _ignorable_momenta(system)  # ∂T/∂q̇_I, (22)
     speeds = _speeds(system, momenta, G)
     T = kinetic(system.motion, speeds.qd)  # (46)
@@ -58,10 +59,7 @@ def derive(system: System) -> LinearForm:
     K = _K(system, speeds)
     U = active_forces(system.motion, speeds.W)  # (33)
     L = U + K - A  # (65), corrected
-    note = _note(system)
-    return in_speeds(
-        "volterra_reduced", system, speeds, M, L, constants=G, constants_from=momenta, notes=(note,) if note else ()
-    )
+    return in_speeds("volterra_reduced", system, speeds, M, L, constants=Constants(G, momenta), notes=(_note(system),))
 
 
 def _ignorable_momenta(system: System) -> Array:

@@ -42,7 +42,7 @@ class Derivation(Value):
     def _free(self) -> dict[str, float]:
         """The parameters that cannot change the structure as long as they keep their sign, with the model's values."""
         known = self.setup.declared.parameter_values
-        if self.machine.form.constants.size and not self.facts.generic:
+        if self.machine.form.constants.symbols.size and not self.facts.generic:
             return {}
         return {name: value for name, value in known.items() if value and name not in self.facts.structural}
 
@@ -59,7 +59,7 @@ class Derivation(Value):
         changed = self.workspace.model.with_parameters(changes)
         changed.require_sound()
         now = facts_of(changed, self.setup.choice)
-        lost = set(self.facts.ignorable) - set(now.ignorable) if self.machine.form.constants.size else set()
+        lost = set(self.facts.ignorable) - set(now.ignorable) if self.machine.form.constants.symbols.size else set()
         if now.rows != self.facts.rows or lost:
             names = changed.coordinate_names
             what = (

@@ -14,7 +14,7 @@ from dalembert.algebra import Array
 from dalembert.analysis import consistency
 from dalembert.analysis.reactions import JointReaction
 from dalembert.equations import About, LinearForm
-from dalembert.equations.legendre import legendre
+from dalembert.equations.legendre import canonical_of
 from dalembert.errors import InputError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
@@ -124,15 +124,15 @@ class Equations(Value):
     def speeds(self) -> dict[str, str]:
         """The quasi-velocities that are used, name by name with their formulas; empty where none are."""
         known = self.workspace.facts
-        if self.about.velocities not in ("u", "u_NI", "s") and self.formalism != "maggi":
+        if not self.about.uses_speeds:
             return {}
-        used = known.reduced if self.about.velocities == "u_NI" else range(known.d)
+        used = known.reduced if self.about.velocities.are_reduced else range(known.d)
         return {known.speed_names[i]: str(known.speeds[i]) for i in used}
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
         """The names of the velocity variables: rates of coordinates, speeds, momenta or twists."""
-        return tuple(str(v) for v in self.form.v)
+        return tuple(str(v) for v in self.form.velocity.v)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class Equations(Value):
         added = {u: f for u, f in self.speeds.items() if u in known.speed_names[known.given :]}
         if known.given and added:
             out.append(f"the given speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
-        if known.reduced_note and self.about.velocities == "u_NI":
+        if known.reduced_note and self.about.velocities.are_reduced:
             out.append(known.reduced_note)
         if known.dropped and self.about.redundant == "drops":
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}; multipliers are the smallest ones")
@@ -173,22 +173,22 @@ class Equations(Value):
     @cached_property
     def mass_matrix(self) -> Any:
         """M of M v̇ = f + Aᵀλ, as a SymPy matrix."""
-        return self._sympy(self.symbolic.M)
+        return self._sympy(self.symbolic.linear.M)
 
     @cached_property
     def forcing(self) -> Any:
         """f of M v̇ = f + Aᵀλ, as a SymPy column."""
-        return self._sympy(self.symbolic.f[:, None])
+        return self._sympy(self.symbolic.linear.f[:, None])
 
     @cached_property
     def constraint_matrix(self) -> Any:
         """A of A v̇ = β, as a SymPy matrix; without rows where the formalism has no multipliers."""
-        return self._sympy(self.symbolic.A)
+        return self._sympy(self.symbolic.linear.A)
 
     @cached_property
     def constraint_forcing(self) -> Any:
         """β of A v̇ = β, as a SymPy column."""
-        return self._sympy(self.symbolic.beta[:, None])
+        return self._sympy(self.symbolic.linear.beta[:, None])
 
     def _sympy(self, array: Array) -> Any:
         return latex.to_sympy_matrix(self.model, array, self.workspace.facts.speed_names)
@@ -239,7 +239,7 @@ class Equations(Value):
             self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self.values)
             if self.changes:  # values may have taken the inertia of a motion, which has its own message
                 facts_of(self.model.with_parameters(self.changes), self.derivation.setup.choice)
-        if not len(self.form.S):  # else the given velocities stand for momenta, and q̇ follows from these
+        if self.form.own_multipliers is None:  # else the given velocities stand for momenta, and q̇ follows from these
             consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
 
@@ -301,9 +301,9 @@ class Equations(Value):
     @cached_property
     def hamiltonian(self) -> Any:
         """H(q, p, t) as a SymPy expression; for the formalisms hamilton and dirac."""
-        if self.about.velocities != "p":
+        if not self.about.velocities.are_momenta:
             raise InputError(f"formalism '{self.formalism}' has no Hamiltonian. Derive by hamilton or dirac.")
-        H = np.array([[legendre(self.workspace.symbolic).H]], dtype=object)
+        H = np.array([[canonical_of(self.workspace.symbolic).H]], dtype=object)
         return self._sympy(H)[0, 0]
 
     @cached_property

@@ -24,7 +24,7 @@ class Mechanics:
         self.names: tuple[str, ...] = tuple(levels.names[i] for i in self._rows)
         self.positions = len(equations.model.coordinate_names)
         # quasi-velocities keep the velocity constraints by construction
-        self._free = equations.about.velocities in ("u", "u_NI")
+        self._free = equations.about.velocities.keep_constraints
 
     @property
     def rank(self) -> int:

@@ -62,7 +62,7 @@ class Partition:
         self._fresh: tuple[float, float] | None = None
         self._usual = 0.0
         self._again = 0  # how often the choice was made again
-        self._in_speeds = equations.about.velocities in ("u", "u_NI", "s") or equations.formalism == "maggi"
+        self._in_speeds = equations.about.uses_speeds
 
     @property
     def choosable(self) -> bool:

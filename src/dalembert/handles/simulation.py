@@ -135,7 +135,7 @@ def _problem(
         _projection(equations, mechanics) if project else None,
         model.smooth,
         len(q),
-        (lambda: DaeFunctions(kernel, constants)) if not equations.form.extra else None,
+        (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None else None,
         run.worn if project and run.choosable else None,
         usual_sizes(equations),
         ((run,) if project and run.choosable else ()) + way.guides(mechanics, rates),
@@ -177,5 +177,5 @@ def _projection(equations: Equations, mechanics: Mechanics) -> Any:
         return lambda t, y: np.concatenate([phase.project(y[:size], t, known), y[size:]])
     manifold, velocities = equations.workspace.manifold, equations.about.velocities
     # quasi-velocities keep the velocity constraints by construction
-    free, loose = velocities in ("u", "u_NI"), velocities == "twists"
+    free, loose = velocities.keep_constraints, velocities.exceed_rates
     return mechanics.project if manifold.holonomic or loose or (manifold.rows and not free) else None

@@ -131,7 +131,7 @@ class Trajectory(Value):
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism along the run; with the speeds of the start, where they were chosen again."""
         same = all(part.equations == self.equations for part in self.parts)
-        if same or self.equations.about.velocities == "q̇":
+        if same or self.equations.about.velocities.are_rates:
             return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
         start, values = self.equations.kernel.start, self.equations.values
         samples = zip(self.q.T, self._natural.T, self.t, strict=True)
@@ -173,12 +173,12 @@ class Trajectory(Value):
     @property
     def qd(self) -> np.ndarray:
         """q̇ along the run, (n, samples): the rate that is integrated, with the term of the multipliers that dirac has."""
-        return self.v if self.equations.about.velocities == "q̇" else self._found[0]
+        return self.v if self.equations.about.velocities.are_rates else self._found[0]
 
     @cached_property
     def _natural(self) -> np.ndarray:
         """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
-        if not len(self.equations.form.S):
+        if self.equations.form.own_multipliers is None:
             return self.qd
         return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *_times(part)))
 

@@ -17,7 +17,7 @@ from dalembert.analysis import operations
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About, LinearForm
-from dalembert.equations.free_motion import free_motion
+from dalembert.equations.free_motion import free_equations
 from dalembert.errors import EngineError, InputError, nearest
 from dalembert.kernels import Function, Kernel, Lengths, Manifold, compile_function
 from dalembert.kinematics import non_ideal_forces
@@ -119,9 +119,9 @@ class Workspace:
     def _free_motion(self) -> Function:
         """M and h of the motion without constraints, from the energies."""
         system = self.system
-        M, h = free_motion(system)
+        M, h = free_equations(system)
         C = non_ideal_forces(system.motion)
-        outputs = stack(M.ravel(), h + C if len(C) else h)
+        outputs = stack(M.ravel(), h if C is None else h + C)
         parameters = system.algebra.symbols(list(self.model.parameter_values))
         inputs = stack(system.q, system.qd, vector([system.t]))
         return compile_function(system.algebra, inputs, outputs, parameters)

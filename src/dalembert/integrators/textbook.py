@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.errors import InputError
+from dalembert.expressions import Kind, kind_of
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper
 from dalembert.integrators.polynomial import Piece, Polynomial
 
@@ -51,7 +52,7 @@ class Algorithm3(_FixedStep):
     name = "algorithm3"
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        if not all(name.startswith("dot(") for name in problem.names[problem.positions : 2 * problem.positions]):
+        if not all(kind_of(name) is Kind.RATE for name in problem.names[problem.positions : 2 * problem.positions]):
             raise InputError(
                 f"the integrator '{self.name}' steps q with q̇ and q̈, and this formalism has other velocity variables. "
                 "Use a formalism in q̇, such as dalembert or lagrange."
@@ -78,7 +79,7 @@ class Algorithm5(_FixedStep):
     name = "algorithm5"
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        if not all(name.startswith("p(") for name in problem.names[problem.positions : 2 * problem.positions]):
+        if not all(kind_of(name) is Kind.MOMENTUM for name in problem.names[problem.positions : 2 * problem.positions]):
             raise InputError(
                 "the integrator 'algorithm5' steps momenta, and this formalism has other velocity variables. "
                 "Use the formalism hamilton or dirac."

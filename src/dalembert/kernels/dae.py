@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.expressions import Kind
 from dalembert.kernels.compile import Function, compile_function
 from dalembert.kernels.kernel import Kernel
 
@@ -21,39 +22,38 @@ class DaeFunctions:
 
     def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
         self._kernel, self._constants = kernel, constants
-        form = kernel.form
-        self._rows = list(form.system.facts.rows) if len(form.beta) > len(form.system.facts.rows) else None
-        self.algebraic = len(form.beta) if self._rows is None else len(self._rows)
+        self._linear = kernel.form.independent
+        self.algebraic = len(self._linear.beta)
 
     @cached_property
     def _symbols(self) -> tuple[Array, Array]:
         """Unknowns y = (q, v[, work], λ) and their rates."""
         algebra, states = self._kernel.form.system.algebra, self._kernel.state_symbols
-        lam = algebra.symbols([f"lambda({i + 1})" for i in range(self.algebraic)])
+        lam = algebra.symbols([Kind.MULTIPLIER.of(i + 1) for i in range(self.algebraic)])
         y = stack(states, lam)
-        return y, algebra.symbols([f"rate({name})" for name in y])
+        return y, algebra.symbols([Kind.SLOPE.of(name) for name in y])
 
     @cached_property
     def _residual(self) -> Array:
         form = self._kernel.form
         y, yd = self._symbols
-        n, m = len(form.system.q), len(form.v)
+        n, m = len(form.system.q), len(form.velocity.v)
         lam, vd = y[len(y) - self.algebraic :], yd[n : n + m]
-        rows = slice(None) if self._rows is None else self._rows
-        A, beta = form.A[rows], form.beta[rows]
-        J = A if form.J is None else form.J[rows]
-        push = form.f + form.C if len(form.C) else form.f
-        parts = [yd[:n] - form.qd, form.M @ vd - push - J.T @ lam if self.algebraic else form.M @ vd - push]
+        linear = self._linear
+        dynamics = linear.M @ vd - linear.push
+        if linear.constrained:
+            dynamics = dynamics - linear.directions.T @ lam
+        parts = [yd[:n] - form.velocity.qd, dynamics]
         if self._kernel.has_work:
-            power = self._kernel.in_state(vector([self._kernel.power]), form.W @ vd + form.qdd_bias)
-            parts.append(yd[n + m : n + m + 1] - power)
-        return stack(*parts, A @ vd - beta if self.algebraic else zeros(0))
+            qdd = form.velocity.W @ vd + form.velocity.qdd_bias
+            parts.append(yd[n + m : n + m + 1] - self._kernel.in_state(vector([self._kernel.power]), qdd))
+        return stack(*parts, linear.A @ vd - linear.beta if linear.constrained else zeros(0))
 
     @cached_property
     def _functions(self) -> tuple[Function, Function]:
         system = self._kernel.form.system
         y, yd = self._symbols
-        (weight,) = system.algebra.symbols(["weight of the rates"])
+        (weight,) = system.algebra.symbols([Kind.WEIGHT.of("rates")])
         inputs = stack(y, yd, vector([system.t, weight]))
         F = self._residual
         slope = system.algebra.jacobian(F, y) + weight * system.algebra.jacobian(F, yd)

@@ -5,30 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from dalembert.algebra import Array, Scalar, stack, vector, zeros
-from dalembert.equations import LinearForm
-from dalembert.equations.power import power
+from dalembert.equations import LinearForm, Multipliers
+from dalembert.equations.power import power_into
+from dalembert.expressions import Kind
 from dalembert.kernels.compile import Function, compile_function
-from dalembert.kernels.equal_energy import solve_evenly
 from dalembert.kernels.phase import Phase
+from dalembert.kernels.pieces import Pieces
 from dalembert.kernels.solve import fused
 from dalembert.kernels.taylor import TaylorMachine
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
-
-
-class _Found(NamedTuple):
-    """What a numeric solve gives; `power` has no entries where the form has no power of its own."""
-
-    qd: np.ndarray
-    qdd: np.ndarray
-    lam: np.ndarray
-    vd: np.ndarray
-    power: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -53,24 +45,33 @@ class Kernel:
     def parameters(self) -> Array:
         """The symbols of the model's parameters and of the constants of the motion."""
         system = self.form.system
-        return stack(system.algebra.symbols(list(system.model.parameter_values)), self.form.constants)
+        return stack(system.algebra.symbols(list(system.model.parameter_values)), self.form.constants.symbols)
 
     @cached_property
     def power(self) -> Scalar | None:
         """The power as a function of (q, q̇, q̈, t), or None when it is zero by structure or the form has its own."""
-        form, algebra = self.form, self.form.system.algebra
-        if form.power is not None:
+        if self._own is not None:
             return None
-        value = power(form.system)
-        return None if algebra.is_zero(value) else value
+        value = power_into(self.form.system)
+        return None if self.form.system.algebra.is_zero(value) else value
 
     @cached_property
     def has_work(self) -> bool:
         """True when the integral of the power is carried as a state."""
-        if self.form.power is None:
+        if self._own is None:
             return self.power is not None
-        constant, slope = self.form.power
+        constant, slope = self._own.power
         return not all(self.form.system.algebra.is_zero(part) for part in (constant, *slope))
+
+    @property
+    def _own(self) -> Multipliers | None:
+        """What multipliers among the unknowns do, where the form has such."""
+        return self.form.own_multipliers
+
+    @property
+    def _size(self) -> int:
+        """The number of velocity variables."""
+        return len(self.form.velocity.v)
 
     @cached_property
     def _unknowns(self) -> tuple[Array, Array]:
@@ -81,42 +82,40 @@ class Kernel:
     def _solution(self) -> tuple[Array, Array]:
         """v̇ and λ in the graph."""
         x, lam = self._unknowns
-        k = len(self.form.v)
-        return x[:k], lam if len(lam) or self.form.J is None else x[k : k + len(self.form.J)]
+        return x[: self._size], self.form.multipliers(x, lam)
 
     @cached_property
     def _qd(self) -> Array:
         """The rate of q that is integrated, in the graph."""
-        form = self.form
-        return form.qd + form.S @ self._unknowns[0][len(form.v) :] if len(form.S) else form.qd
+        qd = self.form.velocity.qd
+        return qd if self._own is None else qd + self._own.S @ self._unknowns[0][self._size :]
 
     @cached_property
     def rates(self) -> Array:
         """ẏ as expressions of (q, v, t): q̇, v̇ and the power."""
-        form = self.form
         vd, _ = self._solution
         if not self.has_work:
             return stack(self._qd, vd)
-        if form.power is not None:
-            constant, slope = form.power
-            return stack(self._qd, vd, vector([constant + slope @ self._unknowns[0][len(form.v) :]]))
-        qdd = form.W @ vd + form.qdd_bias
+        if self._own is not None:
+            constant, slope = self._own.power
+            return stack(self._qd, vd, vector([constant + slope @ self._unknowns[0][self._size :]]))
+        qdd = self.form.velocity.W @ vd + self.form.velocity.qdd_bias
         return stack(self._qd, vd, self.in_state(vector([self.power]), qdd))
 
     @cached_property
     def _qdd(self) -> Array:
         """q̈ in the graph: where the multipliers of canonical constraints move q, from the rate that is integrated."""
-        form, system = self.form, self.form.system
+        velocity, system = self.form.velocity, self.form.system
         vd, _ = self._solution
         if not self._canonical:
-            return form.W @ vd + form.qdd_bias
-        return system.algebra.total_derivative(self._qd, (system.q, self._qd), (form.v, vd), system.clock)
+            return velocity.W @ vd + velocity.qdd_bias
+        return system.algebra.total_derivative(self._qd, (system.q, self._qd), (velocity.v, vd), system.clock)
 
     @cached_property
     def phase(self) -> Phase | None:
         """The constraints in phase space, where some of them are on momenta."""
-        surface = self.form.surface
-        return Phase(self.form, surface) if surface is not None and surface.on_momenta else None
+        own = self._own
+        return Phase(self.form, own.surface) if own is not None and own.surface.on_momenta else None
 
     @property
     def _canonical(self) -> bool:
@@ -127,22 +126,21 @@ class Kernel:
         """A function of (q, q̇, q̈, t) as a function of (q, v, t)."""
         system = self.form.system
         table: dict[str, Scalar] = {str(x): value for x, value in zip(system.qdd, qdd, strict=True)}
-        if self.form.v is not system.qd:
-            table |= {str(x): value for x, value in zip(system.qd, self.form.qd, strict=True)}
+        if self.form.velocity.v is not system.qd:
+            table |= {str(x): value for x, value in zip(system.qd, self.form.velocity.qd, strict=True)}
         return system.algebra.substitute(f, table)
 
     def _compile(self, outputs: Array, inputs: Array | None = None) -> Function:
         system = self.form.system
         if inputs is None:
-            inputs = stack(system.q, self.form.v, vector([system.t]))
+            inputs = stack(system.q, self.form.velocity.v, vector([system.t]))
         return compile_function(system.algebra, inputs, outputs, self.parameters)
 
     @cached_property
     def _start(self) -> Function:
         system = self.form.system
-        return self._compile(
-            stack(self.form.v_from_qd, self.form.constants_from), stack(system.q, system.qd, vector([system.t]))
-        )
+        outputs = stack(self.form.velocity.v_from_qd, self.form.constants.values)
+        return self._compile(outputs, stack(system.q, system.qd, vector([system.t])))
 
     @cached_property
     def _rates(self) -> Function:
@@ -155,8 +153,8 @@ class Kernel:
     @cached_property
     def state_symbols(self) -> Array:
         """The symbols of the states (q, v[, work])."""
-        extra = self.form.system.algebra.symbols(["work"] if self.has_work else [])
-        return stack(self.form.system.q, self.form.v, extra)
+        extra = self.form.system.algebra.symbols([Kind.WORK.of()] if self.has_work else [])
+        return stack(self.form.system.q, self.form.velocity.v, extra)
 
     @cached_property
     def taylor(self) -> TaylorMachine:
@@ -164,44 +162,37 @@ class Kernel:
         return TaylorMachine(self.state_symbols, self.rates, self.form.system.t, self.parameters)
 
     @cached_property
-    def _pieces(self) -> Function:
-        """M, f, A, β, C, J, q̇, W, bias, S and the power side by side, for the numeric solve."""
-        return self._compile(np.concatenate([np.asarray(p, dtype=object).ravel() for p in self._parts]))
-
-    @property
-    def _parts(self) -> tuple[Array, ...]:
-        form = self.form
-        J = form.A if form.J is None else form.J
-        own = zeros(0) if form.power is None else stack(vector([form.power[0]]), form.power[1])
-        return (form.M, form.f, form.A, form.beta, form.C, J, form.qd, form.W, form.qdd_bias, form.S, own)
+    def _pieces(self) -> Pieces:
+        return Pieces(self.form, self.parameters)
 
     @cached_property
     def _power_of(self) -> Function:
         system = self.form.system
         return self._compile(vector([self.power]), stack(system.q, system.qd, system.qdd, vector([system.t])))
 
-    def start(self, q: np.ndarray, qd: np.ndarray, t: Any, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def start(
+        self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """v and the constants of the motion at a state (q, q̇, t)."""
-        out = self._start(_stacked(q, qd, t), _padded(parameters, len(self.form.constants)))
-        k = len(self.form.v)
-        return out[:k], out[k:]
+        out = self._start(_stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
+        return out[: self._size], out[self._size :]
 
-    def velocities(self, y: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+    def velocities(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The velocities that belong to v at states y = (q, v): q̇, but for the part that multipliers add to it."""
         return self._velocities(_stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
     def _velocities(self) -> Function:
-        return self._compile(self.form.qd)
+        return self._compile(self.form.velocity.qd)
 
-    def state_rates(self, y: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+    def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
         size = self.form.n_states
         if self.fused:
             return self._rates(_stacked(y[:size], t), constants)
-        found = self._assembled(y[:size], t, constants)
+        found = self._pieces.solved(y[:size], t, constants)
         parts = [found.qd, found.vd]
-        if self.has_work and self.form.power is not None:
+        if found.power is not None and self.has_work:
             parts.append(found.power)
         elif self.has_work:
             q = y[: len(self.form.system.q)]
@@ -209,7 +200,7 @@ class Kernel:
         return np.concatenate(parts, axis=0)
 
     def accelerations(
-        self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray
+        self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q̇ as it is integrated, q̈ and λ at states (q, v, t)."""
         n = len(q)
@@ -217,10 +208,10 @@ class Kernel:
         if self.fused or self._canonical:
             out = self._accelerations(_stacked(y, t), constants)
             return out[:n], out[n : 2 * n], out[2 * n :]
-        found = self._assembled(y, t, constants)
+        found = self._pieces.solved(y, t, constants)
         return found.qd, found.qdd, found.lam
 
-    def reactions(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+    def reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""
         qd, qdd, lam = self.accelerations(q, v, t, constants)
         if self.residual is not None:
@@ -228,26 +219,31 @@ class Kernel:
         out = self._reaction_matrix(_stacked(q, v, t), constants)
         k, n = len(lam), len(q)
         J, C = out[: k * n].reshape(k, n, *q.shape[1:]), out[k * n :]
-        total = np.einsum("kn...,k...->n...", J, lam)
-        return total + C if len(C) else total
+        return np.einsum("kn...,k...->n...", J, lam) + C
 
     @cached_property
     def ideal(self) -> Kernel:
         """The same equations with C = 0: their reaction is the ideal part of (3.47) in papers/poincare."""
-        return replace(self, form=replace(self.form, C=zeros(0))) if len(self.form.C) else self
+        linear = self.form.linear
+        return self if linear.C is None else replace(self, form=replace(self.form, linear=replace(linear, C=None)))
 
-    def ideal_reactions(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+    def ideal_reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """M^(1/2) B⁺(b − A a), the reaction the constraints would have at the same state if they were ideal."""
         return self.ideal.reactions(q, v, t, constants)
 
-    def carried(self, q: np.ndarray, v: np.ndarray, t: Any, constants: np.ndarray) -> np.ndarray:
+    def carried(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction less C."""
-        reaction = self.reactions(q, v, t, constants)
-        return reaction - self._non_ideal(_stacked(q, v, t), constants) if len(self.form.C) else reaction
+        return self.reactions(q, v, t, constants) - self._non_ideal(_stacked(q, v, t), constants)
 
     @cached_property
     def _non_ideal(self) -> Function:
-        return self._compile(self.in_state(non_ideal_forces(self.form.system.motion), self.form.system.qdd))
+        return self._compile(self.in_state(self._C, self.form.system.qdd))
+
+    @property
+    def _C(self) -> Array:
+        """The non-ideal force as a function of (q, q̇, t); zeros where all constraints of the form are ideal."""
+        C = None if self.form.linear.C is None else non_ideal_forces(self.form.system.motion)
+        return zeros(len(self.form.system.q)) if C is None else C
 
     @cached_property
     def _residual(self) -> Function:
@@ -257,39 +253,14 @@ class Kernel:
 
     @cached_property
     def _reaction_matrix(self) -> Function:
-        form = self.form
-        J = form.A if form.J is None else form.J
-        C = non_ideal_forces(form.system.motion) if len(form.C) else zeros(0)
-        return self._compile(self.in_state(stack(J.ravel(), C), form.system.qdd))
-
-    def _assembled(self, y: np.ndarray, t: Any, constants: np.ndarray) -> _Found:
-        """q̇, q̈, λ, v̇ by compiled pieces and a numeric solve."""
-        single = y.ndim == 1
-        columns = y[:, None] if single else y
-        out = self._pieces(_stacked(columns, t), constants).T
-        shapes = [np.shape(p) for p in self._parts]
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        M, f, A, beta, C, J, qd, W, bias, S, own = (
-            part.reshape(len(out), *shape) for part, shape in zip(np.split(out, ends[:-1], axis=1), shapes, strict=True)
-        )
-        x, lam = solve_evenly(self.form, M, f, A, beta, C, J, W)
-        k = len(self.form.v)
-        vd = x[:, :k]
-        if self.form.J is not None and not len(self.form.beta):
-            lam = x[:, k : k + len(self.form.J)]
-        qdd = (W @ vd[..., None])[..., 0] + bias
-        qd = qd + (S @ x[:, k:, None])[..., 0] if S.size else qd
-        work = own[:, :1] + np.sum(own[:, 1:] * x[:, k:], axis=1, keepdims=True) if own.size else own
-        found = _Found(qd, qdd, lam, vd, work)
-        return _Found(*(part[0] if single else part.T for part in found))
+        return self._compile(self.in_state(stack(self.form.directions.ravel(), self._C), self.form.system.qdd))
 
 
-def _stacked(*parts: Any) -> np.ndarray:
+def _stacked(first: np.ndarray, *parts: npt.ArrayLike) -> np.ndarray:
     """Arrays and a time end to end, batch on the last axis."""
     *arrays, t = parts
-    first = arrays[0]
     time = np.broadcast_to(np.asarray(t, dtype=float), first.shape[1:])[None]
-    return np.concatenate([*arrays, time], axis=0)
+    return np.concatenate([first, *arrays, time], axis=0)
 
 
 def _padded(parameters: np.ndarray, count: int) -> np.ndarray:

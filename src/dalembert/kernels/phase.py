@@ -29,7 +29,7 @@ class Phase:
     @cached_property
     def _function(self) -> Function:
         system, known = self._form.system, self._surface
-        inputs = stack(system.q, self._form.v, vector([system.t]))
+        inputs = stack(system.q, self._form.velocity.v, vector([system.t]))
         outputs = stack(known.c, known.c_q.ravel(), known.c_p.ravel())
         return compile_function(
             system.algebra, inputs, outputs, system.algebra.symbols(list(system.model.parameter_values))
@@ -56,7 +56,7 @@ class Phase:
             if not abs(value) <= _CLOSE * max(1.0, s)
         ]
         if broken:
-            symbols = (*self._form.system.q, *self._form.v)
+            symbols = (*self._form.system.q, *self._form.velocity.v)
             shown = ", ".join(f"{x} = {value:.6g}" for x, value in zip(symbols, y, strict=True))
             raise InconsistentStateError(
                 f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. State: {shown}. "

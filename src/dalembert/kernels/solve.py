@@ -3,98 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dalembert.algebra import Array, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve, lu_solve
-from dalembert.equations import LinearForm
-from dalembert.structure import rank
+from dalembert.equations import LinearForm, LinearSystem, Numeric, Rows
+from dalembert.kernels.numeric import WAYS
+from dalembert.structure import Facts, rank
 from dalembert.structure.constraint_rows import dimensionless
 from dalembert.structure.system import combined
 
 
 def fused(form: LinearForm) -> tuple[Array, Array]:
-    """v̇ and λ as expressions: by the formalism's own graph, or by LDLᵀ, Schur complement, or LU in a fixed order."""
-    algebra = form.system.algebra
-    if form.solver is not None:
-        return _own_graph(form)
-    f = form.f + form.C if len(form.C) else form.f
-    if len(form.beta):
-        return kkt_solve(algebra, form.M, form.A, f, form.beta, form.J)
-    if form.order is not None:
-        return lu_solve(algebra, form.M, f, form.order), zeros(0)
-    return ldl_solve(algebra, form.M, f), zeros(0)
-
-
-def _own_graph(form: LinearForm) -> tuple[Array, Array]:
-    """The formalism's own graph on independent rows; multipliers of dropped rows are zero."""
-    assert form.solver is not None
-    k = len(form.system.facts.levels.names)
-    rows = list(form.system.facts.rows) if len(form.beta) == k else list(range(len(form.beta)))
-    known, A, beta = form.system.facts, form.A[rows], form.beta[rows]
-    mixing = known.mix is not None and form.solver.rank_revealing  # others have combined rows already
+    """v̇ and λ as expressions, from independent rows; multipliers of the rows that are left out are zero."""
+    known, rows = form.system.facts, form.rows.independent(form.system.facts)
+    linear = form.independent
+    # forms with independent rows have combined them already
+    mixing = known.mix is not None and form.rows is Rows.ALL
     if mixing:
-        A, beta = combined(known, A), combined(known, beta)
-    vd, lam = form.solver.graph(form.system.algebra, form.M, form.f, A, beta, form.C)
-    if mixing:
-        lam = np.array(known.mix, dtype=object).T @ lam
-    full = zeros(len(form.beta))
-    full[rows] = lam
+        linear = replace(linear, A=combined(known, linear.A), beta=combined(known, linear.beta))
+    vd, lam = _in_graph(form, linear)
+    full = zeros(len(form.linear.beta))
+    full[rows] = np.array(known.mix, dtype=object).T @ lam if mixing else lam
     return vd, full
 
 
-def assembled(
-    form: LinearForm,
-    M: np.ndarray,
-    f: np.ndarray,
-    A: np.ndarray,
-    beta: np.ndarray,
-    C: np.ndarray,
-    J: np.ndarray,
-    W: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """v̇ and λ from numbers, batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r), C (K, n), W (K, n, m)."""
-    known = form.system.facts
-    k, revealing = beta.shape[1], form.solver is not None and form.solver.rank_revealing
-    T, counts = np.repeat(np.eye(k)[None], len(beta), axis=0), np.full(len(beta), k)
-    if revealing and k:
-        T, counts = _combinations(form, A, W, range(k))
-    elif known.nearly_dependent and known.mix is None and k == len(known.rows):
-        T, counts = _combinations(form, A, W, known.rows)
-    A, beta, J = T @ A, (T @ beta[..., None])[..., 0], T @ J if J.shape[1] == k else J
-    vd, lam = _solved(form, M, f, A, beta, C, J, counts)
+def _in_graph(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
+    """By the formalism's own graph, or by LDLᵀ, Schur complement, or LU in a fixed order."""
+    algebra = form.system.algebra
+    if form.solver is not None and form.solver.graph is not None:
+        return form.solver.graph(algebra, linear)
+    if linear.constrained:
+        return kkt_solve(algebra, linear.M, linear.A, linear.push, linear.beta, linear.J)
+    if form.order is not None:
+        return lu_solve(algebra, linear.M, linear.push, form.order), zeros(0)
+    return ldl_solve(algebra, linear.M, linear.push), zeros(0)
+
+
+def assembled(form: LinearForm, linear: LinearSystem, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """v̇ and λ from numbers, batch on the first axis; W is (K, n, m).
+
+    Where a formalism solves by its own way, v is measured in M_ii^(−1/2). Roots of M and orthogonal factors mix the
+    velocities: with lengths in micrometres M has entries from 1e-12 to 1, and what is small drowns in the rounding of what is
+    large. In units of equal energy the diagonal of M is 1.
+    """
+    if form.solver is None or form.behind is not None:
+        return _assembled(form, linear, W)
+    unit = rank.inertia_scale(linear.M, linear.A)
+    vd, lam = _assembled(form, linear.in_units(unit), W * unit[:, None, :])
+    return vd * unit, lam
+
+
+def _assembled(form: LinearForm, linear: LinearSystem, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """v̇ and λ in the units of the linear system, by combinations of the rows where these are (nearly) dependent."""
+    known, way = form.system.facts, Numeric.WHOLE if form.solver is None else form.solver.numeric
+    if way.takes_dependent_rows and linear.constrained:
+        T, counts = _combinations(known, linear.A, W, range(len(known.levels.names)))
+    elif known.nearly_dependent and known.mix is None and form.rows is Rows.INDEPENDENT:
+        T, counts = _combinations(known, linear.A, W, known.rows)
+    else:
+        return WAYS[way](linear, np.full(len(linear.f), linear.beta.shape[1]))
+    vd, lam = WAYS[way](linear.combined(T), counts)
     return vd, np.einsum("kmr,km->kr", T, lam)
 
 
-def _solved(
-    form: LinearForm,
-    M: np.ndarray,
-    f: np.ndarray,
-    A: np.ndarray,
-    beta: np.ndarray,
-    C: np.ndarray,
-    J: np.ndarray,
-    counts: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """By the formalism's own solver, or all at once."""
-    if form.solver is not None:
-        return form.solver.numbers(M, f, A, beta, C, *((counts,) if form.solver.rank_revealing else ()))
-    f = f + C if C.shape[1] else f
-    n, r = f.shape[1], beta.shape[1]
-    if not r:
-        return np.linalg.solve(M, f[..., None])[..., 0], np.zeros((len(f), 0))
-    matrix = np.zeros((len(f), n + r, n + r))
-    matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = M, -np.swapaxes(J, 1, 2), A
-    solved = np.linalg.solve(matrix, np.concatenate([f, beta], axis=1)[..., None])[..., 0]
-    return solved[:, :n], solved[:, n:]
-
-
-def _combinations(
-    form: LinearForm, A: np.ndarray, W: np.ndarray, names: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
+def _combinations(known: Facts, A: np.ndarray, W: np.ndarray, names: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal combinations of the rows, no more of them than are independent on the manifold, and their number."""
-    known = form.system.facts
     finite = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(W).all(axis=(1, 2))
     T, counts = np.full((len(A), len(names), len(names)), np.nan), np.zeros(len(A), dtype=int)
     move = np.linalg.norm(W[finite] / known.scales.positions[:, None], axis=1)

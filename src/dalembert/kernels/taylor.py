@@ -32,11 +32,12 @@ class TaylorMachine:
         from dalembert.algebra.fast import expression
 
         table = {p: hy.par[i] for i, p in enumerate(self._parameters)} | {self._t: hy.time}
-        states = list(zip(self._states, sizes, strict=True))
-        table |= {y: size * y for y, size in states if size != 1.0}
+        # heyoka keeps names to itself, such as __x, that a user may choose
+        states = [hy.expression(f"y{i}") for i in range(len(sizes))]
+        table |= {y: x if s == 1.0 else s * x for y, x, s in zip(self._states, states, sizes, strict=True)}
         rates = hy.subs([expression(e) for e in self._rates], table)
-        rates = [rate if size == 1.0 else rate * (1 / size) for rate, (_, size) in zip(rates, states, strict=True)]
+        rates = [rate if size == 1.0 else rate * (1 / size) for rate, size in zip(rates, sizes, strict=True)]
         options = {} if tolerance is None else {"tol": tolerance}
         return hy.taylor_adaptive(
-            list(zip(self._states, rates, strict=True)), [0.0] * len(rates), compact_mode=True, opt_level=1, **options
+            list(zip(states, rates, strict=True)), [0.0] * len(rates), compact_mode=True, opt_level=1, **options
         )

@@ -1,11 +1,10 @@
 """What every formalism shares: positions, velocities, Jacobians, constraint levels, energies."""
 
 from dalembert.kinematics.applied import active_forces as active_forces
-from dalembert.kinematics.applied import applied as applied
+from dalembert.kinematics.applied import applied_forces as applied_forces
 from dalembert.kinematics.applied import generalized_forces as generalized_forces
 from dalembert.kinematics.applied import non_ideal_forces as non_ideal_forces
 from dalembert.kinematics.constraints import Constraints as Constraints
-from dalembert.kinematics.constraints import constraints as constraints
 from dalembert.kinematics.constraints import levels as levels
 from dalembert.kinematics.energies import kinetic as kinetic
 from dalembert.kinematics.energies import mass_matrix as mass_matrix

@@ -65,7 +65,7 @@ def spans(motion: Motion) -> list[Span]:
     return out
 
 
-def applied(motion: Motion) -> list[Applied]:
+def applied_forces(motion: Motion) -> list[Applied]:
     """Every force on the system, gravity first."""
     out = _gravity(motion)
     for load in motion.model.loads:
@@ -207,11 +207,11 @@ def _damper(load: Damper, motion: Motion) -> Applied:
     return Applied(load.name, force, J, wrenches=_pull(load, motion, force))
 
 
-def non_ideal_forces(motion: Motion) -> Array:
-    """C(q, q̇, t): what the constraints do beyond d'Alembert's principle, (3.44) of papers/poincare; empty when ideal."""
+def non_ideal_forces(motion: Motion) -> Array | None:
+    """C(q, q̇, t): what the constraints do beyond d'Alembert's principle, (3.44) of papers/poincare; None when ideal."""
     given = motion.model.non_ideal_forces
     if not given:
-        return zeros(0)
+        return None
     return vector([motion.lower(given.get(name, 0)) for name in motion.model.coordinate_names])
 
 
@@ -220,7 +220,7 @@ def generalized_forces(motion: Motion) -> Array:
     if motion.model.energies is not None:
         return vector([motion.lower(force) for force in motion.model.energies.forces])
     total = zeros(motion.n)
-    for load in applied(motion):
+    for load in applied_forces(motion):
         if load.potential is None:
             total = total + load.J.T @ load.force
     return total
@@ -229,6 +229,6 @@ def generalized_forces(motion: Motion) -> Array:
 def active_forces(motion: Motion, W: Array) -> Array:
     """U = Σ (∂V/∂u)ᵀ F over all applied forces, conservative ones included: (9) of papers/volterra with ∂V/∂u = J W."""
     total = zeros(W.shape[1])
-    for load in applied(motion):
+    for load in applied_forces(motion):
         total = total + (load.J @ W).T @ load.force
     return total

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import symengine as se
 
@@ -23,7 +22,7 @@ from dalembert.kinematics.loops import LoopRow, loop_rows
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Elements
 from dalembert.model.checks.values import at_start, is_affine
-from dalembert.model.elements import Holonomic, Nonholonomic
+from dalembert.model.elements import Formula, Holonomic, Nonholonomic
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,11 @@ class Levels:
     held: int  # how many of the rows, at the beginning, hold positions
     linear: tuple[bool, ...]  # row by row: is the velocity level linear in q̇?
     servo: tuple[bool, ...]  # row by row: is it driven to zero by feedback instead of holding from the start?
-    phi: tuple[Any, ...]  # the formulas; rows of loops stand behind them
-    velocity: tuple[Any, ...]  # φ̇ and ψ, functions of (q, q̇, t)
-    A: tuple[tuple[Any, ...], ...]
-    beta: tuple[Any, ...]
-    gains: tuple[tuple[Any, ...], ...]  # feedback of every row of a loop
+    phi: tuple[Formula, ...]  # the formulas; rows of loops stand behind them
+    velocity: tuple[Formula, ...]  # φ̇ and ψ, functions of (q, q̇, t)
+    A: tuple[tuple[Formula, ...], ...]
+    beta: tuple[Formula, ...]
+    gains: tuple[tuple[Formula, ...], ...]  # feedback of every row of a loop
 
 
 def levels(model: Elements) -> Levels:
@@ -67,11 +66,11 @@ def levels(model: Elements) -> Levels:
     )
 
 
-def _slope(f: Any, x: Any) -> Any:
+def _slope(f: Formula, x: Formula) -> Formula:
     return se.diff(f, x) if x in f.free_symbols else se.Integer(0)
 
 
-def _feedback(constraint: Holonomic | Nonholonomic, velocity: Any) -> Any:
+def _feedback(constraint: Holonomic | Nonholonomic, velocity: Formula) -> Formula:
     """β φ̇ + α φ of (5.96) in papers/desapio for a servo constraint, α ψ for a nonholonomic one; else nothing."""
     match constraint:
         case Holonomic(feedback=(alpha, beta)):
@@ -81,7 +80,7 @@ def _feedback(constraint: Holonomic | Nonholonomic, velocity: Any) -> Any:
     return se.Integer(0)
 
 
-def _along(f: Any, q: list[Any], qd: list[Any]) -> Any:
+def _along(f: Formula, q: list[Formula], qd: list[Formula]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
     used = f.free_symbols
     return _slope(f, TIME) + sum(
@@ -135,7 +134,7 @@ class Constraints:
         rest = {rate(name): 0 for name in self.motion.model.coordinate_names}
         return self._spliced([f.subs(rest) for f in self.levels.velocity], [row.b for row in self.loops])
 
-    def _spliced(self, formulas: Sequence[Any], loops: Sequence[Scalar]) -> Array:
+    def _spliced(self, formulas: Sequence[Formula], loops: Sequence[Scalar]) -> Array:
         """Formulas and loops in the order of the rows."""
         h = len(self.levels.phi)
         written = [self.motion.lower(f) for f in formulas]
@@ -154,8 +153,3 @@ class Constraints:
             push = motion.lower(gains[1]) * rate_ + motion.lower(gains[0]) * row.phi if gains else 0
             out.append(-change - push)
         return out
-
-
-def constraints(motion: Motion) -> Constraints:
-    """The constraints of a motion, on all levels."""
-    return Constraints(motion, levels(motion.model))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.algebra import Array, DifferentialAlgebra, Scalar, vector, zeros
-from dalembert.kinematics.applied import applied
+from dalembert.kinematics.applied import applied_forces
 from dalembert.kinematics.motion import Motion
 
 
@@ -32,7 +32,7 @@ def potential(motion: Motion) -> Scalar:
     if motion.model.energies is not None:
         return motion.lower(motion.model.energies.potential)
     total: Scalar = 0
-    for load in applied(motion):
+    for load in applied_forces(motion):
         if load.potential is not None:
             total = total + load.potential
     return total

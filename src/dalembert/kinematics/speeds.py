@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import symengine as se
 
@@ -12,6 +11,7 @@ from dalembert.algebra import Array, identity, matrix, stack, vector, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
 from dalembert.expressions import rate
 from dalembert.kinematics.motion import Motion
+from dalembert.model.elements import Formula
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Speeds:
         return self.W @ self.u + self.X
 
 
-def speed_map(motion: Motion, formulas: Sequence[Any]) -> tuple[Array, Array]:
+def speed_map(motion: Motion, formulas: Sequence[Formula]) -> tuple[Array, Array]:
     """Y and Z of the speeds u = Y q̇ + Z given as formulas: (3)."""
     names = motion.model.coordinate_names
     rest = {rate(name): 0 for name in names}

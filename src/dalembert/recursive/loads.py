@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dalembert.algebra import Array, Scalar, vector, zeros
-from dalembert.kinematics.applied import applied, non_ideal_forces
+from dalembert.kinematics.applied import applied_forces, non_ideal_forces
 from dalembert.kinematics.motion import JointMotion, Motion, move
 from dalembert.model import Elements
 from dalembert.model.loads import JointFriction, JointSpring, JointTorque
@@ -45,15 +45,15 @@ def load_forces(
     else:
         motion = move(model, algebra, t, vector(list(q)), qd, dict(parameters))
     total = zeros(tree.n)
-    for load in applied(motion)[_gravities(motion) :]:
+    for load in applied_forces(motion)[_gravities(motion) :]:
         total = total + load.J.T @ load.force
     extra = non_ideal_forces(motion)
-    return to_speed_forces(tree, algebra, q, list(total + extra if len(extra) else total))
+    return to_speed_forces(tree, algebra, q, list(total if extra is None else total + extra))
 
 
 def _gravities(motion: Motion) -> int:
     """How many of the applied forces are gravity; they come first."""
-    return len(applied(replace(motion, model=motion.model.replaced(loads=()))))
+    return len(applied_forces(replace(motion, model=motion.model.replaced(loads=()))))
 
 
 def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:

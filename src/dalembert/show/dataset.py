@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import EngineError
+from dalembert.expressions import Kind
 from dalembert.show import files
 from dalembert.show.run import Run, model_of, speed_units, structure_of
 
@@ -105,7 +106,7 @@ def save(run: Run, path: Path, record: Callable[[], Record] | None = None) -> Pa
 def _write_csv(run: Run, path: Path) -> None:
     """One row for each sample: time, coordinates, rates, speeds, energies, violations."""
     names = model_of(run).coordinate_names
-    header = ["time", *names, *(f"dot({name})" for name in names), *structure_of(run).speed_names]
+    header = ["time", *names, *(Kind.RATE.of(name) for name in names), *structure_of(run).speed_names]
     header += ["kinetic", "potential", "energy", *(f"violation({name})" for name in run.violation_names)]
     energies = np.stack([run.kinetic, run.potential, run.energy])
     table = np.concatenate([run.t[None], run.q, run.qd, run.speeds, energies, run.violation], axis=0)

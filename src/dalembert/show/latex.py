@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.algebra import Array
 from dalembert.equations import LinearForm
-from dalembert.expressions import rate, to_sympy
+from dalembert.expressions import Kind, kind_of, rate, to_sympy
 from dalembert.expressions.numbers import readable
 from dalembert.model import Elements
 from dalembert.show import names
@@ -46,11 +46,11 @@ def to_sympy_matrix(model: Elements, array: Array, dynamic: Iterable[str] = ()) 
     given = model.sympy_symbols
     table: dict[str, Any] = dict(given)
     for name in model.coordinate_names:
-        moving, constant = given.get(name, dynamicsymbols(name)), f"G({name})"
+        moving, constant = given.get(name, dynamicsymbols(name)), Kind.CONSTANT.of(name)
         symbol = sympy.Symbol(names.for_formula(constant, model.parameter_values))
         table |= {name: moving, rate(name).name: moving.diff(), constant: symbol}
     table |= {name: dynamicsymbols(name) for name in dynamic}
-    velocities = {name for name in table if name.startswith(("dot(", "G("))} | set(dynamic)
+    velocities = {name for name in table if kind_of(name) in (Kind.RATE, Kind.CONSTANT)} | set(dynamic)
     entries = [to_sympy(tidy(entry, velocities), coordinates=(), symbols=table) for entry in array.ravel()]
     return sympy.Matrix(*array.shape, entries)
 
@@ -125,7 +125,7 @@ def _sentence(sheet: Sheet, section: Section) -> str:
     if section.law == "dynamics":
         law = rf"M {x} = f" + (" + C" if len(sheet.C) else "")
         more = r", where $x$ is $\dot{v}$ followed by " + escape(sheet.behind.replace("q̈", "the accelerations"))
-        behind = more if sheet.form.extra else ""
+        behind = more if sheet.form.behind else ""
         if not len(sheet.A):
             return f"Dynamics, ${law}${behind}:"
         force = rf"{sheet.multipliers}^{{\mathsf{{T}}}} \lambda"
@@ -138,7 +138,7 @@ def _sentence(sheet: Sheet, section: Section) -> str:
 
 
 def _unknown(sheet: Sheet) -> str:
-    return "x" if sheet.form.extra else r"\dot{v}"
+    return "x" if sheet.form.behind else r"\dot{v}"
 
 
 def _rows(sheet: Sheet, section: Section) -> list[str]:
@@ -154,9 +154,9 @@ def _rows(sheet: Sheet, section: Section) -> list[str]:
 def _law(sheet: Sheet, law: str, short: dict[str, str]) -> tuple[str, set[str]]:
     """The equation in matrices, short entries written in them, and the names of these entries."""
     left, right = ("M", "f") if law == "dynamics" else ("A", "beta")
-    unknown = [names.for_latex(f"dot({v})") for v in sheet.velocities]
+    unknown = [names.for_latex(Kind.RATE.of(v)) for v in sheet.velocities]
     large = max(getattr(sheet, left).shape) > _MOST_COLUMNS
-    if large or sheet.form.extra or len(sheet.J) or len(sheet.C):
+    if large or sheet.form.behind or len(sheet.J) or len(sheet.C):
         plus = " + C" if law == "dynamics" and len(sheet.C) else ""
         plus += rf" + {sheet.multipliers}^{{\mathsf{{T}}}} \lambda" if law == "dynamics" and len(sheet.A) else ""
         equal = rf"{left} {_unknown(sheet)} &= {names.for_latex(right)}{plus}, \quad v = "

@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-_DOTS = {"dot": "\u0307", "ddot": "\u0308"}
+from dalembert.expressions.internal import Kind, kind_of, parted
+
+_DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
 _LETTERS = {"beta": "β", "lambda": "λ"}
 
 
-def split(name: str) -> tuple[str, str]:
+def split(name: str) -> tuple[Kind | None, str]:
     """(what is done to a name, the name itself).
 
     >>> split("dot(x)"), split("x"), split("dot(dot(x))")
-    (('dot', 'x'), ('', 'x'), ('ddot', 'x'))
+    ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'), (<Kind.ACCELERATION: 'ddot'>, 'x'))
     """
-    twice = re.fullmatch(r"dot\(dot\((.*)\)\)", name)
-    if twice:
-        return "ddot", twice[1]
-    match = re.fullmatch(r"(dot|ddot|G|p|w|[vw][xyz])\((.*)\)", name)
-    return (match[1], match[2]) if match else ("", name)
+    kind, rest = parted(name)
+    if kind is Kind.RATE and kind_of(rest) is Kind.RATE:
+        return Kind.ACCELERATION, parted(rest)[1]
+    return kind, rest
 
 
 def for_latex(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.expressions import Kind
 from dalembert.show import files, names
 from dalembert.show.run import (
     Run,
@@ -132,9 +133,9 @@ def _coordinates(run: Run) -> list[Panel]:
 
 def _velocities(run: Run) -> list[Panel]:
     """The velocity variables of the formalism: rates of coordinates, or speeds."""
-    if run.equations.about.velocities == "q̇":
+    if run.equations.about.velocities.are_rates:
         rates = zip(model_of(run).coordinate_list, run.qd, strict=True)
-        return _by_unit([(rate_unit(c.unit), f"dot({c.name})", "", row) for c, row in rates], "velocities")
+        return _by_unit([(rate_unit(c.unit), Kind.RATE.of(c.name), "", row) for c, row in rates], "velocities")
     said = {speed.name: speed.description for speed in model_of(run).speed_list}
     rows = zip(speed_units(run), structure_of(run).speed_names, run.speeds, strict=True)
     return _by_unit([(unit, name, said.get(name, ""), row) for unit, name, row in rows], "speeds")

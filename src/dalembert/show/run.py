@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.expressions import Kind
 from dalembert.model import Elements
 from dalembert.structure import Facts
 
@@ -128,7 +129,7 @@ def structure_of(run: Run) -> Facts:
 
 def speed_units(run: Run) -> tuple[str, ...]:
     """The unit of every speed that is the rate of a coordinate with a unit, else nothing."""
-    units = {f"dot({c.name})": rate_unit(c.unit) for c in model_of(run).coordinate_list}
+    units = {Kind.RATE.of(c.name): rate_unit(c.unit) for c in model_of(run).coordinate_list}
     return tuple(units.get(str(formula), "") for formula in structure_of(run).speeds)
 
 

@@ -11,13 +11,12 @@ import symengine as se
 
 from dalembert import formalisms
 from dalembert.algebra import Array
-from dalembert.equations import LinearForm
+from dalembert.equations import Accelerations, LinearForm
 from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.show import intermediates
 from dalembert.show.tidy import tidy
 
 _BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J", "S")
-_HEADINGS = {"p": "Momenta", "twists": "Twists"}
 
 Line = tuple[str, Any]  # the name of what is defined, and its expression
 
@@ -62,7 +61,7 @@ class Sheet:
     @property
     def velocities(self) -> tuple[str, ...]:
         """The names of the velocity variables v."""
-        return tuple(str(v) for v in self.form.v)
+        return tuple(str(v) for v in self.form.velocity.v)
 
     @property
     def in_speeds(self) -> bool:
@@ -82,21 +81,17 @@ class Sheet:
     @property
     def unknown(self) -> str:
         """What M multiplies: v̇, or x where there are unknowns behind v̇."""
-        return "x" if self.form.extra else "v̇"
+        return "x" if self.form.behind else "v̇"
 
     @property
     def behind(self) -> str:
         """What stands behind v̇ among the unknowns x."""
-        return "q̈" if len(self.A) else "the multipliers"
+        return "q̈" if isinstance(self.form.behind, Accelerations) else "the multipliers"
 
     @property
     def constraints(self) -> tuple[str, ...]:
         """The names of the constraints in the rows of A."""
-        known = self.form.system.facts
-        if len(self.A) == len(known.levels.names):
-            return known.levels.names
-        names = tuple(known.levels.names[row] for row in known.rows)
-        return ("the joints", *names) if self.form.extra else names
+        return self.form.rows.names(self.form.system.facts)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -118,14 +113,14 @@ class Sheet:
         about = formalisms.find(self.form.formalism).ABOUT
         kinematics = tuple(zip(map(str, self.form.system.qd), self.qd, strict=True)) if self.in_speeds else ()
         speeds = tuple(zip(self.velocities, self.v_from_qd, strict=True)) if self.in_speeds else ()
-        constants = tuple(zip(map(str, self.form.constants), self.constants_from, strict=True))
+        constants = tuple(zip(map(str, self.form.constants.symbols), self.constants_from, strict=True))
         found = (
-            Section(_HEADINGS.get(about.velocities, "Speeds"), speeds),
+            Section(about.velocities.heading, speeds),
             Section("Constants of the motion", constants),
             Section("Kinematics", kinematics),
             Section("What the multipliers add to the kinematics, column by column", self.entries("S")),
             Section("Dynamics", (*self.entries("M"), *self.entries("f"), *self.entries("C")), "dynamics"),
-            Section("Directions of the multipliers", self.entries("J") if len(self.A) or self.form.extra else ()),
+            Section("Directions of the multipliers", self.entries("J") if len(self.A) or self.form.behind else ()),
             Section("Constraints", (*self.entries("A"), *self.entries("beta")), "constraints"),
             Section("Intermediates", self.parts),
         )
@@ -133,12 +128,19 @@ class Sheet:
 
 
 def block(form: LinearForm, name: str) -> Array:
-    """A block of the form; J only where it is not A."""
-    if name != "J":
-        return getattr(form, name)
-    found = form.A if form.J is None else form.J
-    same = found.shape == form.A.shape and all(a == b for a, b in zip(found.flat, form.A.flat, strict=True))
-    return np.empty((0, 0), dtype=object) if same else found
+    """A block of the form, empty where it has none; J only where it is not A."""
+    own, linear = form.own_multipliers, form.linear
+    found = {
+        "v_from_qd": form.velocity.v_from_qd,
+        "constants_from": form.constants.values,
+        "qd": form.velocity.qd,
+        "C": linear.C,
+        "J": linear.J if own is None else own.J,
+        "S": None if own is None else own.S,
+    }
+    block = found[name] if name in found else getattr(linear, name)
+    repeated = name == "J" and block is not None and np.array_equal(block, linear.A)
+    return np.empty((0, 0), dtype=object) if block is None or repeated else block
 
 
 def prepare(form: LinearForm) -> Sheet:
@@ -149,7 +151,7 @@ def prepare(form: LinearForm) -> Sheet:
     >>> [section.heading for section in prepare(form).sections()]
     ['Speeds', 'Kinematics', 'Dynamics']
     """
-    moving = {str(s) for s in (*form.system.qd, *form.v, *form.constants)}
+    moving = {str(s) for s in (*form.system.qd, *form.velocity.v, *form.constants.symbols)}
     indices = {name: _indices(form, name) for name in _BLOCKS}
     written_blocks = {name: _short([block(form, name)[i] for i in indices[name]], moving) for name in _BLOCKS}
     parts, written = intermediates.name_parts(

@@ -90,7 +90,7 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
 
     velocities = [called(name) for name in sheet.velocities]
     speeds = zip(velocities, written(sheet.v_from_qd), strict=True) if sheet.in_speeds else ()
-    constants = (called(str(symbol)) for symbol in form.constants)
+    constants = (called(str(symbol)) for symbol in form.constants.symbols)
     return {
         "formalism": form.formalism,
         "model": model.name,
@@ -119,7 +119,7 @@ def _heading(sheet: Sheet, section: Section) -> str:
     if section.law == "dynamics":
         law = f"Dynamics: M·{x} = f" + (" + C" if len(sheet.C) else "")
         v = f"with v = ({', '.join(map(names.for_text, sheet.velocities))})"
-        v += f", x = (v̇, {sheet.behind})" if sheet.form.extra else ""
+        v += f", x = (v̇, {sheet.behind})" if sheet.form.behind else ""
         symmetric = ", M symmetric" if sheet.symmetric and len(sheet.f) > 1 else ""
         letter = sheet.multipliers
         if not letter or not len(sheet.A):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from dalembert.algebra import Array, Scalar, stack, vector
+from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, exact, node, numbers_in, ordered, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
@@ -92,7 +92,8 @@ def _moving(model: Elements) -> Motion:
 
 
 def _forces(motion: Motion) -> list[Node]:
-    return [node(e) for e in stack(generalized_forces(motion), non_ideal_forces(motion))]
+    C = non_ideal_forces(motion)
+    return [node(e) for e in stack(generalized_forces(motion), zeros(0) if C is None else C)]
 
 
 def _conditions(

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
-from dalembert.expressions import rate
+from dalembert.expressions import Kind, rate
 from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.motion import Motion, move
 from dalembert.kinematics.speeds import Speeds, invert, speed_map
@@ -122,7 +122,7 @@ def system_of(model: Elements, algebra: str | None = None, known: Facts | None =
     names = model.coordinate_names
     q = scalars.symbols(names)
     qd = scalars.symbols([rate(name).name for name in names])
-    qdd = scalars.symbols([f"ddot({name})" for name in names])
+    qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in names])
     (t,) = scalars.symbols(["t"])
     parameters = list(model.parameter_values)
     motion = move(model, scalars, t, q, qd, dict(zip(parameters, scalars.symbols(parameters), strict=True)))

@@ -1,0 +1,72 @@
+"""The linear system that a form leaves unsolved, over any algebra or in numbers.
+
+M x = f + C + Jᵀλ,     A x = β
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalembert.algebra import Array, zeros
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """The parts of the system; in numbers with the batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r)."""
+
+    M: Array
+    f: Array
+    A: Array
+    beta: Array
+    C: Array | None = None  # the non-ideal part of the constraint forces; None: all constraints are ideal
+    J: Array | None = None  # multipliers enter as Jᵀλ; None: J = A
+
+    @classmethod
+    def without_rows(cls, M: Array, f: Array, C: Array | None = None) -> LinearSystem:
+        """M x = f + C, over any algebra."""
+        return cls(M, f, zeros(0, len(f)), zeros(0), C)
+
+    @property
+    def push(self) -> Array:
+        """f + C: all that does not depend on the multipliers."""
+        return self.f if self.C is None else self.f + self.C
+
+    @property
+    def directions(self) -> Array:
+        """J, or A where that is the same."""
+        return self.A if self.J is None else self.J
+
+    @property
+    def constrained(self) -> bool:
+        """True when there are rows A x = β."""
+        return self.beta.shape[-1] > 0
+
+    def each(self, evaluate: Callable[[Array], Array]) -> LinearSystem:
+        """The same with every part put through a function."""
+        C, J = (None if part is None else evaluate(part) for part in (self.C, self.J))
+        return LinearSystem(evaluate(self.M), evaluate(self.f), evaluate(self.A), evaluate(self.beta), C, J)
+
+    def with_rows(self, rows: list[int] | slice) -> LinearSystem:
+        """The same with some of the rows only; over an algebra, without a batch."""
+        J = None if self.J is None else self.J[rows]
+        return replace(self, A=self.A[rows], beta=self.beta[rows], J=J)
+
+    def combined(self, T: np.ndarray) -> LinearSystem:
+        """The same with combinations T (K, m, r) of the rows, in numbers."""
+        J = None if self.J is None else T @ self.J
+        return replace(self, A=T @ self.A, beta=(T @ self.beta[..., None])[..., 0], J=J)
+
+    def in_units(self, unit: np.ndarray) -> LinearSystem:
+        """The same with x measured in `unit` (K, n), in numbers."""
+        column = unit[:, None, :]
+        return LinearSystem(
+            self.M * unit[:, :, None] * column,
+            self.f * unit,
+            self.A * column,
+            self.beta,
+            None if self.C is None else self.C * unit,
+            None if self.J is None else self.J * column,
+        )
