@@ -8,7 +8,6 @@ from typing import Any
 import symengine as se
 
 from dalembert.model import Model
-from dalembert.model.loads import Force, JointTorque, Torque
 
 
 def switching_elements(model: Model) -> dict[str, str]:
@@ -26,13 +25,7 @@ def switching_elements(model: Model) -> dict[str, str]:
 
 def _formulas(model: Model) -> Iterator[tuple[str, Any]]:
     for load in model.loads:
-        match load:
-            case Force():
-                yield from ((f"force '{load.name}'", f) for f in load.force)
-            case Torque():
-                yield from ((f"torque '{load.name}'", f) for f in load.torque)
-            case JointTorque():
-                yield f"joint torque '{load.name}'", load.value
+        yield from ((load.title, formula) for formula in load.formulas)
     for body in model.bodies:
         for joint in body.joints:
             yield from ((f"joint of '{body.name}'", value) for value in joint.values)

@@ -10,9 +10,10 @@ from typing import Any
 
 from dalembert.errors import InputError
 from dalembert.exporters.files import write_text
-from dalembert.exporters.toml_elements import elements, given, head, last_sections, sections
+from dalembert.exporters.toml_elements import elements, head, last_sections, sections
 from dalembert.importers import loads_toml
 from dalembert.model import Model
+from dalembert.model.file_form import given
 
 
 def to_toml(model: Model) -> str:

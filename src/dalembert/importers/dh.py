@@ -26,12 +26,13 @@ from dalembert.importers.tables import (
     radians,
 )
 from dalembert.model import WORLD, Model
+from dalembert.model.making import Maker
 
 
 def one_of(names: tuple[str, ...]) -> Check:
     """One of a few words."""
 
-    def check(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
         if not isinstance(value, str):
             yield wrong(where, f"one of {', '.join(names)}", value)
         elif value not in names:
@@ -43,7 +44,7 @@ def one_of(names: tuple[str, ...]) -> Check:
 def inside(keys: Keys) -> Check:
     """A table in a table."""
 
-    def check(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
         yield from schema.table(value, keys, where, model)
 
     return check

@@ -9,17 +9,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from dalembert.algebra.nodes import exact
-from dalembert.algebra.surds import Component, unit
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier, parse
 from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
 from dalembert.model.description import Description
-from dalembert.model.elements import Coordinate, Parameter, Vector3
+from dalembert.model.elements import Coordinate, Parameter
+from dalembert.model.making import Maker
+from dalembert.model.vectors import Vector3
 
 
-class Declarations(Description):
+class Declarations(Description, Maker):
     """Parameters, coordinates, the initial state, and the reading of numbers, vectors and matrices."""
 
     # what is declared
@@ -27,7 +27,7 @@ class Declarations(Description):
     def parameter(self, name: Any, value: float | str, description: str = "", unit: str = "") -> Self:
         """Declare a parameter with its default value, description and unit."""
         key = self._declare(name, "parameter")
-        number = self._number(value, f"parameter '{key}'")
+        number = self.number(value, f"parameter '{key}'")
         self.parameter_list += (Parameter(key, number, description, unit),)
         self._reader.add_parameter(key, name)
         return self
@@ -43,8 +43,8 @@ class Declarations(Description):
     ) -> Self:
         """Declare a generalized coordinate with its default initial position and velocity."""
         key = self._declare(name, "coordinate")
-        q0 = self._number(start, f"coordinate '{key}', initial position")
-        qd0 = self._number(start_rate, f"coordinate '{key}', initial rate")
+        q0 = self.number(start, f"coordinate '{key}', initial position")
+        qd0 = self.number(start_rate, f"coordinate '{key}', initial rate")
         self.coordinate_list += (Coordinate(key, description, unit, q0, qd0),)
         self._reader.add_coordinate(key, name)
         return self
@@ -77,14 +77,14 @@ class Declarations(Description):
         With `assemble` the initial state is only a guess: loading moves it to the nearest one that fulfils the constraints.
         """
         where = "simulation"
-        self.duration = self._number(duration, f"{where}, duration")
+        self.duration = self.number(duration, f"{where}, duration")
         if self.duration <= 0:
             raise InputError(f"{where}: the duration is {self.duration:g}. Expected a positive time.")
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
             raise InputError(f"{where}: samples is {samples}. Expected a whole number of at least 2.")
         self.samples = samples
         self.integrator = integrator
-        self.step = None if step is None else self._number(step, f"{where}, step")
+        self.step = None if step is None else self.number(step, f"{where}, step")
         self.assemble_start = assemble
         return self
 
@@ -104,16 +104,14 @@ class Declarations(Description):
                 raise InputError(f"model '{self.name}': there is no parameter '{name}'. {nearest(name, known)}")
         out = self.copy()
         out.parameter_list = tuple(
-            Parameter(
-                p.name, self._number(changes.get(p.name, p.value), f"parameter '{p.name}'"), p.description, p.unit
-            )
+            Parameter(p.name, self.number(changes.get(p.name, p.value), f"parameter '{p.name}'"), p.description, p.unit)
             for p in self.parameter_list
         )
         return out
 
     def stabilized(self, alpha: float, beta: float) -> Self:
         """A copy whose constraints all have feedback: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
-        gains = tuple(self._number(gain, "stabilization") for gain in (alpha, beta))
+        gains = tuple(self.number(gain, "stabilization") for gain in (alpha, beta))
         out = self.copy()
         out.holonomic_list = tuple(
             c if c.feedback else replace(c, feedback=tuple(map(decimal, gains))) for c in self.holonomic_list
@@ -134,11 +132,11 @@ class Declarations(Description):
                 f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
                 "that is not t, pi or the name of a function."
             )
-        if key in self._reader.names or any(s.name == key for s in self.speed_list):
+        if key in self.reader.names or any(s.name == key for s in self.speed_list):
             raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
         return key
 
-    def _number(self, value: Any, where: str) -> float:
+    def number(self, value: Any, where: str) -> float:
         """A finite number, given as such or as a formula of earlier parameters."""
         try:
             if isinstance(value, str):
@@ -147,7 +145,9 @@ class Declarations(Description):
                 number = evaluate(formula, known)
             else:
                 number = float(value)
-        except (TypeError, OverflowError):
+        except InputError:
+            raise
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
             raise InputError(f"{where}: the value is {value}. Expected a finite number.")
@@ -166,26 +166,7 @@ class Declarations(Description):
                     f"start, {what}: {len(values)} values for {len(names)} coordinates. Give one for each."
                 )
             pairs = zip(names, values, strict=True)
-        return {name: self._number(value, f"coordinate '{name}', {what}") for name, value in pairs}
-
-    def _vector(self, values: Sequence[Any], where: str, *, constant: bool = False) -> Vector3:
-        read = self._reader.constant if constant else self._reader.read
-        if isinstance(values, str) or len(values) != 3:
-            raise InputError(f"{where}: got {values!r}. Expected 3 components.")
-        x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
-        return (x, y, z)
-
-    def _points(self, points: Sequence[Sequence[Any]], where: str) -> tuple[Vector3, Vector3]:
-        if len(points) != 2:
-            raise InputError(f"{where}, points: got {len(points)}. Expected 2 points, one on each body.")
-        first, second = (self._vector(p, f"{where}, points[{i}]", constant=True) for i, p in enumerate(points))
-        return first, second
-
-    def _placement(self, where: str, position: Sequence[Any], rotation: Sequence[Any]) -> tuple[Vector3, Vector3]:
-        return (
-            self._vector(position, f"{where}, position", constant=True),
-            self._vector(_quarter_turns(rotation), f"{where}, rotation", constant=True),
-        )
+        return {name: self.number(value, f"coordinate '{name}', {what}") for name, value in pairs}
 
     def _inertia(self, values: Sequence[Any], where: str) -> tuple[Vector3, Vector3, Vector3]:
         flat = [v for row in values for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
@@ -200,58 +181,3 @@ class Declarations(Description):
             )
         rows = [self._vector(flat[i : i + 3], where, constant=True) for i in (0, 3, 6)]
         return (rows[0], rows[1], rows[2])
-
-    def _feedback(self, gains: Any, count: int, where: str) -> tuple[Any, ...]:
-        if gains is None:
-            return ()
-        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
-        if len(given) != count:
-            expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
-            raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
-        return tuple(self._reader.constant(gain, where) for gain in given)
-
-    def _contact_name(self, name: str | None, kind: str) -> str:
-        key = name or f"{kind}{len(self.contacts) + 1}"
-        if key in self.constraint_names or any(contact.name == key for contact in self.contacts):
-            raise InputError(f"{kind} '{key}': declared twice. Give each constraint its own name.")
-        return key
-
-    def _load_name(self, name: str | None, kind: str) -> str:
-        key = name or f"{kind}{len(self.loads) + 1}"
-        if any(load.name == key for load in self.loads):
-            raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
-        return key
-
-
-def _quarter_turns(angles: Sequence[Any]) -> Sequence[Any]:
-    """The angles, those that are multiples of π/2 as near as doubles can be written with π, so that zeros stay exact."""
-    return angles if isinstance(angles, str) else tuple(map(_quarter_turn, angles))
-
-
-def _quarter_turn(angle: Any) -> Any:
-    if isinstance(angle, float) and angle and math.isfinite(angle):
-        quarters = round(angle / (math.pi / 2))
-        if quarters and abs(angle - quarters * math.pi / 2) <= 1e-15 * abs(quarters):
-            return f"{quarters}*pi/2"
-    return angle
-
-
-def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component, Component]:
-    """A unit vector along `axis`, exact to its square roots; whole components stay whole."""
-    if len(axis) != 3:
-        raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
-    length = math.hypot(*axis)
-    if not (0 < length < math.inf):
-        shown = ", ".join(f"{a:g}" for a in axis)
-        raise InputError(
-            f"{where}: the axis has length {length:g}. Expected a direction, got ({shown}). "
-            "Give `axis` a non-zero vector."
-        )
-    return unit([exact(float(a)) for a in axis])
-
-
-def pair(bodies: Sequence[str], where: str) -> tuple[str, str]:
-    """Two names of bodies."""
-    if isinstance(bodies, str) or len(bodies) != 2:
-        raise InputError(f"{where}, bodies: got {bodies!r}. Expected two names, of bodies or 'world'.")
-    return (bodies[0], bodies[1])

@@ -10,10 +10,10 @@ import numpy as np
 from symengine import Piecewise
 
 from dalembert.errors import InputError, NotApplicableError
+from dalembert.model.contacts import Contact
 from dalembert.model.elements import (
     Body,
     CanonicalConstraint,
-    Contact,
     Coordinate,
     Energies,
     Holonomic,
@@ -26,7 +26,7 @@ from dalembert.model.elements import (
     Speed,
 )
 from dalembert.model.formulas import Reader
-from dalembert.model.loads import Force, JointTorque, Load, Torque
+from dalembert.model.loads import Load
 
 
 class Description:
@@ -89,6 +89,11 @@ class Description:
         return self._reader.constant(value, where) if constant else self._reader.read(value, where, rates=rates)
 
     @property
+    def reader(self) -> Reader:
+        """Reads formulas of the declared names."""
+        return self._reader
+
+    @property
     def coordinate_names(self) -> tuple[str, ...]:
         """The names of the coordinates: the order of q everywhere."""
         return tuple(c.name for c in self.coordinate_list)
@@ -124,14 +129,7 @@ class Description:
         found: list[Any] = [value for body in self.bodies for joint in body.joints for value in joint.values]
         found += [c.phi for c in self.holonomic_list] + [c.psi for c in self.nonholonomic_list]
         found += [c.phi for c in self.canonical_list] + [u.value for u in self.speed_list]
-        for load in self.loads:
-            match load:
-                case Force():
-                    found += load.force
-                case Torque():
-                    found += load.torque
-                case JointTorque():
-                    found.append(load.value)
+        found += [formula for load in self.loads for formula in load.formulas]
         if self.energies is not None:
             found += [self.energies.kinetic, self.energies.potential, *self.energies.forces]
         found += self.non_ideal_forces.values()

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.model import file_form
+from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
+from dalembert.model.file_form import Element, direction
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, aligned, on_line
+from dalembert.model.keys import ANGLE, AXIS, DISPLACEMENT, Keys
+from dalembert.model.making import Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -19,6 +24,7 @@ class Cylindrical(Joint):
     """The child turns by `angle` about the unit vector `axis` and slides by `displacement` along it."""
 
     kind: ClassVar[str] = "cylindrical"
+    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, **DISPLACEMENT}
 
     axis: Numbers3
     angle: Any
@@ -57,3 +63,45 @@ class Cylindrical(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Angle about the axis and displacement along it."""
         return (angle_about(self.axis, R), float(np.dot(np.array(self.axis, dtype=float), p)))
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """By another angle and displacement."""
+        return replace(self, angle=values[0], displacement=values[1])
+
+    def undone(self) -> Undone:
+        """The opposite angle and displacement."""
+        return self._negated()
+
+    def written(self, where: str) -> Element:
+        """Axis, angle and displacement."""
+        angle, displacement = file_form.vector(self.values, where)
+        return {"type": self.kind, "axis": direction(self.axis), "angle": angle, "displacement": displacement}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It slides along the axis and turns about it."""
+        return slid(self.axis, values[1]), turned(algebra, self.axis, values[0])
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origin on the axis, axis parallel."""
+        return beside(F, self.axis, apart(F, M)), parallel(F, M, self.axis)
+
+
+class CylindricalMaker(Maker):
+    """Makes cylindrical joints."""
+
+    @maker
+    def cylindrical(
+        self,
+        axis: Sequence[float],
+        angle: Any = None,
+        displacement: Any = None,
+        position: Sequence[Any] = (0, 0, 0),
+        rotation: Sequence[Any] = (0, 0, 0),
+        *,
+        where: str = "joint",
+    ) -> Cylindrical:
+        """A joint that turns about `axis` by `angle` and slides along it by `displacement`."""
+        where = f"{where} (cylindrical)"
+        place = self._placement(where, position, rotation)
+        turn, slide = self._motion(angle, f"{where}, angle"), self._motion(displacement, f"{where}, displacement")
+        return Cylindrical(*place, unit_vector(axis, where), turn, slide)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
-from dalembert.model.joints.base import Joint
+from dalembert.model.declared import Place, apart, twisted
+from dalembert.model.file_form import Element
+from dalembert.model.joints.base import Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together, unturned
+from dalembert.model.keys import Keys
+from dalembert.model.making import Maker, maker
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,7 @@ class Fixed(Joint):
     """The child sits on the parent at the placement."""
 
     kind: ClassVar[str] = "fixed"
+    keys: ClassVar[Keys | None] = {}
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -52,3 +57,37 @@ class Fixed(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Nothing to measure."""
         return ()
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """The same joint."""
+        return self
+
+    def undone(self) -> Undone:
+        """Nothing to undo."""
+        return Undone([], [])
+
+    def written(self, where: str) -> Element:
+        """Its type."""
+        return {"type": self.kind}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It carries nowhere."""
+        return zeros(3), identity(3)
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """The frames are one."""
+        return apart(F, M), twisted(F, M)
+
+
+class FixedMaker(Maker):
+    """Makes fixed joints."""
+
+    @maker
+    def fixed(
+        self, position: Sequence[Any] = (0, 0, 0), rotation: Sequence[Any] = (0, 0, 0), *, where: str = "joint"
+    ) -> Fixed:
+        """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
+
+        `where` begins the message of an error, here and in the other joints.
+        """
+        return Fixed(*self._placement(f"{where} (fixed)", position, rotation))

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.expressions.writing import written
+from dalembert.model import file_form
+from dalembert.model.declared import Place, apart, parallel, slid, turned
+from dalembert.model.file_form import Element
+from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.rows import Row, aligned, along, plane
+from dalembert.model.keys import ANGLE, Key, Keys, array, direction, position
+from dalembert.model.making import Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -22,6 +30,11 @@ class Planar(Joint):
     """
 
     kind: ClassVar[str] = "planar"
+    keys: ClassVar[Keys | None] = {
+        "normal": Key(direction, required=True),
+        "displacement": Key(array(2, position, "formulas"), required=True, motion=True),
+        **ANGLE,
+    }
 
     normal: Numbers3
     displacement: tuple[Any, Any]
@@ -63,3 +76,50 @@ class Planar(Joint):
         """Displacements along the plane and the angle about its normal."""
         e1, e2 = (np.array(e, dtype=float) for e in plane(self.normal))
         return (float(np.dot(e1, p)), float(np.dot(e2, p)), angle_about(self.normal, R))
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """By other displacements and another angle."""
+        return replace(self, displacement=(values[0], values[1]), angle=values[2])
+
+    def undone(self) -> Undone:
+        """The angle first, then the displacements, all opposite: a sequence of simpler joints."""
+        (a, b, c), (d, e, f) = plane(self.normal)
+        x, y = self.displacement
+        turn = Revolute(HERE, HERE, self.normal, -self.angle)
+        slides = Prismatic(HERE, HERE, (a, b, c), -x), Prismatic(HERE, HERE, (d, e, f), -y)
+        return Undone([turn, *slides], [(1, 0), (2, 0), (0, 0)])
+
+    def written(self, where: str) -> Element:
+        """Normal, displacements and angle."""
+        moves = {"displacement": file_form.vector(self.displacement, where), "angle": written(self.angle, where)}
+        return {"type": self.kind, "normal": file_form.direction(self.normal), **moves}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It slides along the plane and turns about its normal."""
+        e1, e2 = plane(self.normal)
+        return slid(e1, values[0]) + slid(e2, values[1]), turned(algebra, self.normal, values[2])
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origin in the plane, normal parallel."""
+        return [F.along(self.normal) @ vector(apart(F, M))], parallel(F, M, self.normal)
+
+
+class PlanarMaker(Maker):
+    """Makes planar joints."""
+
+    @maker
+    def planar(
+        self,
+        normal: Sequence[float],
+        displacement: Sequence[Any] | None = None,
+        angle: Any = None,
+        position: Sequence[Any] = (0, 0, 0),
+        rotation: Sequence[Any] = (0, 0, 0),
+        *,
+        where: str = "joint",
+    ) -> Planar:
+        """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it."""
+        where = f"{where} (planar)"
+        place = self._placement(where, position, rotation)
+        x, y = self._motions(displacement, 2, f"{where}, displacement")
+        return Planar(*place, unit_vector(normal, where), (x, y), self._motion(angle, f"{where}, angle"))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector, zeros
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.expressions.writing import written
+from dalembert.model.declared import Place, apart, beside, slid, twisted
+from dalembert.model.file_form import Element, direction
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, on_line, unturned
+from dalembert.model.keys import AXIS, DISPLACEMENT, Keys
+from dalembert.model.making import Maker, maker, unit_vector
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,7 @@ class Prismatic(Joint):
     """The child slides by `displacement`, any expression of coordinates and time, along the unit vector `axis`."""
 
     kind: ClassVar[str] = "prismatic"
+    keys: ClassVar[Keys | None] = {**AXIS, **DISPLACEMENT}
 
     axis: Numbers3
     displacement: Any
@@ -55,3 +61,42 @@ class Prismatic(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The displacement along the axis."""
         return (float(np.dot(np.array(self.axis, dtype=float), p)),)
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """By another displacement."""
+        return replace(self, displacement=values[0])
+
+    def undone(self) -> Undone:
+        """The opposite displacement along the same axis."""
+        return self._negated()
+
+    def written(self, where: str) -> Element:
+        """Axis and displacement."""
+        return {"type": self.kind, "axis": direction(self.axis), "displacement": written(self.displacement, where)}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It slides along the axis."""
+        return slid(self.axis, values[0]), identity(3)
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origin on the axis, axes parallel."""
+        return beside(F, self.axis, apart(F, M)), twisted(F, M)
+
+
+class PrismaticMaker(Maker):
+    """Makes prismatic joints."""
+
+    @maker
+    def prismatic(
+        self,
+        axis: Sequence[float],
+        displacement: Any = None,
+        position: Sequence[Any] = (0, 0, 0),
+        rotation: Sequence[Any] = (0, 0, 0),
+        *,
+        where: str = "joint",
+    ) -> Prismatic:
+        """A joint that slides along `axis` by `displacement`, any expression of coordinates and time."""
+        where = f"{where} (prismatic)"
+        place = self._placement(where, position, rotation)
+        return Prismatic(*place, unit_vector(axis, where), self._motion(displacement, f"{where}, displacement"))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
-from dalembert.model.joints.base import Joint
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.model import file_form
+from dalembert.model.declared import Place, apart, rotation
+from dalembert.model.file_form import Element
+from dalembert.model.joints.base import HERE, Joint, Rows
 from dalembert.model.joints.rows import Row, together
+from dalembert.model.joints.spherical import Spherical
 
 
 @dataclass(frozen=True)
@@ -72,3 +76,23 @@ class Quaternion(Joint):
 
         x, y, z, w = Rotation.from_matrix(R).as_quat(canonical=True)
         return (float(w), float(x), float(y), float(z))
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """By other parts."""
+        return replace(self, parts=tuple(values))
+
+    def still(self) -> Spherical:
+        """A ball by angles: in a loop they are as free."""
+        return Spherical(self.position, self.rotation, "xyz", HERE)
+
+    def written(self, where: str) -> Element:
+        """A file has it as a spherical joint."""
+        return {"type": "spherical", "quaternion": file_form.vector(self.parts, where)}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It turns by the parameters of Euler and Rodrigues."""
+        return zeros(3), rotation(values[0], vector(list(values[1:])))
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origins together."""
+        return apart(F, M), []

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, scaled, vector
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.errors import InputError
+from dalembert.expressions.writing import written
+from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
+from dalembert.model.file_form import Element, direction
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
+from dalembert.model.keys import ANGLE, AXIS, Key, Keys, constant
+from dalembert.model.making import Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about, cross
 
 
@@ -20,6 +26,7 @@ class Screw(Joint):
     """The child turns by `angle` about the unit vector `axis` and advances by `pitch` along it with every turn."""
 
     kind: ClassVar[str] = "screw"
+    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "pitch": Key(constant, required=True)}
 
     axis: Numbers3
     angle: Any
@@ -80,3 +87,53 @@ class Screw(Joint):
         angle = angle_about(self.axis, R)
         turns = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
         return (angle + 2 * math.pi * turns,)
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """By another angle."""
+        return replace(self, angle=values[0])
+
+    def undone(self) -> Undone:
+        """The opposite angle about the same axis."""
+        return self._negated()
+
+    def written(self, where: str) -> Element:
+        """Axis, angle and pitch."""
+        about = {"axis": direction(self.axis), "angle": written(self.angle, where)}
+        return {"type": self.kind, **about, "pitch": self.pitch}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """A pitch for every turn."""
+        return slid(self.axis, values[0] * (self.pitch / (2 * math.pi))), turned(algebra, self.axis, values[0])
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origin on the axis, axis parallel, and the sine of what the angle is ahead of the advance."""
+        span = apart(F, M)
+        e1, e2 = plane(self.axis)
+        now = M.along(e1)
+        angle = algebra.function("atan2", F.along(e2) @ now, F.along(e1) @ now)
+        lead = self.pitch / (2 * math.pi)
+        ahead = lead * algebra.sin(angle - (F.along(self.axis) @ vector(span)) / lead)
+        return [*beside(F, self.axis, span), ahead], parallel(F, M, self.axis)
+
+
+class ScrewMaker(Maker):
+    """Makes screw joints."""
+
+    @maker
+    def screw(
+        self,
+        axis: Sequence[float],
+        angle: Any = None,
+        pitch: float = 0,
+        position: Sequence[Any] = (0, 0, 0),
+        rotation: Sequence[Any] = (0, 0, 0),
+        *,
+        where: str = "joint",
+    ) -> Screw:
+        """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
+        where = f"{where} (screw)"
+        advance = self.number(pitch, f"{where}, pitch")
+        if not advance:
+            raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")
+        place = self._placement(where, position, rotation)
+        return Screw(*place, unit_vector(axis, where), self._motion(angle, f"{where}, angle"), advance)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
-from dalembert.model.joints.base import Joint
+from dalembert.errors import InputError
+from dalembert.model import file_form
+from dalembert.model.declared import Place, apart, turned
+from dalembert.model.file_form import Element
+from dalembert.model.joints.base import HERE, Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together
+from dalembert.model.keys import Key, Keys, array, name, position
 from dalembert.spatial import about_axis
 
 UNITS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
@@ -22,6 +27,11 @@ class Spherical(Joint):
     """The child turns by three angles about the axes named in `sequence`, each carried along by the turns before it."""
 
     kind: ClassVar[str] = "spherical"
+    keys: ClassVar[Keys | None] = {
+        "angles": Key(array(3, position, "formulas"), motion=True),
+        "sequence": Key(name),
+        "quaternion": Key(array(4, position, "coordinates (w, x, y, z)"), loop=False),
+    }
 
     sequence: str
     angles: tuple[Any, Any, Any]
@@ -69,3 +79,33 @@ class Spherical(Joint):
 
         a, b, c = Rotation.from_matrix(R).as_euler(self.sequence.upper())
         return (float(a), float(b), float(c))
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """By other angles."""
+        return replace(self, angles=tuple(values))
+
+    def undone(self) -> Undone:
+        """The last angle first, all opposite."""
+        a, b, c = self.angles
+        return Undone([Spherical(HERE, HERE, self.sequence[::-1], (-c, -b, -a))], [(0, 2), (0, 1), (0, 0)])
+
+    def written(self, where: str) -> Element:
+        """Angles and sequence."""
+        return {"type": self.kind, "angles": file_form.vector(self.angles, where), "sequence": self.sequence}
+
+    def require_motions(self, where: str) -> None:
+        """Its angles, or a quaternion in place of them."""
+        if None in self.angles:
+            raise InputError(
+                f"{where} ({self.kind}): got neither of angles and quaternion. Give three angles or four parts (w, x, y, z); "
+                "only a joint that closes a loop leaves them free."
+            )
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It turns about one axis after the other."""
+        first, second, third = (turned(algebra, UNITS[e], x) for e, x in zip(self.sequence, values, strict=True))
+        return zeros(3), first @ second @ third
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origins together."""
+        return apart(F, M), []
