@@ -7,11 +7,10 @@ from typing import Any, Self
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import parse
 from dalembert.model.elements import Holonomic, Rotor
-from dalembert.model.loads.in_joint import InJointMaker
-from dalembert.model.making import maker
+from dalembert.model.making import Maker, maker
 
 
-class DriveMakers(InJointMaker):
+class DriveMakers(Maker):
     """Rotors and drives."""
 
     rotors: tuple[Rotor, ...]
@@ -31,7 +30,7 @@ class DriveMakers(InJointMaker):
         if any(rotor.name == key for rotor in self.rotors):
             raise InputError(f"{where}: declared twice. Give each rotor its own name.")
         J, N = self._constants(where, inertia=inertia, ratio=ratio)
-        self.rotors += (Rotor(key, *self._in_joint(where, body, joint, motion), J, N),)
+        self.rotors += (Rotor(key, body, joint, motion, J, N),)
         return self
 
     @maker

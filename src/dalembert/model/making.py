@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import wraps
 from numbers import Real
+from types import UnionType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -26,8 +27,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+# what an argument must be where its annotation is one of these words, and how a message says it
+_PLAIN: dict[str, tuple[type | UnionType, str]] = {
+    "str": (str, "a text"),
+    "str | None": (str | None, "a text"),
+    "int": (int, "a whole number"),
+    "bool": (bool, "True or False"),
+}
+
+
 def maker(function: Callable[P, T]) -> Callable[P, T]:
-    """The method, with our own message for arguments that it does not have or that are missing.
+    """The method, with our own message for arguments that it does not have, that are missing, or that are no text or number.
 
     >>> from dalembert.model import Model
     >>> Model("m").revolute(axsi=(0, 0, 1))
@@ -35,24 +45,29 @@ def maker(function: Callable[P, T]) -> Callable[P, T]:
     dalembert.errors.InputError: revolute: there is no argument 'axsi'. Did you mean 'axis'?
     """
     signature = inspect.signature(function)
+    plain = {name: _PLAIN[each.annotation] for name, each in signature.parameters.items() if each.annotation in _PLAIN}
 
     @wraps(function)
     def made(*args: P.args, **named: P.kwargs) -> T:
         try:
-            signature.bind(*args, **named)
+            given = signature.bind(*args, **named).arguments
         except TypeError as error:
-            raise InputError(f"{function.__name__}: {_mismatch(signature, args, named, error)}") from None
+            raise InputError(f"{function.__name__}: {_mismatch(signature, named, error)}") from None
+        for name, (kind, expected) in plain.items():
+            value = given.get(name, signature.parameters[name].default)
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+                raise InputError(f"{function.__name__}, {name}: got {value!r}. Expected {expected}.")
         return function(*args, **named)
 
     return made
 
 
-def _mismatch(signature: inspect.Signature, args: tuple[Any, ...], named: dict[str, Any], error: TypeError) -> str:
+def _mismatch(signature: inspect.Signature, named: dict[str, Any], error: TypeError) -> str:
     known = [name for name in signature.parameters if name not in ("self", "where")]
     for name in named:
         if name not in signature.parameters:
             return f"there is no argument '{name}'. {nearest(name, known)}"
-    return f"{error}, got {len(args) - 1} values and {', '.join(named) or 'no names'}. Expected {', '.join(known)}."
+    return f"{error}. Expected {', '.join(known)}."
 
 
 class Maker(ABC):
@@ -128,6 +143,13 @@ class Maker(ABC):
         return tuple(self.reader.constant(gain, where) for gain in given)
 
 
+def row_of(values: Any, where: str, expected: str) -> list[Any]:
+    """The values in a row, such as a list or an array holds them."""
+    if not several(values):
+        raise InputError(f"{where}: got {str(values)[:60]!r}. Expected {expected}.")
+    return list(values)
+
+
 def several(values: Any, count: int | None = None) -> bool:
     """Whether these are values in a row, and as many as `count` says; text is not."""
     row = isinstance(values, Sequence) and not isinstance(values, str | bytes)
@@ -157,9 +179,12 @@ def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component
         raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
     if not all(isinstance(a, Real) or (getattr(a, "is_number", False) and getattr(a, "is_real", False)) for a in axis):
         raise InputError(f"{where}: the axis is {tuple(axis)}. Expected 3 numbers, e.g. (0, 0, 1).")
-    length = math.hypot(*axis)
+    try:
+        length = math.hypot(*axis)
+    except OverflowError:
+        length = math.inf
     if not (0 < length < math.inf):
-        shown = ", ".join(f"{float(a):g}" for a in axis)
+        shown = ", ".join(map(str, axis))[:60]
         raise InputError(
             f"{where}: the axis has length {length:g}. Expected a direction, got ({shown}). "
             "Give `axis` a non-zero vector."
@@ -169,13 +194,6 @@ def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component
 
 def pair(bodies: Sequence[str], where: str) -> tuple[str, str]:
     """Two names of bodies."""
-    if not several(bodies, 2):
+    if not several(bodies, 2) or not all(isinstance(body, str) for body in bodies):
         raise InputError(f"{where}, bodies: got {bodies!r}. Expected two names, of bodies or 'world'.")
-    return (body_name(bodies[0], f"{where}, bodies[0]"), body_name(bodies[1], f"{where}, bodies[1]"))
-
-
-def body_name(name: str, where: str) -> str:
-    """The name of a body, which need not exist yet."""
-    if not isinstance(name, str):
-        raise InputError(f"{where}: got {name!r}. Expected the name of a body in quotation marks.")
-    return name
+    return (bodies[0], bodies[1])

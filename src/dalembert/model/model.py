@@ -25,7 +25,7 @@ from dalembert.model.elements import (
 from dalembert.model.joints import Joint, JointMakers
 from dalembert.model.joints.base import joints_of
 from dalembert.model.loads import LoadMakers
-from dalembert.model.making import maker, pair
+from dalembert.model.making import maker, pair, row_of, several
 
 
 class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
@@ -162,17 +162,18 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         counts = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "mesh": 3}
         if kind not in counts:
             raise InputError(f"{where}: there is no shape '{kind}'. {nearest(kind, counts)}")
-        numbers = tuple(self.number(x, where) for x in size)
+        numbers = tuple(self.number(x, where) for x in row_of(size, where, f"{counts[kind]} sizes"))
         if len(numbers) != counts[kind]:
             raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
-        if len(position) != 3 or len(rotation) != 3:
+        if not several(position, 3) or not several(rotation, 3):
             raise InputError(f"{where}: position and rotation need 3 numbers each.")
         px, py, pz = (self.number(x, f"{where}, position") for x in position)
         rx, ry, rz = (self.number(x, f"{where}, rotation") for x in rotation)
         paint = None
         if color is not None:
-            if len(color) != 4:
-                raise InputError(f"{where}, color: got {len(color)} values. Expected 4: red, green, blue, alpha.")
+            if not several(color, 4):
+                count = len(color) if several(color) else repr(color)
+                raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
             r, g, b, a = (self.number(x, f"{where}, color") for x in color)
             paint = (r, g, b, a)
         self.shapes += (Shape(body, kind, numbers, (px, py, pz), (rx, ry, rz), paint, mesh),)
@@ -231,6 +232,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
         names = self.coordinate_names
         if not isinstance(forces, Mapping):
+            forces = row_of(forces, "non_ideal", "one formula for each coordinate, or a mapping by name")
             if len(forces) != len(names):
                 raise InputError(
                     f"non_ideal: {len(forces)} forces for {len(names)} coordinates. Give one for each, or a mapping by name."
@@ -267,6 +269,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
                 if name not in names:
                     raise InputError(f"energies, forces: there is no coordinate '{name}'. {nearest(name, names)}")
             forces = [forces.get(name, 0) for name in names]
+        forces = row_of(forces, "energies, forces", "one formula for each coordinate, or a mapping by name")
         if len(forces) not in (0, len(names)):
             raise InputError(
                 f"model '{self.name}': {len(forces)} forces for {len(names)} coordinates. "

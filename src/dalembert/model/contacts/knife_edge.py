@@ -16,7 +16,7 @@ from dalembert.model.declared import Condition, Level, Watch, length, point_of
 from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODY, NAMED, Key, Keys, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import body_name, maker, unit_vector
+from dalembert.model.making import maker, unit_vector
 from dalembert.model.vectors import Vector3
 
 
@@ -69,5 +69,5 @@ class KnifeEdgeMaker(ContactMaker):
         key = self._contact_name(name, "knife_edge")
         where = f"knife_edge '{key}'"
         at = self._vector(point, f"{where}, point", constant=True)
-        self.contacts += (KnifeEdge(key, body_name(body, f"{where}, body"), at, unit_vector(direction, where)),)
+        self.contacts += (KnifeEdge(key, body, at, unit_vector(direction, where)),)
         return self

@@ -10,7 +10,6 @@ import numpy as np
 
 from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.algebra.surds import Component
-from dalembert.errors import InputError
 from dalembert.expressions.writing import written
 from dalembert.model import file_form
 from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
@@ -18,7 +17,7 @@ from dalembert.model.declared import Condition, Level, Places, Watch, axes_of, h
 from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODY, NAMED, Key, Keys, constant, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import body_name, maker, unit_vector
+from dalembert.model.making import maker, unit_vector
 from dalembert.model.vectors import Formula, Vector3
 from dalembert.spatial import cross, perpendicular
 
@@ -152,10 +151,8 @@ class RollingDiskMaker(ContactMaker):
         """
         key = self._contact_name(name, "rolling_disk")
         where = f"rolling_disk '{key}'"
-        if not isinstance(contact, bool):
-            raise InputError(f"{where}, contact: got {contact!r}. Expected True or False.")
-        on, at = body_name(body, f"{where}, body"), self._vector(center, f"{where}, center", constant=True)
+        at = self._vector(center, f"{where}, center", constant=True)
         (size,) = self._constants(where, radius=radius)
-        disc = RollingDisk(key, on, size, at, unit_vector(axis, where), unit_vector(normal, where), contact)
+        disc = RollingDisk(key, body, size, at, unit_vector(axis, where), unit_vector(normal, where), contact)
         self.contacts += (disc,)
         return self

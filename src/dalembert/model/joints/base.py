@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,8 +19,9 @@ from symengine import Integer
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, zeros
 from dalembert.algebra.surds import Component
 from dalembert.errors import InputError
+from dalembert.expressions.writing import written
 from dalembert.model.declared import Place
-from dalembert.model.file_form import Element
+from dalembert.model.file_form import Element, direction, vector
 from dalembert.model.joints.rows import Row
 from dalembert.model.keys import Keys
 from dalembert.model.making import several
@@ -57,36 +58,40 @@ class Joint(ABC):
 
     kind: ClassVar[str]
     keys: ClassVar[Keys | None] = None  # its own keys in a file; None: it is read as another kind
+    moves: ClassVar[tuple[str, ...]] = ()  # the fields with the formulas of its motions, each one formula or several
+    names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of these fields
+    reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
 
     position: tuple[Any, Any, Any]
     rotation: tuple[Any, Any, Any]
 
     @property
-    @abstractmethod
     def values(self) -> tuple[Any, ...]:
         """The formulas of the joint's motions in q and t; each None where it is free, none for a joint that does not move."""
+        found = [getattr(self, key) for key in self.moves]
+        return tuple(x for each in found for x in (each if isinstance(each, tuple) else (each,)))
 
     @property
-    @abstractmethod
     def motions(self) -> tuple[str, ...]:
         """What the motions are called, one name for each value."""
+        return self.names or self.moves
 
-    @abstractmethod
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """R_FM: the rotation of the moved frame M in F."""
+        """R_FM: the rotation of the moved frame M in F; none unless the joint says so."""
+        return identity(3)
 
-    @abstractmethod
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """p_FM: the displacement of the moved frame M in axes of F."""
+        """p_FM: the displacement of the moved frame M in axes of F; none unless the joint says so."""
+        return zeros(3)
 
-    @abstractmethod
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The angular velocity of M in F for unit rates of the values, in axes of M: 3×k."""
+        return zeros(3, len(values))
 
-    @abstractmethod
     def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The velocity of the origin of M in F for unit rates of the values, in axes of F: 3×k."""
+        return zeros(3, len(values))
 
     @abstractmethod
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
@@ -96,13 +101,26 @@ class Joint(ABC):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The values that bring M to where it is: the inverse of `turn` and `shift`, in numbers."""
 
-    @abstractmethod
     def with_values(self, values: Sequence[Any]) -> Self:
         """The joint moving by other formulas."""
+        rest, changes = iter(values), {}
+        for key in self.moves:
+            old = getattr(self, key)
+            changes[key] = tuple(next(rest) for _ in old) if isinstance(old, tuple) else next(rest)
+        return replace(self, **changes)
 
-    @abstractmethod
     def written(self, where: str) -> Element:
         """Its type, axes and motions as they stand in a model file."""
+        own = [field.name for field in fields(self) if field.name not in ("position", "rotation")]
+        return {"type": self.kind, **{key: self._entry(key, where) for key in own}}
+
+    def _entry(self, key: str, where: str) -> Any:
+        found = getattr(self, key)
+        if key in self.moves:
+            return vector(found, where) if isinstance(found, tuple) else written(found, where)
+        if isinstance(found, tuple):
+            return [direction(axis) for axis in found] if isinstance(found[0], tuple) else direction(found)
+        return found
 
     @abstractmethod
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
@@ -117,7 +135,10 @@ class Joint(ABC):
 
     def undone(self) -> Undone | None:
         """The motion backwards, the placement left out; None where that is no motion of our joints."""
-        return None
+        if not self.reversible:
+            return None
+        back = replace(self.with_values([-value for value in self.values]), position=HERE, rotation=HERE)
+        return Undone([back], [(0, motion) for motion in range(len(self.values))])
 
     def still(self) -> Joint:
         """The joint without motion, as a loop holds it."""
@@ -131,11 +152,6 @@ class Joint(ABC):
                 f"{where} ({self.kind}): it has no value for {', '.join(free)}. Expected a formula of coordinates and time "
                 "for each motion; only a joint that closes a loop leaves them free."
             )
-
-    def _negated(self) -> Undone:
-        """The same joint by the opposite of its motions."""
-        back = replace(self.with_values([-value for value in self.values]), position=HERE, rotation=HERE)
-        return Undone([back], [(0, motion) for motion in range(len(self.values))])
 
     @property
     def row_names(self) -> tuple[str, ...]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
-from dalembert.model import file_form
 from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
-from dalembert.model.file_form import Element, direction
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Undone
+from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line
 from dalembert.model.keys import ANGLE, AXIS, DISPLACEMENT, Keys
 from dalembert.model.making import Maker, maker, unit_vector
@@ -24,21 +22,13 @@ class Cylindrical(Joint):
     """The child turns by `angle` about the unit vector `axis` and slides by `displacement` along it."""
 
     kind: ClassVar[str] = "cylindrical"
+    moves: ClassVar[tuple[str, ...]] = ("angle", "displacement")
+    reversible: ClassVar[bool] = True
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, **DISPLACEMENT}
 
     axis: Numbers3
     angle: Any
     displacement: Any
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """Angle and displacement."""
-        return (self.angle, self.displacement)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """An angle and a displacement."""
-        return ("angle", "displacement")
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the axis."""
@@ -63,19 +53,6 @@ class Cylindrical(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Angle about the axis and displacement along it."""
         return (angle_about(self.axis, R), float(np.dot(np.array(self.axis, dtype=float), p)))
-
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By another angle and displacement."""
-        return replace(self, angle=values[0], displacement=values[1])
-
-    def undone(self) -> Undone:
-        """The opposite angle and displacement."""
-        return self._negated()
-
-    def written(self, where: str) -> Element:
-        """Axis, angle and displacement."""
-        angle, displacement = file_form.vector(self.values, where)
-        return {"type": self.kind, "axis": direction(self.axis), "angle": angle, "displacement": displacement}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It slides along the axis and turns about it."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
 from dalembert.model.declared import Place, apart, twisted
-from dalembert.model.file_form import Element
 from dalembert.model.joints.base import Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together, unturned
 from dalembert.model.keys import Keys
@@ -24,32 +23,6 @@ class Fixed(Joint):
     kind: ClassVar[str] = "fixed"
     keys: ClassVar[Keys | None] = {}
 
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """A fixed joint has no motion."""
-        return ()
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No rotation."""
-        return identity(3)
-
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No angular velocity."""
-        return zeros(3, 0)
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 0)
-
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes parallel: six rows."""
         return [*together(p), *unturned(algebra, R)]
@@ -58,17 +31,9 @@ class Fixed(Joint):
         """Nothing to measure."""
         return ()
 
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """The same joint."""
-        return self
-
     def undone(self) -> Undone:
         """Nothing to undo."""
         return Undone([], [])
-
-    def written(self, where: str) -> Element:
-        """Its type."""
-        return {"type": self.kind}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It carries nowhere."""

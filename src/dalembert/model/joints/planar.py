@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
-from dalembert.expressions.writing import written
-from dalembert.model import file_form
 from dalembert.model.declared import Place, apart, parallel, slid, turned
-from dalembert.model.file_form import Element
 from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
@@ -30,6 +27,8 @@ class Planar(Joint):
     """
 
     kind: ClassVar[str] = "planar"
+    moves: ClassVar[tuple[str, ...]] = ("displacement", "angle")
+    names: ClassVar[tuple[str, ...]] = ("first displacement", "second displacement", "angle")
     keys: ClassVar[Keys | None] = {
         "normal": Key(direction, required=True),
         "displacement": Key(array(2, position, "formulas"), required=True, motion=True),
@@ -39,16 +38,6 @@ class Planar(Joint):
     normal: Numbers3
     displacement: tuple[Any, Any]
     angle: Any
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """Two displacements and the angle."""
-        return (*self.displacement, self.angle)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """Two displacements and an angle."""
-        return ("first displacement", "second displacement", "angle")
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the normal."""
@@ -77,10 +66,6 @@ class Planar(Joint):
         e1, e2 = (np.array(e, dtype=float) for e in plane(self.normal))
         return (float(np.dot(e1, p)), float(np.dot(e2, p)), angle_about(self.normal, R))
 
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By other displacements and another angle."""
-        return replace(self, displacement=(values[0], values[1]), angle=values[2])
-
     def undone(self) -> Undone:
         """The angle first, then the displacements, all opposite: a sequence of simpler joints."""
         (a, b, c), (d, e, f) = plane(self.normal)
@@ -88,11 +73,6 @@ class Planar(Joint):
         turn = Revolute(HERE, HERE, self.normal, -self.angle)
         slides = Prismatic(HERE, HERE, (a, b, c), -x), Prismatic(HERE, HERE, (d, e, f), -y)
         return Undone([turn, *slides], [(1, 0), (2, 0), (0, 0)])
-
-    def written(self, where: str) -> Element:
-        """Normal, displacements and angle."""
-        moves = {"displacement": file_form.vector(self.displacement, where), "angle": written(self.angle, where)}
-        return {"type": self.kind, "normal": file_form.direction(self.normal), **moves}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It slides along the plane and turns about its normal."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector, zeros
-from dalembert.expressions.writing import written
+from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector
 from dalembert.model.declared import Place, apart, beside, slid, twisted
-from dalembert.model.file_form import Element, direction
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Undone
+from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, on_line, unturned
 from dalembert.model.keys import AXIS, DISPLACEMENT, Keys
 from dalembert.model.making import Maker, maker, unit_vector
@@ -23,32 +21,16 @@ class Prismatic(Joint):
     """The child slides by `displacement`, any expression of coordinates and time, along the unit vector `axis`."""
 
     kind: ClassVar[str] = "prismatic"
+    moves: ClassVar[tuple[str, ...]] = ("displacement",)
+    reversible: ClassVar[bool] = True
     keys: ClassVar[Keys | None] = {**AXIS, **DISPLACEMENT}
 
     axis: Numbers3
     displacement: Any
 
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The displacement."""
-        return (self.displacement,)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """One displacement."""
-        return ("displacement",)
-
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No rotation."""
-        return identity(3)
-
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The axis times the displacement."""
         return vector([k * values[0] if k else 0 for k in self.axis])
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No angular velocity."""
-        return zeros(3, 1)
 
     def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The axis."""
@@ -61,18 +43,6 @@ class Prismatic(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The displacement along the axis."""
         return (float(np.dot(np.array(self.axis, dtype=float), p)),)
-
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By another displacement."""
-        return replace(self, displacement=values[0])
-
-    def undone(self) -> Undone:
-        """The opposite displacement along the same axis."""
-        return self._negated()
-
-    def written(self, where: str) -> Element:
-        """Axis and displacement."""
-        return {"type": self.kind, "axis": direction(self.axis), "displacement": written(self.displacement, where)}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It slides along the axis."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,18 +27,10 @@ class Quaternion(Joint):
 
     kind: ClassVar[str] = "quaternion"
     quaternion: ClassVar[bool] = True
+    moves: ClassVar[tuple[str, ...]] = ("parts",)
+    names: ClassVar[tuple[str, ...]] = ("w", "x", "y", "z")
 
     parts: tuple[Any, Any, Any, Any]
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The four parts."""
-        return self.parts
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """Four parts."""
-        return ("w", "x", "y", "z")
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The rotation of q / |q|: off the unit sphere nothing depends on the norm, so its constraint has no force."""
@@ -52,19 +44,11 @@ class Quaternion(Joint):
             ]
         )
 
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
-
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """2 G(q) / |q|²."""
         w, x, y, z = values
         two = 2 / (w * w + x * x + y * y + z * z)
         return matrix([[two * part for part in row] for row in ([-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w])])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 4)
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together: three rows."""
@@ -76,10 +60,6 @@ class Quaternion(Joint):
 
         x, y, z, w = Rotation.from_matrix(R).as_quat(canonical=True)
         return (float(w), float(x), float(y), float(z))
-
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By other parts."""
-        return replace(self, parts=tuple(values))
 
     def still(self) -> Spherical:
         """A ball by angles: in a loop they are as free."""

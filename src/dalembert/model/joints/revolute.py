@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
-from dalembert.expressions.writing import written
 from dalembert.model.declared import Place, apart, parallel, turned
-from dalembert.model.file_form import Element, direction
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Undone
+from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, together
 from dalembert.model.keys import ANGLE, AXIS, Keys
 from dalembert.model.making import Maker, maker, unit_vector
@@ -24,36 +22,20 @@ class Revolute(Joint):
     """The child turns by `angle`, any expression of coordinates and time, about the unit vector `axis`."""
 
     kind: ClassVar[str] = "revolute"
+    moves: ClassVar[tuple[str, ...]] = ("angle",)
+    reversible: ClassVar[bool] = True
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE}
 
     axis: Numbers3
     angle: Any
 
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The angle."""
-        return (self.angle,)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """One angle."""
-        return ("angle",)
-
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """R = 1 + sinα k× + (1 − cosα) k×k×."""
         return about_axis(algebra, self.axis, values[0])
 
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
-
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The axis."""
         return matrix([[k] for k in self.axis])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 1)
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axis aligned: five rows."""
@@ -62,18 +44,6 @@ class Revolute(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The angle about the axis."""
         return (angle_about(self.axis, R),)
-
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By another angle."""
-        return replace(self, angle=values[0])
-
-    def undone(self) -> Undone:
-        """The opposite angle about the same axis."""
-        return self._negated()
-
-    def written(self, where: str) -> Element:
-        """Axis and angle."""
-        return {"type": self.kind, "axis": direction(self.axis), "angle": written(self.angle, where)}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It turns about the axis."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, scaled, vector
 from dalembert.errors import InputError
-from dalembert.expressions.writing import written
 from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
-from dalembert.model.file_form import Element, direction
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Undone
+from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
 from dalembert.model.keys import ANGLE, AXIS, Key, Keys, constant
 from dalembert.model.making import Maker, maker, unit_vector
@@ -26,6 +24,8 @@ class Screw(Joint):
     """The child turns by `angle` about the unit vector `axis` and advances by `pitch` along it with every turn."""
 
     kind: ClassVar[str] = "screw"
+    moves: ClassVar[tuple[str, ...]] = ("angle",)
+    reversible: ClassVar[bool] = True
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "pitch": Key(constant, required=True)}
 
     axis: Numbers3
@@ -36,16 +36,6 @@ class Screw(Joint):
     def lead(self) -> float:
         """The advance for an angle of one radian."""
         return self.pitch / (2 * math.pi)
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The angle."""
-        return (self.angle,)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """One angle."""
-        return ("angle",)
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the axis."""
@@ -87,19 +77,6 @@ class Screw(Joint):
         angle = angle_about(self.axis, R)
         turns = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
         return (angle + 2 * math.pi * turns,)
-
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By another angle."""
-        return replace(self, angle=values[0])
-
-    def undone(self) -> Undone:
-        """The opposite angle about the same axis."""
-        return self._negated()
-
-    def written(self, where: str) -> Element:
-        """Axis, angle and pitch."""
-        about = {"axis": direction(self.axis), "angle": written(self.angle, where)}
-        return {"type": self.kind, **about, "pitch": self.pitch}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """A pitch for every turn."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.errors import InputError
-from dalembert.model import file_form
 from dalembert.model.declared import Place, apart, turned
-from dalembert.model.file_form import Element
 from dalembert.model.joints.base import HERE, Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together
 from dalembert.model.keys import Key, Keys, array, name, position
@@ -27,6 +25,8 @@ class Spherical(Joint):
     """The child turns by three angles about the axes named in `sequence`, each carried along by the turns before it."""
 
     kind: ClassVar[str] = "spherical"
+    moves: ClassVar[tuple[str, ...]] = ("angles",)
+    names: ClassVar[tuple[str, ...]] = ("first angle", "second angle", "third angle")
     keys: ClassVar[Keys | None] = {
         "angles": Key(array(3, position, "formulas"), motion=True),
         "sequence": Key(name),
@@ -36,16 +36,6 @@ class Spherical(Joint):
     sequence: str
     angles: tuple[Any, Any, Any]
 
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The three angles."""
-        return self.angles
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """Three angles."""
-        return ("first angle", "second angle", "third angle")
-
     def _turns(self, algebra: Algebra, values: Sequence[Scalar]) -> list[Array]:
         return [about_axis(algebra, UNITS[axis], value) for axis, value in zip(self.sequence, values, strict=True)]
 
@@ -54,20 +44,12 @@ class Spherical(Joint):
         first, second, third = self._turns(algebra, values)
         return first @ second @ third
 
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
-
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The three axes as the child sees them."""
         _, second, third = self._turns(algebra, values)
         e1, e2, e3 = (vector(list(UNITS[axis])) for axis in self.sequence)
         columns = (third.T @ (second.T @ e1), third.T @ e2, e3)
         return matrix([[column[i] for column in columns] for i in range(3)])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 3)
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together: three rows."""
@@ -80,18 +62,10 @@ class Spherical(Joint):
         a, b, c = Rotation.from_matrix(R).as_euler(self.sequence.upper())
         return (float(a), float(b), float(c))
 
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By other angles."""
-        return replace(self, angles=tuple(values))
-
     def undone(self) -> Undone:
         """The last angle first, all opposite."""
         a, b, c = self.angles
         return Undone([Spherical(HERE, HERE, self.sequence[::-1], (-c, -b, -a))], [(0, 2), (0, 1), (0, 0)])
-
-    def written(self, where: str) -> Element:
-        """Angles and sequence."""
-        return {"type": self.kind, "angles": file_form.vector(self.angles, where), "sequence": self.sequence}
 
     def require_motions(self, where: str) -> None:
         """Its angles, or a quaternion in place of them."""

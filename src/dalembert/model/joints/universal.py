@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.errors import InputError
-from dalembert.model import file_form
 from dalembert.model.declared import Place, apart, turned
-from dalembert.model.file_form import Element
 from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, across, together
 from dalembert.model.keys import Key, Keys, array, direction, position
@@ -25,6 +23,8 @@ class Universal(Joint):
     """The child turns about `axes[0]`, fixed on the parent, then about `axes[1]`, fixed on the child, at right angles."""
 
     kind: ClassVar[str] = "universal"
+    moves: ClassVar[tuple[str, ...]] = ("angles",)
+    names: ClassVar[tuple[str, ...]] = ("first angle", "second angle")
     keys: ClassVar[Keys | None] = {
         "axes": Key(array(2, direction, "directions"), required=True),
         "angles": Key(array(2, position, "formulas"), required=True, motion=True),
@@ -33,32 +33,14 @@ class Universal(Joint):
     axes: tuple[Numbers3, Numbers3]
     angles: tuple[Any, Any]
 
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The two angles."""
-        return self.angles
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """Two angles."""
-        return ("first angle", "second angle")
-
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """One rotation after the other."""
         return about_axis(algebra, self.axes[0], values[0]) @ about_axis(algebra, self.axes[1], values[1])
-
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
 
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The first axis as the child sees it, and the second."""
         first = about_axis(algebra, self.axes[1], values[1]).T @ vector(list(self.axes[0]))
         return matrix([[first[i], self.axes[1][i]] for i in range(3)])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 2)
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes at right angles: four rows."""
@@ -74,19 +56,10 @@ class Universal(Joint):
         second = np.arctan2(a_seen @ c, a_seen @ a)
         return (float(first), float(second))
 
-    def with_values(self, values: Sequence[Any]) -> Self:
-        """By other angles."""
-        return replace(self, angles=tuple(values))
-
     def undone(self) -> Undone:
         """The second angle first, both opposite."""
         (a, b), (first, second) = self.axes, self.angles
         return Undone([Universal(HERE, HERE, (b, a), (-second, -first))], [(0, 1), (0, 0)])
-
-    def written(self, where: str) -> Element:
-        """Axes and angles."""
-        axes = [file_form.direction(axis) for axis in self.axes]
-        return {"type": self.kind, "axes": axes, "angles": file_form.vector(self.angles, where)}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It turns about one axis after the other."""

@@ -99,6 +99,7 @@ class Load(ABC):
     kind: ClassVar[str]
     forms: ClassVar[Mapping[str, Keys]]  # the kinds of elements in a file that it can be read from, each with its keys
     constants: ClassVar[Mapping[str, Any]] = {}  # its constant formulas by name, each with its usual value
+    words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of them
     drives: ClassVar[bool] = False  # True: a drive of its joint
     friction: ClassVar[bool] = False  # True: left out where friction is not asked for
 
@@ -156,13 +157,19 @@ class Load(ABC):
         """A stiffness among its constants, if there is one."""
         return None
 
-    @abstractmethod
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""
+        shown = ((key, written(getattr(self, key), self.title), usual) for key, usual in self.constants.items())
+        return self.kind, {**self._place(), **{key: unless(value, usual) for key, value, usual in shown}}
 
-    @abstractmethod
+    def _place(self) -> Element:
+        """What it acts on, as it stands in a file."""
+        return {}
+
     def law(self) -> tuple[str, str]:
         """What a reader would call it, and its law in words."""
+        shown = ((self.words.get(key, key.replace("_", " ")), getattr(self, key)) for key in self.constants)
+        return self.kind, ", ".join(f"{name} {written_out(formula)}" for name, formula in shown)
 
     @abstractmethod
     def applied(self, motion: Motion) -> list[Applied]:
@@ -179,15 +186,6 @@ class Load(ABC):
     def actions(self, watch: Watch) -> Iterator[Action]:
         """For the evidence: its forces and couples body by body; what acts inside a joint is part of what the joint transmits."""
         yield from ()
-
-    def _constants(self) -> Element:
-        """Its constants as a file has them."""
-        return {key: unless(written(getattr(self, key), self.title), usual) for key, usual in self.constants.items()}
-
-    def _numbers(self, **names: str) -> str:
-        """Its constants in words, some under other names."""
-        shown = ((names.get(key, key.replace("_", " ")), getattr(self, key)) for key in self.constants)
-        return ", ".join(f"{name} {written_out(formula)}" for name, formula in shown)
 
 
 class LoadMaker(Maker):

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.algebra import Array, Scalar
 from dalembert.errors import Problem
 from dalembert.model import file_form
-from dalembert.model.declared import Action, Places, Traced, Watch, point_of
+from dalembert.model.declared import Action, Places, Traced, Watch, Work, point_of, product
 from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODIES, NAMED, POINTS, Keys
 from dalembert.model.loads.base import Load, Motion, Wrench, at_point, vector_of
@@ -49,14 +49,9 @@ class Between(Load):
         fact = f"both ends are on '{self.bodies[0]}', so it does nothing."
         return [Problem(self.title, fact, "Give `bodies` two different names.")]
 
-    def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """Ends and constants."""
+    def _place(self) -> Element:
         points = unless([file_form.vector(point, self.title) for point in self.points], [ORIGIN, ORIGIN])
-        return self.kind, {"bodies": list(self.bodies), "points": points, **self._constants()}
-
-    def law(self) -> tuple[str, str]:
-        """Its constants."""
-        return self.kind, self._numbers()
+        return {"bodies": list(self.bodies), "points": points}
 
     def _ends(self, motion: Motion) -> list[tuple[Array, Array, Array]]:
         """Both points, and J, c of their velocities."""
@@ -87,6 +82,11 @@ class Between(Load):
     @abstractmethod
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
         """How strongly it pulls the points together (K,)."""
+
+    def declared(self, watch: Watch) -> Work:
+        """Its pull times the change of the distance."""
+        length = self._distance(watch)
+        return product(self.name, -self.tension(watch, length), length)
 
     def actions(self, watch: Watch) -> Iterator[Action]:
         """Its pull on both points."""

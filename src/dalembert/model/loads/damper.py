@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import scaled
-from dalembert.model.declared import Traced, Watch, Work, product
+from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
@@ -40,11 +40,6 @@ class Damper(Between):
         """Its force has no direction at length zero."""
         (first, _, _), (second, _, _) = self._ends(motion)
         return Span(self.name, self.kind, (first, second), motion.lower(0))
-
-    def declared(self, watch: Watch) -> Work:
-        """Its pull times the change of the distance."""
-        length = self._distance(watch)
-        return product(self.name, -self.tension(watch, length), length)
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
         """In proportion to the rate of the distance."""

@@ -13,7 +13,7 @@ from dalembert.model.file_form import Element, unless, vector
 from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_vector, name
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.loads.tables import in_words, timed
-from dalembert.model.making import body_name, maker
+from dalembert.model.making import maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 
 
@@ -97,5 +97,4 @@ class ForceMaker(LoadMaker):
         key = self._load_name(name, "force")
         where = f"force '{key}'"
         at = None if point is None else self._vector(point, f"{where}, point", constant=True)
-        on, axes = body_name(body, f"{where}, body"), body_name(frame, f"{where}, frame")
-        return self._load(Force(key, on, self._vector(force, where), at, axes))
+        return self._load(Force(key, body, self._vector(force, where), at, frame))

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from dalembert.algebra import Scalar, matrix, vector
-from dalembert.errors import InputError
 from dalembert.model.declared import Traced, Watch
 from dalembert.model.file_form import Element
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion
-from dalembert.model.making import body_name
+from dalembert.model.loads.base import Applied, Load, Motion
 
 
 @dataclass(frozen=True)
@@ -41,13 +39,3 @@ class InJoint(Load):
 
     def _place(self) -> Element:
         return {"body": self.body, "joint": self.joint or None, "motion": self.motion or None}
-
-
-class InJointMaker(LoadMaker):
-    """What the makers of loads in joints share."""
-
-    def _in_joint(self, where: str, body: str, joint: int, motion: int) -> tuple[str, int, int]:
-        for key, value in (("joint", joint), ("motion", motion)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise InputError(f"{where}, {key}: got {value!r}. Expected a whole number, counted from 0.")
-        return body_name(body, f"{where}, body"), joint, motion

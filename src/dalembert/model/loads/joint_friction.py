@@ -10,10 +10,9 @@ import numpy as np
 from dalembert.errors import Problem
 from dalembert.model.checks.values import value
 from dalembert.model.declared import Watch, Work, product
-from dalembert.model.file_form import Element
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.loads.base import Applied, Motion
-from dalembert.model.loads.in_joint import InJoint, InJointMaker
+from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.loads.in_joint import InJoint
 from dalembert.model.making import maker
 from dalembert.model.vectors import Formula
 
@@ -24,6 +23,7 @@ class JointFriction(InJoint):
 
     kind: ClassVar[str] = "joint_friction"
     constants: ClassVar[dict[str, Any]] = {"viscous": 0, "coulomb": 0, "smoothing": 1e-3}
+    words: ClassVar[dict[str, str]] = {"smoothing": "smoothed below"}
     forms: ClassVar[dict[str, Keys]] = {"joint_friction": {**IN_JOINT, **dict.fromkeys(constants, Key(constant))}}
     friction: ClassVar[bool] = True
 
@@ -42,14 +42,6 @@ class JointFriction(InJoint):
             return []
         fact = f"the smoothing is {smoothing:g}, so Coulomb's friction has no value at rest."
         return [Problem(f"{self.title}, smoothing", fact, "Expected a small positive rate, such as 1e-3.")]
-
-    def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """What is not usual."""
-        return self.kind, {**self._place(), **self._constants()}
-
-    def law(self) -> tuple[str, str]:
-        """Its constants."""
-        return self.kind, self._numbers(smoothing="smoothed below")
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its force on the rate of the motion."""
@@ -71,7 +63,7 @@ class JointFriction(InJoint):
         return product(self.name, force, moved)
 
 
-class JointFrictionMaker(InJointMaker):
+class JointFrictionMaker(LoadMaker):
     """Makes friction in joints."""
 
     @maker
@@ -93,4 +85,4 @@ class JointFrictionMaker(InJointMaker):
         key = self._load_name(name, "joint_friction")
         where = f"joint_friction '{key}'"
         constants = self._constants(where, viscous=viscous, coulomb=coulomb, smoothing=smoothing)
-        return self._load(JointFriction(key, *self._in_joint(where, body, joint, motion), *constants))
+        return self._load(JointFriction(key, body, joint, motion, *constants))

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from dalembert.model.declared import Watch, Work, product
-from dalembert.model.file_form import Element
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.loads.base import Applied, Motion
-from dalembert.model.loads.in_joint import InJoint, InJointMaker
+from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.loads.in_joint import InJoint
 from dalembert.model.making import maker
 from dalembert.model.vectors import Formula
 
@@ -20,6 +19,7 @@ class JointSpring(InJoint):
 
     kind: ClassVar[str] = "joint_spring"
     constants: ClassVar[dict[str, Any]] = {"stiffness": 0, "rest": 0, "damping": 0}
+    words: ClassVar[dict[str, str]] = {"rest": "at rest at"}
     forms: ClassVar[dict[str, Keys]] = {"joint_spring": {**IN_JOINT, **dict.fromkeys(constants, Key(constant))}}
 
     stiffness: Formula
@@ -34,14 +34,6 @@ class JointSpring(InJoint):
     def reversed(self) -> Self:
         """At rest at the opposite value."""
         return replace(self, rest=-self.rest)
-
-    def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """What differs from zero."""
-        return self.kind, {**self._place(), **self._constants()}
-
-    def law(self) -> tuple[str, str]:
-        """Its constants."""
-        return self.kind, self._numbers(rest="at rest at")
 
     def applied(self, motion: Motion) -> list[Applied]:
         """The spring with its potential, and the damper."""
@@ -62,7 +54,7 @@ class JointSpring(InJoint):
         return product(self.name, force - watch.number(self.damping) * moved.rate, moved)
 
 
-class JointSpringMaker(InJointMaker):
+class JointSpringMaker(LoadMaker):
     """Makes springs in joints."""
 
     @maker
@@ -81,4 +73,4 @@ class JointSpringMaker(InJointMaker):
         key = self._load_name(name, "joint_spring")
         where = f"joint_spring '{key}'"
         constants = self._constants(where, stiffness=stiffness, rest=rest, damping=damping)
-        return self._load(JointSpring(key, *self._in_joint(where, body, joint, motion), *constants))
+        return self._load(JointSpring(key, body, joint, motion, *constants))

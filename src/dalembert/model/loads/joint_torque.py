@@ -14,8 +14,8 @@ from dalembert.model.checks.values import value as evaluate
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import Element
 from dalembert.model.keys import IN_JOINT, Key, Keys, limit, moving
-from dalembert.model.loads.base import Applied, Motion
-from dalembert.model.loads.in_joint import InJoint, InJointMaker
+from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.loads.in_joint import InJoint
 from dalembert.model.making import maker
 from dalembert.model.vectors import Formula
 
@@ -71,7 +71,7 @@ class JointTorque(InJoint):
         return product(self.name, watch.number(self.value), self._moved(watch))
 
 
-class JointTorqueMaker(InJointMaker):
+class JointTorqueMaker(LoadMaker):
     """Makes drives of joints."""
 
     @maker
@@ -82,8 +82,7 @@ class JointTorqueMaker(InJointMaker):
         """
         key = self._load_name(name, "joint_torque")
         where = f"joint_torque '{key}'"
-        place = self._in_joint(where, body, joint, motion)
-        return self._load(JointTorque(key, *place, self.reader.read(value, where)))
+        return self._load(JointTorque(key, body, joint, motion, self.reader.read(value, where)))
 
     @maker
     def actuator(
@@ -99,10 +98,10 @@ class JointTorqueMaker(InJointMaker):
         """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
         key = self._load_name(name, "actuator")
         where = f"actuator '{key}'"
-        value, place = self.reader.read(effort, f"{where}, effort"), self._in_joint(where, body, joint, motion)
+        value = self.reader.read(effort, f"{where}, effort")
         if limit is not None:
             value = self._cut_off(value, list(limit) if isinstance(limit, list | tuple) else [limit], f"{where}, limit")
-        return self._load(JointTorque(key, *place, value))
+        return self._load(JointTorque(key, body, joint, motion, value))
 
     def _cut_off(self, value: Formula, given: list[Any], where: str) -> Formula:
         if len(given) not in (1, 2):

@@ -62,10 +62,9 @@ class Spring(Between):
         return Span(self.name, self.kind, (first, second), length)
 
     def declared(self, watch: Watch) -> Work:
-        """Its pull times the change of the distance, or −k δ(½ distance²), also where the ends meet."""
+        """−k δ(½ distance²) without a natural length, also where the ends meet."""
         if watch.number(self.natural_length).any():
-            length = self._distance(watch)
-            return product(self.name, -self.tension(watch, length), length)
+            return super().declared(watch)
 
         def half_square(places: Places) -> Scalar:
             first, second = (places.point(body, x) for body, x in self.fixed_points)

@@ -14,7 +14,7 @@ from dalembert.model.file_form import Element, unless, vector
 from dalembert.model.keys import BODY, NAMED, Key, Keys, moving_vector, name
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
 from dalembert.model.loads.tables import WRENCH_TABLE, in_words, timed
-from dalembert.model.making import body_name, maker
+from dalembert.model.making import maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 
 
@@ -111,6 +111,4 @@ class TorqueMaker(LoadMaker):
         """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
         key = self._load_name(name, "torque")
         where = f"torque '{key}'"
-        on, axes = body_name(body, f"{where}, body"), body_name(frame, f"{where}, frame")
-        back = None if reaction is None else body_name(reaction, f"{where}, reaction")
-        return self._load(Torque(key, on, self._vector(torque, where), axes, back))
+        return self._load(Torque(key, body, self._vector(torque, where), frame, reaction))
