@@ -122,7 +122,7 @@ def test_loads(spoil, message):
 
 def test_loads_and_gravity_need_bodies():
     model = analytic().force("cart", (0, 0, 0))
-    model._gravity = (0, -9.81, 0)
+    model.gravity_given = (0, -9.81, 0)
     advice = "Put it into the potential or the forces of the energies."
     assert said(model) == [
         f"force 'force1': it acts on a body, but the system is described by energies. {advice}",

@@ -20,13 +20,13 @@ from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
 from dalembert.evidence.declared_forces import joint_work, non_ideal_work, second_moments
 from dalembert.evidence.watch import Watch, watch
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.declared import Action, axes_of, turn_of
 from dalembert.structure.samples import States
 
 
 def unbalanced(
-    model: Model, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]
+    model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]
 ) -> dict[str, np.ndarray]:
     """What is left over on each body (K,), relative to the forces and moments at play; reactions in world axes.
 
@@ -50,7 +50,7 @@ def unbalanced(
     return {body.name: _left(seen, body.name, body.center, actions) for body in model.bodies}
 
 
-def undriven(model: Model, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]) -> np.ndarray:
+def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]) -> np.ndarray:
     """The work of the joints of the tree along their own motions less that of their drives (K,), relative to its parts.
 
     Constraints given by formulas act through the joints without a place of their own, so a model has to have none.

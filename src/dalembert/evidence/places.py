@@ -13,7 +13,7 @@ from typing import Any
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.expressions.lower import Lowering
-from dalembert.model import WORLD, Model
+from dalembert.model import WORLD, Elements
 from dalembert.model.declared import Place, turned
 
 _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
@@ -23,7 +23,7 @@ _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 class Places:
     """Where all bodies of a model are, over one algebra."""
 
-    model: Model
+    model: Elements
     algebra: Algebra
     lower: Lowering
     frames: Mapping[str, Place]
@@ -47,7 +47,7 @@ class Places:
         return _placed(self.algebra, self.frames[body], self.numbers(position), self.numbers(rotation))
 
 
-def places(model: Model, algebra: Algebra, values: Mapping[str, Scalar]) -> Places:
+def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> Places:
     """The places of all bodies, given a scalar for every symbol."""
     lower = Lowering(algebra, values)
     frames, hinges = {WORLD: Place(zeros(3), identity(3))}, {}

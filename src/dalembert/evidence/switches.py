@@ -7,12 +7,13 @@ from typing import Any
 
 import symengine as se
 
-from dalembert.model import Model
+from dalembert.model import Elements
 
 
-def switching_elements(model: Model) -> dict[str, str]:
+def switching_elements(model: Elements) -> dict[str, str]:
     """The elements with `abs`, `sign`, `min`, `max`, `piecewise` or tables, each with what is left to numbers.
 
+    >>> from dalembert.model import Elements
     >>> model = Model("bead").coordinates("x")
     >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     >>> _ = model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper")
@@ -23,7 +24,7 @@ def switching_elements(model: Model) -> dict[str, str]:
     return dict.fromkeys(sorted(found), "it switches; proved on every branch, but not where it switches")
 
 
-def _formulas(model: Model) -> Iterator[tuple[str, Any]]:
+def _formulas(model: Elements) -> Iterator[tuple[str, Any]]:
     for load in model.loads:
         yield from ((load.title, formula) for formula in load.formulas)
     for body in model.bodies:

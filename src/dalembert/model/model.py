@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from dalembert.errors import InputError, ModelError, Problem, nearest
+from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
@@ -142,7 +142,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
             raise InputError(f"{where}: there is no such coordinate. {nearest(coordinate, self.coordinate_names)}")
         given = (("lower", lower), ("upper", upper), ("velocity", velocity), ("effort", effort))
         values = {key: None if x is None else self.number(x, f"{where}, {key}") for key, x in given}
-        self.limits = {**self.limits, coordinate: Limits(**values)}
+        self.limits = self.limits | {coordinate: Limits(**values)}
         return self
 
     @maker
@@ -242,7 +242,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
             if name not in names:
                 raise InputError(f"non_ideal: there is no coordinate '{name}'. {nearest(name, names)}")
             formula = self.reader.read(force, f"non_ideal '{name}'")
-            self.non_ideal_forces = {**self.non_ideal_forces, name: formula}
+            self.non_ideal_forces = self.non_ideal_forces | {name: formula}
         return self
 
     @maker
@@ -319,19 +319,3 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         if len(non_ideal):
             model.non_ideal(non_ideal)
         return model.speeds(*speeds)
-
-    # whether it is sound
-
-    def check(self) -> list[Problem]:
-        """All problems of the model at once; an empty list when there are none."""
-        from dalembert.model.check import problems
-
-        return problems(self)
-
-    def require_sound(self) -> None:
-        """Raise one `ModelError` that lists every problem that stands in the way of deriving equations."""
-        found = [problem for problem in self.check() if problem.blocking]
-        if found:
-            lines = "\n".join(f"  - {problem}" for problem in found)
-            count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-            raise ModelError(f"model '{self.name}' has {count}:\n{lines}", found)

@@ -11,10 +11,10 @@ from dalembert.model.elements import WORLD
 from dalembert.model.loads import InJoint, Load
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """Loads and gravity without bodies, bodies and joints that do not exist, connections of a body with itself."""
     if model.energies is not None and not model.bodies:
         return _without_bodies(model)
@@ -28,7 +28,7 @@ def problems(model: Model) -> list[Problem]:
     return found
 
 
-def _contacts(model: Model) -> list[Problem]:
+def _contacts(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     return [
         Problem(f"contact '{contact.name}'", f"there is no body '{contact.body}'.", nearest(contact.body, names))
@@ -37,7 +37,7 @@ def _contacts(model: Model) -> list[Problem]:
     ]
 
 
-def _loops(model: Model) -> list[Problem]:
+def _loops(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     found = []
     for loop in model.loops:
@@ -58,7 +58,7 @@ def _loops(model: Model) -> list[Problem]:
     return found
 
 
-def _rotors(model: Model) -> list[Problem]:
+def _rotors(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     found = []
     for rotor in model.rotors:
@@ -72,7 +72,7 @@ def _rotors(model: Model) -> list[Problem]:
     return found
 
 
-def _without_bodies(model: Model) -> list[Problem]:
+def _without_bodies(model: Elements) -> list[Problem]:
     advice = "Put it into the potential or the forces of the energies."
     found = [
         Problem(
@@ -90,7 +90,7 @@ def _without_bodies(model: Model) -> list[Problem]:
     return found
 
 
-def _bodies(load: Load, model: Model) -> list[Problem]:
+def _bodies(load: Load, model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     found = []
     for key, name in load.named:
@@ -104,7 +104,7 @@ def _bodies(load: Load, model: Model) -> list[Problem]:
     return found
 
 
-def joint_motion(title: str, name: str, joint: int, motion: int, model: Model) -> list[Problem]:
+def joint_motion(title: str, name: str, joint: int, motion: int, model: Elements) -> list[Problem]:
     """The problem of a joint, or a motion of it, that does not exist or cannot be driven on its own."""
     body = next((body for body in model.bodies if body.name == name), None)
     if body is None:
