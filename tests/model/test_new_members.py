@@ -1,4 +1,4 @@
-"""An exercise: a new joint and a new load, each in one class with its maker, added to the lists of their families and to nothing else.
+"""An exercise: a new joint and a new load, each a record with its maker, added to the lists of their families only.
 
 A rack joint rolls: it turns about its axis and advances at a right angle to it. A cubic spring in a joint pulls by k s³.
 """
@@ -58,7 +58,7 @@ class Rack(Joint):
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """On the line of the rack; the turn is left free in a loop of this exercise."""
-        return on_line(plane(self.axis)[0], p) + [along("start", plane(self.axis)[0], p)]
+        return [*on_line(plane(self.axis)[0], p), along("start", plane(self.axis)[0], p)]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The angle."""
@@ -181,7 +181,7 @@ def test_new_members_are_read_from_a_file():
 
 
 def test_a_wrong_key_of_a_new_member_is_named():
-    with pytest.raises(dl.errors.ModelFileError, match="there is no key 'radios' here. Did you mean 'radius'?"):
+    with pytest.raises(dl.errors.ModelFileError, match=r"there is no key 'radios' here\. Did you mean 'radius'\?"):
         loads_toml(TEXT.replace("radius", "radios"))
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from dalembert.errors import Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.schema import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
 from dalembert.importers.source import failure, read_text, tables
 from dalembert.importers.tables import (
     CONVENTIONS,
@@ -26,6 +25,7 @@ from dalembert.importers.tables import (
     radians,
 )
 from dalembert.model import WORLD, Model
+from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
 from dalembert.model.making import Maker
 
 

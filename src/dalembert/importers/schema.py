@@ -15,32 +15,31 @@ from dalembert.model.keys import (
     BODIES,
     BODY,
     IN_JOINT,
+    MAX_ELEMENTS,
+    MAX_NAME,
     NAMED,
     PLACE,
+    Check,
+    Key,
+    Keys,
     array,
+    attempt,
     canonical,
+    constant,
+    fixed_vector,
+    inertia,
     many,
     moving,
+    name,
     of_time,
     position,
+    quote,
+    switch,
+    table,
+    text,
+    whole,
+    wrong,
 )
-from dalembert.model.keys import MAX_ELEMENTS as MAX_ELEMENTS
-from dalembert.model.keys import MAX_NAME as MAX_NAME
-from dalembert.model.keys import MAX_SAMPLES as MAX_SAMPLES
-from dalembert.model.keys import Check as Check
-from dalembert.model.keys import Key as Key
-from dalembert.model.keys import Keys as Keys
-from dalembert.model.keys import attempt as attempt
-from dalembert.model.keys import constant as constant
-from dalembert.model.keys import fixed_vector as fixed_vector
-from dalembert.model.keys import inertia as inertia
-from dalembert.model.keys import name as name
-from dalembert.model.keys import quote as quote
-from dalembert.model.keys import switch as switch
-from dalembert.model.keys import table as table
-from dalembert.model.keys import text as text
-from dalembert.model.keys import whole as whole
-from dalembert.model.keys import wrong as wrong
 from dalembert.model.making import Maker
 
 

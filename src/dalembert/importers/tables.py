@@ -19,10 +19,10 @@ from typing import Any
 
 from dalembert.errors import ModelFileError, Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.schema import attempt, quote
 from dalembert.importers.toml import add_sections, problems_failure
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint
+from dalembert.model.keys import attempt, quote
 
 CONVENTIONS = ("dh", "mdh")
 KINDS = ("revolute", "prismatic", "fixed")

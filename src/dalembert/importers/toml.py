@@ -13,9 +13,9 @@ from typing import Any
 
 from dalembert.errors import InputError, ModelFileError, Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.schema import MAX_ELEMENTS, attempt, quote, wrong
 from dalembert.importers.source import read_text, tables
 from dalembert.model import Model
+from dalembert.model.keys import MAX_ELEMENTS, attempt, quote, wrong
 
 MAX_PROBLEMS = 100
 

@@ -23,6 +23,10 @@ from dalembert.errors import InputError, nearest
 from dalembert.model.formulas import Reader
 from dalembert.model.vectors import Formula, Vector3
 
+Given = Sequence[
+    Any
+]  # values in a row as users write them: numbers, text or SymPy expressions, in a list, tuple or array
+ZERO = (0, 0, 0)
 P = ParamSpec("P")
 T = TypeVar("T")
 

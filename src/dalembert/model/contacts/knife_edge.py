@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dalembert.model.declared import Condition, Level, Watch, length, point_of
 from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODY, NAMED, Key, Keys, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import maker, unit_vector
+from dalembert.model.making import ZERO, Given, maker, unit_vector
 from dalembert.model.vectors import Vector3
 
 
@@ -62,9 +62,7 @@ class KnifeEdgeMaker(ContactMaker):
     """Makes blades."""
 
     @maker
-    def knife_edge(
-        self, body: str, direction: Sequence[float], *, point: Sequence[Any] = (0, 0, 0), name: str | None = None
-    ) -> Self:
+    def knife_edge(self, body: str, direction: Given, *, point: Given = ZERO, name: str | None = None) -> Self:
         """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
         key = self._contact_name(name, "knife_edge")
         where = f"knife_edge '{key}'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,7 +17,7 @@ from dalembert.model.declared import Condition, Level, Places, Watch, axes_of, h
 from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODY, NAMED, Key, Keys, constant, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import maker, unit_vector
+from dalembert.model.making import ZERO, Given, maker, unit_vector
 from dalembert.model.vectors import Formula, Vector3
 from dalembert.spatial import cross, perpendicular
 
@@ -138,9 +138,9 @@ class RollingDiskMaker(ContactMaker):
         body: str,
         radius: Any,
         *,
-        axis: Sequence[float] = (0, 1, 0),
-        center: Sequence[Any] = (0, 0, 0),
-        normal: Sequence[float] = (0, 0, 1),
+        axis: Given = (0, 1, 0),
+        center: Given = ZERO,
+        normal: Given = (0, 0, 1),
         contact: bool = True,
         name: str | None = None,
     ) -> Self:

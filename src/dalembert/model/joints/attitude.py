@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate
 from dalembert.model.joints.quaternion import Quaternion
 from dalembert.model.joints.spherical import SEQUENCES, Spherical
-from dalembert.model.making import Maker, maker
+from dalembert.model.making import ZERO, Given, Maker, maker
 from dalembert.model.vectors import Vector3
 
 
@@ -19,11 +18,11 @@ class AttitudeMaker(Maker):
     @maker
     def spherical(
         self,
-        angles: Sequence[Any] | None = None,
+        angles: Given | None = None,
         sequence: str = "xyz",
-        quaternion: Sequence[Any] | None = None,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        quaternion: Given | None = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Spherical | Quaternion:

@@ -13,7 +13,7 @@ from dalembert.model.declared import Place, apart, beside, parallel, slid, turne
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line
 from dalembert.model.keys import ANGLE, AXIS, DISPLACEMENT, Keys
-from dalembert.model.making import Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -69,11 +69,11 @@ class CylindricalMaker(Maker):
     @maker
     def cylindrical(
         self,
-        axis: Sequence[float],
+        axis: Given,
         angle: Any = None,
         displacement: Any = None,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Cylindrical:

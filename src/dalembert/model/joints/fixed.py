@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dalembert.model.declared import Place, apart, twisted
 from dalembert.model.joints.base import Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together, unturned
 from dalembert.model.keys import Keys
-from dalembert.model.making import Maker, maker
+from dalembert.model.making import ZERO, Given, Maker, maker
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,7 @@ class FixedMaker(Maker):
     """Makes fixed joints."""
 
     @maker
-    def fixed(
-        self, position: Sequence[Any] = (0, 0, 0), rotation: Sequence[Any] = (0, 0, 0), *, where: str = "joint"
-    ) -> Fixed:
+    def fixed(self, position: Given = ZERO, rotation: Given = ZERO, *, where: str = "joint") -> Fixed:
         """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
 
         `where` begins the message of an error, here and in the other joints.

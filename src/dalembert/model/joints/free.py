@@ -18,7 +18,7 @@ from dalembert.model.joints.quaternion import Quaternion
 from dalembert.model.joints.rows import Row
 from dalembert.model.joints.spherical import Spherical
 from dalembert.model.keys import Key, Keys, array, position
-from dalembert.model.making import maker
+from dalembert.model.making import ZERO, Given, maker
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ class FreeMaker(AttitudeMaker):
     @maker
     def free(
         self,
-        displacement: Sequence[Any] | None = None,
-        angles: Sequence[Any] | None = None,
+        displacement: Given | None = None,
+        angles: Given | None = None,
         sequence: str = "xyz",
-        quaternion: Sequence[Any] | None = None,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        quaternion: Given | None = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Free:

@@ -15,7 +15,7 @@ from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.rows import Row, aligned, along, plane
 from dalembert.model.keys import ANGLE, Key, Keys, array, direction, position
-from dalembert.model.making import Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -90,11 +90,11 @@ class PlanarMaker(Maker):
     @maker
     def planar(
         self,
-        normal: Sequence[float],
-        displacement: Sequence[Any] | None = None,
+        normal: Given,
+        displacement: Given | None = None,
         angle: Any = None,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Planar:

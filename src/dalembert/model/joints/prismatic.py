@@ -13,7 +13,7 @@ from dalembert.model.declared import Place, apart, beside, slid, twisted
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, on_line, unturned
 from dalembert.model.keys import AXIS, DISPLACEMENT, Keys
-from dalembert.model.making import Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class PrismaticMaker(Maker):
     @maker
     def prismatic(
         self,
-        axis: Sequence[float],
+        axis: Given,
         displacement: Any = None,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Prismatic:

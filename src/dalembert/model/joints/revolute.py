@@ -13,7 +13,7 @@ from dalembert.model.declared import Place, apart, parallel, turned
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, together
 from dalembert.model.keys import ANGLE, AXIS, Keys
-from dalembert.model.making import Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -59,13 +59,7 @@ class RevoluteMaker(Maker):
 
     @maker
     def revolute(
-        self,
-        axis: Sequence[float],
-        angle: Any = None,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
-        *,
-        where: str = "joint",
+        self, axis: Given, angle: Any = None, position: Given = ZERO, rotation: Given = ZERO, *, where: str = "joint"
     ) -> Revolute:
         """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
         where = f"{where} (revolute)"

@@ -15,7 +15,7 @@ from dalembert.model.declared import Place, apart, beside, parallel, slid, turne
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
 from dalembert.model.keys import ANGLE, AXIS, Key, Keys, constant
-from dalembert.model.making import Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about, cross
 
 
@@ -99,11 +99,11 @@ class ScrewMaker(Maker):
     @maker
     def screw(
         self,
-        axis: Sequence[float],
+        axis: Given,
         angle: Any = None,
         pitch: float = 0,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Screw:

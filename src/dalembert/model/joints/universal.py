@@ -14,7 +14,7 @@ from dalembert.model.declared import Place, apart, turned
 from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, across, together
 from dalembert.model.keys import Key, Keys, array, direction, position
-from dalembert.model.making import Maker, maker, several, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, maker, several, unit_vector
 from dalembert.spatial import about_axis
 
 
@@ -77,10 +77,10 @@ class UniversalMaker(Maker):
     @maker
     def universal(
         self,
-        axes: Sequence[Sequence[float]],
-        angles: Sequence[Any] | None = None,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        axes: Given,
+        angles: Given | None = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Universal:

@@ -122,8 +122,8 @@ class Load(ABC):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """Its formulas of coordinates, velocities or time."""
-        return ()
+        """Its formulas of coordinates, velocities or time; of its vectors those that stand under no key."""
+        return tuple(entry for key, entries in self.vectors if not key for entry in entries)
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

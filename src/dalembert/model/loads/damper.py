@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,7 @@ from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import maker, pair
+from dalembert.model.making import ZERO, Given, maker, pair
 from dalembert.model.vectors import Formula
 
 
@@ -51,12 +50,7 @@ class DamperMaker(LoadMaker):
 
     @maker
     def damper(
-        self,
-        bodies: tuple[str, str],
-        *,
-        damping: Any,
-        points: Sequence[Sequence[Any]] = ((0, 0, 0), (0, 0, 0)),
-        name: str | None = None,
+        self, bodies: tuple[str, str], *, damping: Any, points: Given = (ZERO, ZERO), name: str | None = None
     ) -> Self:
         """Connect points of two bodies (or of the world) by a linear damper."""
         key = self._load_name(name, "damper")

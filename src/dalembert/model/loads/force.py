@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dalembert.model.file_form import Element, unless, vector
 from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_vector, name
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.loads.tables import in_words, timed
-from dalembert.model.making import maker
+from dalembert.model.making import Given, maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 
 
@@ -35,11 +35,6 @@ class Force(Load):
     def named(self) -> list[tuple[str, str]]:
         """Body and frame."""
         return [("body", self.body), ("frame", self.frame)]
-
-    @property
-    def formulas(self) -> tuple[Formula, ...]:
-        """The force."""
-        return self.force
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -85,13 +80,7 @@ class ForceMaker(LoadMaker):
 
     @maker
     def force(
-        self,
-        body: str,
-        force: Sequence[Any],
-        *,
-        point: Sequence[Any] | None = None,
-        frame: str = WORLD,
-        name: str | None = None,
+        self, body: str, force: Given, *, point: Given | None = None, frame: str = WORLD, name: str | None = None
     ) -> Self:
         """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`."""
         key = self._load_name(name, "force")

@@ -86,14 +86,7 @@ class JointTorqueMaker(LoadMaker):
 
     @maker
     def actuator(
-        self,
-        body: str,
-        effort: Any,
-        *,
-        limit: Any = None,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
+        self, body: str, effort: Any, *, limit: Any = None, joint: int = 0, motion: int = 0, name: str | None = None
     ) -> Self:
         """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
         key = self._load_name(name, "actuator")

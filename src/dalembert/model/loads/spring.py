@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,7 @@ from dalembert.model.declared import Places, Traced, Watch, Work, product
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import maker, pair
+from dalembert.model.making import ZERO, Given, maker, pair
 from dalembert.model.vectors import Formula
 
 
@@ -87,7 +86,7 @@ class SpringMaker(LoadMaker):
         *,
         stiffness: Any,
         natural_length: Any = 0,
-        points: Sequence[Sequence[Any]] = ((0, 0, 0), (0, 0, 0)),
+        points: Given = (ZERO, ZERO),
         name: str | None = None,
     ) -> Self:
         """Connect points of two bodies (or of the world) by a linear spring."""

@@ -12,7 +12,7 @@ from dalembert.model.loads.force import Force
 from dalembert.model.loads.joint_torque import JointTorque
 from dalembert.model.loads.tables import polyline
 from dalembert.model.loads.torque import Torque
-from dalembert.model.making import maker, row_of, several
+from dalembert.model.making import Given, maker, row_of, several
 from dalembert.model.vectors import WORLD
 
 _MOST_ROWS = 2000
@@ -23,14 +23,7 @@ class TableMaker(LoadMaker):
 
     @maker
     def torque_table(
-        self,
-        body: str,
-        times: Sequence[float],
-        values: Sequence[float],
-        *,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
+        self, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
     ) -> Self:
         """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
         key = self._load_name(name, "torque_table")
@@ -52,11 +45,11 @@ class TableMaker(LoadMaker):
     def wrench_table(
         self,
         body: str,
-        times: Sequence[float],
+        times: Given,
         *,
-        force: Sequence[Sequence[float]] | None = None,
-        torque: Sequence[Sequence[float]] | None = None,
-        point: Sequence[Any] | None = None,
+        force: Given | None = None,
+        torque: Given | None = None,
+        point: Given | None = None,
         frame: str = WORLD,
         name: str | None = None,
     ) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dalembert.model.file_form import Element, unless, vector
 from dalembert.model.keys import BODY, NAMED, Key, Keys, moving_vector, name
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
 from dalembert.model.loads.tables import WRENCH_TABLE, in_words, timed
-from dalembert.model.making import maker
+from dalembert.model.making import Given, maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 
 
@@ -43,11 +43,6 @@ class Torque(Load):
     def on(self) -> str:
         """Its body, against the reaction."""
         return f"{self.body} against {self.reaction}" if self.reaction else self.body
-
-    @property
-    def formulas(self) -> tuple[Formula, ...]:
-        """The torque."""
-        return self.torque
 
     @property
     def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
@@ -100,13 +95,7 @@ class TorqueMaker(LoadMaker):
 
     @maker
     def torque(
-        self,
-        body: str,
-        torque: Sequence[Any],
-        *,
-        frame: str = WORLD,
-        reaction: str | None = None,
-        name: str | None = None,
+        self, body: str, torque: Given, *, frame: str = WORLD, reaction: str | None = None, name: str | None = None
     ) -> Self:
         """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
         key = self._load_name(name, "torque")
