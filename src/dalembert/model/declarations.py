@@ -117,7 +117,7 @@ class Declarations(Elements, Maker):
     def simulation(
         self,
         duration: float | str = 10.0,
-        samples: int = 501,
+        samples: int | float = 501,  # a float is refused by its value, with its own message
         integrator: str | None = None,
         step: float | str | None = None,
         assemble: bool = False,
