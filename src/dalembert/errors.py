@@ -85,7 +85,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     'Known names: a, b.'
     """
     names = sorted(set(known))
-    match = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    match = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
     if match:
         return f"Did you mean '{match[0]}'?"
     if not names:

@@ -48,8 +48,8 @@ def test_a_wrong_reaction_is_noticed(part):
 
 SHARED = {
     "wrench of a force": (
-        "kinematics.applied",
-        "_at_point",
+        "model.loads.force",
+        "at_point",
         lambda parts: tuple(replace(p, force=-p.force) for p in parts),
     ),
     "push of a loop": ("kinematics.loops", "_row", lambda row: replace(row, force=2 * row.force)),

@@ -15,9 +15,9 @@ from sympy.physics.mechanics import dynamicsymbols
 import dalembert as dl
 from dalembert import gallery
 from dalembert.errors import FormulaError, InputError, WorkError
-from dalembert.exporters.formulas import written
 from dalembert.exporters.toml import to_toml, write_toml
 from dalembert.expressions import parse
+from dalembert.expressions.writing import written
 from dalembert.importers import loads_toml, read_toml
 from dalembert.model import Model
 from dalembert.model.checks.values import value

@@ -48,8 +48,8 @@ def test_the_printed_problem_is_found_by_the_check():
         ("### `[speeds]`", schema.SPEED),
         ("### `[energies]`", schema.ENERGIES),
         ("### `[simulation]`", schema.SIMULATION),
-        *((f"`[[{kind}]]`", keys) for kind, keys in schema.ELEMENTS.items()),
-        *(("### Joints", keys) for keys in schema.JOINTS.values()),
+        *((f"`[[{kind}]]`", keys) for kind, keys in schema.elements().items()),
+        *(("### Joints", keys) for keys in schema.joint_keys().values()),
     ],
 )
 def test_every_key_is_described(title, keys):
@@ -64,7 +64,7 @@ def test_every_key_is_described(title, keys):
 
 
 def test_every_section_function_and_limit_is_described():
-    for section in schema.SECTIONS:
+    for section in schema.sections():
         assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
     for function in FUNCTIONS:
         assert re.search(rf"`{function}[`(]", PAGE), function

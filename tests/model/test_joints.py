@@ -349,7 +349,10 @@ def test_batches_of_values_move_as_each_alone(joint):
         (lambda m: m.universal(ACROSS["xy"], ("a",)), "joint (universal), angles: got ('a',). Expected 2 formulas."),
         (lambda m: m.universal(ACROSS["xy"], "ab"), "joint (universal), angles: got 'ab'. Expected 2 formulas."),
         (lambda m: m.planar((0, 0, 1), ("a", "b", "c"), "d"), "joint (planar), displacement: got ('a', 'b', 'c')."),
-        (lambda m: m.spherical(), "joint (spherical): got neither of angles and quaternion."),
+        (
+            lambda m: m.body("b", joint=m.spherical()),
+            "body 'b', joint 0 (spherical): got neither of angles and quaternion.",
+        ),
         (
             lambda m: m.spherical(("a", "b", "c"), quaternion=("w", "x", "y", "z")),
             "joint (spherical): got both of angles and quaternion.",

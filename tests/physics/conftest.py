@@ -12,7 +12,8 @@ import symengine as se
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.model import Model
 from dalembert.model.checks.values import value
-from dalembert.model.elements import Body, Contact, Coordinate, KnifeEdge, Limits, Loop, Rotor, Shape
+from dalembert.model.contacts import Contact, KnifeEdge
+from dalembert.model.elements import Body, Coordinate, Limits, Loop, Rotor, Shape
 from dalembert.model.joints import Cylindrical, Free, Joint, Planar, Prismatic, Screw
 from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 

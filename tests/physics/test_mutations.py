@@ -32,7 +32,10 @@ from dalembert.handles.derivation import derivation_of
 from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.model import joints as kinds
+from dalembert.model import loads as pushing
+from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.model.joints import rows
+from dalembert.model.loads import Load
 from dalembert.spatial import rotations
 from dalembert.structure import samples
 
@@ -311,25 +314,26 @@ def declared_body(change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patch: patch.setattr(motion._Walk, "visit", lambda self, b: right(self, change(b)))
 
 
-def load(name: str, change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
-    """Change the record of an applied load."""
+def load(kind: type[Load], change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change the records of an applied load."""
+    return method(kind, "applied", lambda found: [change(one) for one in found])
 
-    def changed(found):
-        return [change(one) for one in found] if isinstance(found, list) else change(found)
 
-    return function(getattr(applied, name), changed)
+def gravity(change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
+    """Change the records of gravity."""
+    return function(applied._gravity, lambda found: [change(one) for one in found])
 
 
 LOADS = {
-    "force": "_force",
-    "torque": "_torque",
-    "joint_torque": "_joint_torque",
-    "joint_spring": "_joint_spring",
-    "joint_damper": "_joint_spring",
-    "joint_friction": "_joint_friction",
-    "spring": "_spring",
-    "loose spring": "_spring",
-    "damper": "_damper",
+    "force": pushing.Force,
+    "torque": pushing.Torque,
+    "joint_torque": pushing.JointTorque,
+    "joint_spring": pushing.JointSpring,
+    "joint_damper": pushing.JointSpring,
+    "joint_friction": pushing.JointFriction,
+    "spring": pushing.Spring,
+    "loose spring": pushing.Spring,
+    "damper": pushing.Damper,
 }
 
 
@@ -503,49 +507,63 @@ MATRIX = (
         "rotor of a motor", loaded("rotor"), function(motion._on_rail, lambda b: replace(b, mass=b.mass * 3)), "RP"
     ),
     # gravity
-    Mutation("gravity's force", arm, load("_gravity", lambda g: replace(g, force=-g.force)), "F"),
-    Mutation("gravity's potential", arm, load("_gravity", lambda g: replace(g, potential=-g.potential)), "FRP"),
-    Mutation("gravity's wrench", arm, load("_gravity", lambda g: replace(g, wrenches=stronger(g).wrenches)), "F"),
-    Mutation("gravity", arm, load("_gravity", stronger), "RP"),
+    Mutation("gravity's force", arm, gravity(lambda g: replace(g, force=-g.force)), "F"),
+    Mutation("gravity's potential", arm, gravity(lambda g: replace(g, potential=-g.potential)), "FRP"),
+    Mutation("gravity's wrench", arm, gravity(lambda g: replace(g, wrenches=stronger(g).wrenches)), "F"),
+    Mutation("gravity", arm, gravity(stronger), "RP"),
     Mutation("gravity in the tree", arm, function(links.moving, lambda m: replace(m, gravity=m.gravity * 1.1)), "R"),
     # loads
     *(Mutation(f"size of {kind}", loaded(kind), load(name, stronger), "P") for kind, name in LOADS.items()),
     Mutation(
-        "joint spring counted twice", loaded("joint_spring"), function(applied._joint_spring, lambda f: f * 2), "P"
+        "joint spring counted twice",
+        loaded("joint_spring"),
+        method(pushing.JointSpring, "applied", lambda f: f * 2),
+        "P",
     ),
-    Mutation("reaction of a torque", loaded("torque"), function(applied._torque, lambda f: f[:1]), "P"),
-    Mutation("force of a spring", loaded("spring"), load("_spring", lambda s: replace(s, force=-s.force)), "F"),
+    Mutation("reaction of a torque", loaded("torque"), method(pushing.Torque, "applied", lambda f: f[:1]), "P"),
+    Mutation("force of a spring", loaded("spring"), load(pushing.Spring, lambda s: replace(s, force=-s.force)), "F"),
     Mutation(
-        "potential of a spring", loaded("spring"), load("_spring", lambda s: replace(s, potential=-s.potential)), "FRP"
+        "potential of a spring",
+        loaded("spring"),
+        load(pushing.Spring, lambda s: replace(s, potential=-s.potential)),
+        "FRP",
     ),
     Mutation(
         "potential of a joint spring",
         loaded("joint_spring"),
-        load("_joint_spring", lambda s: replace(s, potential=-s.potential)),
+        load(pushing.JointSpring, lambda s: replace(s, potential=-s.potential)),
         "FRP",
     ),
     *(
         Mutation(
-            f"wrench of a {kind}", loaded(kind), load(name, lambda s: replace(s, wrenches=stronger(s).wrenches)), "F"
+            f"wrench of a {kind}",
+            loaded(kind),
+            load(LOADS[kind], lambda s: replace(s, wrenches=stronger(s).wrenches)),
+            "F",
         )
-        for kind, name in (("force", "_force"), ("torque", "_torque"), ("spring", "_spring"), ("damper", "_damper"))
+        for kind in ("force", "torque", "spring", "damper")
     ),
-    Mutation("place of a force", loaded("force"), load("_force", lambda f: replace(f, J=f.J * 1.1)), "FP"),
+    Mutation("place of a force", loaded("force"), load(pushing.Force, lambda f: replace(f, J=f.J * 1.1)), "FP"),
     Mutation("non-ideal forces", loaded("non_ideal"), function(applied.non_ideal_forces, negated), "P"),
     Mutation("applied forces in sum", loaded("force"), function(applied.generalized_forces, negated), "FRP"),
     Mutation("active forces", arm, function(applied.active_forces, negated), "F"),
     # contacts
-    Mutation("direction of a blade", sleigh, function(contacts._sideways, lambda psi: psi + se.Symbol("dot(x)")), "P"),
+    Mutation(
+        "direction of a blade",
+        sleigh,
+        method(KnifeEdge, "formulas", lambda f: ({}, {k: psi + se.Symbol("dot(x)") for k, psi in f[1].items()})),
+        "P",
+    ),
     Mutation(
         "lowest point of a disc",
         rolling,
-        function(contacts._disc, lambda found: (found[0], found[1] * 0.8, found[2])),
+        method(RollingDisk, "_lowest", lambda found: (found[0], found[1] * 0.8, found[2])),
         "P",
     ),
     Mutation(
         "height of a disc",
         rolling,
-        function(contacts._rolling, lambda f: ({k: phi - 0.01 for k, phi in f[0].items()}, f[1])),
+        method(RollingDisk, "formulas", lambda f: ({k: phi - 0.01 for k, phi in f[0].items()}, f[1])),
         "P",
     ),
     Mutation("norm of a quaternion", ball, function(contacts.with_contacts, longer), "P"),

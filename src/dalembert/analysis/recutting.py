@@ -27,21 +27,11 @@ from dalembert.model import Elements, Model
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Body, Coordinate, Loop
 from dalembert.model.frozen import Frozen
-from dalembert.model.joints import (
-    Cylindrical,
-    Fixed,
-    Joint,
-    Planar,
-    Prismatic,
-    Quaternion,
-    Revolute,
-    Screw,
-    Spherical,
-    Universal,
-)
-from dalembert.model.loads import InJoint, JointSpring, JointTorque
+from dalembert.model.joints import Fixed, Joint
+from dalembert.model.joints.base import HERE
+from dalembert.model.loads import InJoint
 from dalembert.model.loop_bodies import ancestors, loop_bodies
-from dalembert.model.reversed_joints import HERE, backwards, placed_back
+from dalembert.model.reversed_joints import backwards, placed_back
 from dalembert.spatial import roll_pitch_yaw
 from dalembert.structure import rank, samples
 from dalembert.structure.samples import States
@@ -128,7 +118,7 @@ class _Recut:
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
         if cut.joint.row_names:
-            out.loops += (replace(cut, joint=_still(cut.joint)),)
+            out.loops += (replace(cut, joint=cut.joint.still()),)
         self._require_unused(out, names, lost)
         for name in sorted(names & set(out.limits)):
             out.note(f"{self.where}: the limits of {name} are left out, since it is no coordinate any more.")
@@ -156,7 +146,7 @@ class _Recut:
         names = [f"{stem}_{what.replace(' ', '_')}" if len(values) > 1 else stem for what in joint.motions]
         names = [self._free_name(name) for name in names]
         start = [Coordinate(*x) for x in zip(names, joint.motions, [""] * len(names), values, rates, strict=True)]
-        moving = _with_values(joint, [coordinate(name) for name in names])
+        moving = joint.with_values([coordinate(name) for name in names])
         forward: list[Joint] = [moving, *placed_back(self.loop.position, self.loop.rotation)]
         if not self.flipped:
             return tuple(forward), tuple(start)
@@ -253,9 +243,7 @@ class _Recut:
         out = self._in_joint(load, moves)
         if out is load:
             return load
-        if isinstance(out, JointTorque):
-            return replace(out, value=-out.value)
-        return replace(out, rest=-out.rest) if isinstance(out, JointSpring) else out
+        return out.reversed()
 
     def _in_joint(self, load: Any, moves: dict) -> Any:
         """A load inside a joint that was turned round goes with it; one inside the new cut has no place."""
@@ -277,27 +265,3 @@ class _Recut:
                 f"{self.where}: the coordinate {still[0]} of that joint ({', '.join(lost)}) is used elsewhere in the model. "
                 "Cut the loop at another body."
             )
-
-
-def _with_values(joint: Joint, values: Sequence[Any]) -> Joint:
-    """The joint moving by other formulas."""
-    match joint:
-        case Revolute() | Screw():
-            return replace(joint, angle=values[0])
-        case Prismatic():
-            return replace(joint, displacement=values[0])
-        case Cylindrical():
-            return replace(joint, angle=values[0], displacement=values[1])
-        case Universal() | Spherical():
-            return replace(joint, angles=tuple(values))
-        case Planar():
-            return replace(joint, displacement=(values[0], values[1]), angle=values[2])
-    return joint
-
-
-def _still(joint: Joint) -> Joint:
-    """The joint without motion, as a loop holds it; a ball by quaternion as one by angles, which are free as well."""
-    zero = se.Integer(0)
-    if isinstance(joint, Quaternion):
-        return Spherical(joint.position, joint.rotation, "xyz", (zero, zero, zero))
-    return _with_values(joint, [zero] * len(joint.values))

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import formalisms
 from dalembert.analysis.mobility import report
-from dalembert.exporters.formulas import knots, limited
 from dalembert.expressions.numbers import written_out
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.checks.values import value
-from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import InJoint, Load
 from dalembert.structure import Facts, facts_of
 
 if TYPE_CHECKING:
@@ -129,43 +128,9 @@ def _motion(element: InJoint | Rotor, model: Elements) -> str:
 
 def _load(load: Load, model: Elements) -> dict[str, Any]:
     """What kind of load, on what, by which law."""
-    match load:
-        case Force():
-            kind, on, law = "force", load.body, f"{_vector(load.force)} in axes of {load.frame}"
-        case Torque():
-            on = f"{load.body} against {load.reaction}" if load.reaction else load.body
-            kind, law = "torque", f"{_vector(load.torque)} in axes of {load.frame}"
-        case JointTorque():
-            kind, on, law = "joint_torque", _motion(load, model), written_out(load.value)
-            if found := limited(load.value):
-                effort, low, high = map(written_out, found)
-                kind, law = "actuator", f"{effort}, cut off at {low} and {high}"
-        case JointSpring():
-            law = _law(stiffness=load.stiffness, at_rest_at=load.rest, damping=load.damping)
-            kind, on = "joint_spring", _motion(load, model)
-        case JointFriction():
-            law = _law(viscous=load.viscous, coulomb=load.coulomb, smoothed_below=load.smoothing)
-            kind, on = "joint_friction", _motion(load, model)
-        case Spring():
-            law = _law(stiffness=load.stiffness, natural_length=load.natural_length)
-            kind, on = "spring", " and ".join(load.bodies)
-        case Damper():
-            kind, on, law = "damper", " and ".join(load.bodies), _law(damping=load.damping)
+    kind, law = load.law()
+    on = _motion(load, model) if isinstance(load, InJoint) else load.on
     return {"name": load.name, "kind": kind, "on": on, "law": law}
-
-
-def _law(**numbers: Any) -> str:
-    """The numbers of a load, each after its name."""
-    return ", ".join(f"{name.replace('_', ' ')} {written_out(formula)}" for name, formula in numbers.items())
-
-
-def _vector(formulas: tuple[Any, ...]) -> str:
-    """The components, or how long a table of time is."""
-    curves = [knots(formula) for formula in formulas]
-    times = {time for curve in curves for time, _ in curve or ()}
-    if times and all(curve is not None for curve in curves):
-        return f"a table from t = {min(times):g} to {max(times):g}"
-    return f"({', '.join(map(written_out, formulas))})"
 
 
 def _constraints(model: Elements, known: Facts) -> list[dict[str, Any]]:

@@ -12,35 +12,17 @@ Along its own motions a joint transmits nothing but what drives it: the other ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
-from dalembert.evidence.declared_forces import (
-    axes_of,
-    in_world,
-    joint_work,
-    non_ideal_work,
-    second_moments,
-    turn_of,
-)
-from dalembert.evidence.watch import Watch, distance, watch
+from dalembert.evidence.declared_forces import joint_work, non_ideal_work, second_moments
+from dalembert.evidence.watch import Watch, watch
 from dalembert.model import Elements
-from dalembert.model.loads import Damper, Force, Load, Spring, Torque
+from dalembert.model.declared import Action, axes_of, turn_of
 from dalembert.structure.samples import States
-
-
-@dataclass(frozen=True)
-class Action:
-    """A force at a point and a couple on a body, in world axes, each (3, K)."""
-
-    body: str
-    force: np.ndarray
-    point: np.ndarray
-    couple: np.ndarray
 
 
 def unbalanced(
@@ -63,7 +45,7 @@ def unbalanced(
             "how much. Expected a model without contacts."
         )
     seen = watch(model, states, np.asarray(qdd, dtype=float))
-    actions = [action for load in model.loads for action in _of_load(seen, load)]
+    actions = [action for load in model.loads for action in load.actions(seen)]
     actions += [*_joints(seen, reactions), *_loops(seen, reactions), *_inertia_and_gravity(seen)]
     return {body.name: _left(seen, body.name, body.center, actions) for body in model.bodies}
 
@@ -147,32 +129,3 @@ def _loops(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Acti
         found = reactions[loop.name]
         yield Action(second, found.force, at, found.moment)
         yield Action(first, -found.force, at, -found.moment)
-
-
-def _of_load(seen: Watch, load: Load) -> Iterator[Action]:
-    """Loads between bodies; torques, springs and friction inside a joint are part of what the joint transmits."""
-    still = np.zeros((3, seen.K))
-    match load:
-        case Force():
-            body = next(b for b in seen.model.bodies if b.name == load.body)
-            at = body.center if load.point is None else load.point
-            point = seen.traced(lambda places: places.point(body.name, at)).value
-            yield Action(load.body, in_world(seen, load.force, load.frame), point, still)
-        case Torque():
-            couple = in_world(seen, load.torque, load.frame)
-            yield Action(load.body, still, still, couple)
-            if load.reaction is not None:
-                yield Action(load.reaction, still, still, -couple)
-        case Spring() | Damper():
-            first, second = (
-                seen.traced(lambda places, b=body, x=x: places.point(b, x)).value
-                for body, x in zip(load.bodies, load.points, strict=True)
-            )
-            length = seen.traced(lambda places: distance(places, load.bodies, load.points))
-            if isinstance(load, Spring):
-                pull = seen.number(load.stiffness) * (length.value - seen.number(load.natural_length))
-            else:
-                pull = seen.number(load.damping) * length.rate
-            along = pull * (second - first) / length.value
-            yield Action(load.bodies[1], -along, second, still)
-            yield Action(load.bodies[0], along, first, still)

@@ -8,13 +8,12 @@ from typing import Any
 import symengine as se
 
 from dalembert.model import Elements
-from dalembert.model.loads import Force, JointTorque, Torque
 
 
 def switching_elements(model: Elements) -> dict[str, str]:
     """The elements with `abs`, `sign`, `min`, `max`, `piecewise` or tables, each with what is left to numbers.
 
-    >>> from dalembert.model import Model
+    >>> from dalembert.model import Elements
     >>> model = Model("bead").coordinates("x")
     >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     >>> _ = model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper")
@@ -27,13 +26,7 @@ def switching_elements(model: Elements) -> dict[str, str]:
 
 def _formulas(model: Elements) -> Iterator[tuple[str, Any]]:
     for load in model.loads:
-        match load:
-            case Force():
-                yield from ((f"force '{load.name}'", f) for f in load.force)
-            case Torque():
-                yield from ((f"torque '{load.name}'", f) for f in load.torque)
-            case JointTorque():
-                yield f"joint torque '{load.name}'", load.value
+        yield from ((load.title, formula) for formula in load.formulas)
     for body in model.bodies:
         for joint in body.joints:
             yield from ((f"joint of '{body.name}'", value) for value in joint.values)

@@ -15,25 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Algebra, Array, Scalar, vector
+from dalembert.algebra import FLOATS, Algebra, Array, Scalar
 from dalembert.algebra.series import SERIES, Series, series
 from dalembert.evidence.places import Places, places
 from dalembert.expressions import rate
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements
+from dalembert.model.declared import Traced
+from dalembert.model.vectors import Vector3
 from dalembert.structure.samples import States
 
 _STEP = 1e-30
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A quantity at K states: its value and rates along the motion (..., K), and its change with each coordinate (..., n, K)."""
-
-    value: np.ndarray
-    rate: np.ndarray
-    second: np.ndarray
-    change: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -57,6 +49,10 @@ class Watch:
     def K(self) -> int:
         """The number of states."""
         return len(self.states)
+
+    def center(self, body: str) -> Vector3:
+        """The mass centre of a body, in its axes."""
+        return next(b.center for b in self.model.bodies if b.name == body)
 
     def traced(self, quantity: Callable[[Places], Array | Scalar]) -> Traced:
         """How a quantity that follows from positions changes."""
@@ -130,17 +126,3 @@ def watch(model: Elements, states: States, qdd: np.ndarray, parameters: Mapping[
         Lowering(SERIES, symbols(states.t, states.q, fast)),
         Lowering(SERIES, symbols(clock, path, pushed)),
     )
-
-
-def distance(places: Places, bodies: tuple[str, str], points: tuple[Any, Any]) -> Scalar:
-    """How far two points on two bodies are apart."""
-    first, second = (places.point(body, x) for body, x in zip(bodies, points, strict=True))
-    span = second - first
-    return places.algebra.sqrt(span @ span)
-
-
-def half_square(places: Places, bodies: tuple[str, str], points: tuple[Any, Any]) -> Scalar:
-    """Half the square of the distance of two points: smooth where they meet."""
-    first, second = (places.point(body, x) for body, x in zip(bodies, points, strict=True))
-    span = vector(list(second - first))
-    return 0.5 * (span @ span)

@@ -16,7 +16,6 @@ from dalembert.exporters.files import write_text
 from dalembert.exporters.urdf_writer import Writer, unsaid
 from dalembert.model import WORLD, Elements
 from dalembert.model.checks import numbers, structure
-from dalembert.model.checks.loads import title
 from dalembert.model.loads import JointFriction, JointSpring
 
 
@@ -91,7 +90,7 @@ def _unsayable(model: Elements) -> Iterator[InputError]:
         yield unsaid(f"speed '{speed.name}'", "URDF has no quasi-velocities")
     for load in model.loads:
         if not isinstance(load, JointFriction | JointSpring):
-            yield unsaid(title(load), "URDF has no loads but the friction of joints")
+            yield unsaid(load.title, "URDF has no loads but the friction of joints")
     known = {WORLD, *(body.name for body in model.bodies)}
     for shape in model.shapes:
         if shape.body not in known:

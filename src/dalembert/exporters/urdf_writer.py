@@ -12,7 +12,6 @@ from dalembert.errors import InputError
 from dalembert.exporters.urdf_text import origin, text, texts, visual
 from dalembert.expressions import TIME, coordinate
 from dalembert.model import WORLD, Body, Elements
-from dalembert.model.checks.loads import title
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Holonomic, Limits, Shape
 from dalembert.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
@@ -169,18 +168,18 @@ class Writer:
             place = (load.body, load.joint)
             if not isinstance(joints.get(place), Revolute | Prismatic):
                 raise unsaid(
-                    title(load), "its joint is neither revolute nor prismatic, and URDF has friction only there"
+                    load.title, "its joint is neither revolute nor prismatic, and URDF has friction only there"
                 )
             viscous, coulomb = found.get(place, (0.0, 0.0))
             if isinstance(load, JointSpring):
                 if self._value(load.stiffness):
-                    raise unsaid(title(load), "URDF has no springs in joints")
+                    raise unsaid(load.title, "URDF has no springs in joints")
                 viscous += self._value(load.damping)
             else:
                 dry, smoothing = self._value(load.coulomb), self._value(load.smoothing)
                 if dry and smoothing != SMOOTHING:
                     fact = f"its smoothing is {smoothing:g}, which URDF cannot say"
-                    raise unsaid(title(load), fact, f"Give it the usual {SMOOTHING:g}, or export the model to TOML.")
+                    raise unsaid(load.title, fact, f"Give it the usual {SMOOTHING:g}, or export the model to TOML.")
                 viscous, coulomb = viscous + self._value(load.viscous), coulomb + dry
             found[place] = (viscous, coulomb)
         return found

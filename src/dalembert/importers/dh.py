@@ -11,7 +11,6 @@ from typing import Any
 
 from dalembert.errors import Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.schema import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
 from dalembert.importers.source import failure, read_text, tables
 from dalembert.importers.tables import (
     CONVENTIONS,
@@ -26,12 +25,14 @@ from dalembert.importers.tables import (
     radians,
 )
 from dalembert.model import WORLD, Model
+from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
+from dalembert.model.making import Maker
 
 
 def one_of(names: tuple[str, ...]) -> Check:
     """One of a few words."""
 
-    def check(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
         if not isinstance(value, str):
             yield wrong(where, f"one of {', '.join(names)}", value)
         elif value not in names:
@@ -43,7 +44,7 @@ def one_of(names: tuple[str, ...]) -> Check:
 def inside(keys: Keys) -> Check:
     """A table in a table."""
 
-    def check(value: Any, where: str, model: Model) -> Iterator[Problem]:
+    def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
         yield from schema.table(value, keys, where, model)
 
     return check

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dalembert.errors import ModelFileError, nearest
-from dalembert.importers.schema import MAX_ELEMENTS, MAX_NAME, quote
 from dalembert.importers.source import MAX_BYTES, failure
+from dalembert.model.keys import MAX_ELEMENTS, MAX_NAME, quote
 
 Values = tuple[float, ...]
 

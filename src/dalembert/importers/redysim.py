@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 from dalembert.errors import InputError, nearest
 from dalembert.importers.matlab import read_assignments
 from dalembert.importers.redysim_arrays import KEYS, from_arrays
-from dalembert.importers.schema import MAX_NAME, quote
 from dalembert.importers.source import MAX_BYTES, failure, read_text, tables
 from dalembert.model import Model
+from dalembert.model.keys import MAX_NAME, quote
 
 KINDS = {".toml": "toml", ".json": "json", ".m": "matlab"}
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from dalembert.errors import InputError, Problem
 from dalembert.importers import schema
-from dalembert.importers.schema import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
 from dalembert.importers.source import failure
 from dalembert.importers.tables import Row, TableBuilder, add_rows, described, merged
 from dalembert.model import WORLD, Model
+from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
 
 STEP = ("alp", "a", "b")
 PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given

@@ -16,11 +16,11 @@ from typing import Any
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.expressions import parse
 from dalembert.importers.dh import from_links
-from dalembert.importers.schema import MAX_ELEMENTS, MAX_NAME, quote
 from dalembert.importers.source import MAX_BYTES, failure, read_text
 from dalembert.importers.tables import CONVENTIONS, UNITS
 from dalembert.importers.toml import problems_failure
 from dalembert.model import WORLD, Model
+from dalembert.model.keys import MAX_ELEMENTS, MAX_NAME, quote
 
 NUMBERS = ("theta", "d", "a", "alpha", "mass", "cx", "cy", "cz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 DRIVES = ("motor_inertia", "gear_ratio", "viscous", "coulomb", "lower", "upper")

@@ -19,10 +19,10 @@ from typing import Any
 
 from dalembert.errors import ModelFileError, Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.schema import attempt, quote
 from dalembert.importers.toml import add_sections, problems_failure
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint
+from dalembert.model.keys import attempt, quote
 
 CONVENTIONS = ("dh", "mdh")
 KINDS = ("revolute", "prismatic", "fixed")
@@ -143,7 +143,7 @@ class TableBuilder:
 
     def build(self, source: str, rows: Callable[[TableBuilder], None]) -> Model:
         """The model, or one error with everything that is wrong; `rows` adds the bodies, given this builder."""
-        known = (*self._own, *schema.SECTIONS)
+        known = (*self._own, *schema.sections())
         for section in self._data:
             if section not in known:
                 advice = nearest(section[: schema.MAX_NAME], known)
@@ -153,7 +153,7 @@ class TableBuilder:
         head = {key: self._data[key] for key in HEAD if key in self._data}
         self._read({**head, "coordinates": self._coordinates}, source)
         rows(self)
-        self._read({key: self._data[key] for key in schema.SECTIONS if key in self._data and key not in HEAD}, source)
+        self._read({key: self._data[key] for key in schema.sections() if key in self._data and key not in HEAD}, source)
         if self.found:
             raise problems_failure(source, self.found)
         return self.model

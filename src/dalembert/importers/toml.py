@@ -13,9 +13,9 @@ from typing import Any
 
 from dalembert.errors import InputError, ModelFileError, Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.schema import MAX_ELEMENTS, attempt, quote, wrong
 from dalembert.importers.source import read_text, tables
 from dalembert.model import Model
+from dalembert.model.keys import MAX_ELEMENTS, attempt, quote, wrong
 
 MAX_PROBLEMS = 100
 
@@ -132,8 +132,8 @@ class _Builder:
     def build(self, data: dict[str, Any]) -> None:
         """Add everything, names before the formulas that use them."""
         for section in data:
-            if section not in schema.SECTIONS:
-                advice = nearest(section[: schema.MAX_NAME], schema.SECTIONS)
+            if section not in schema.sections():
+                advice = nearest(section[: schema.MAX_NAME], schema.sections())
                 self.note([Problem("model file", f"there is no key or section {quote(section)}.", advice)])
         if "name" in data:
             self.note(schema.name(data["name"], "name", self.model))
@@ -144,8 +144,8 @@ class _Builder:
         self._each("coordinates", data, self._coordinate)
         if "gravity" in data:
             self.note(schema.GRAVITY(data["gravity"], "gravity", self.model))
-        for kind in schema.ELEMENTS:
-            self._elements(kind, data)
+        for kind, keys in schema.elements().items():
+            self._elements(kind, keys, data)
         self._each("speeds", data, self._speed)
         self._once("energies", data, schema.ENERGIES, self.model.set_energies)
         if "non_ideal" in data and self.note(schema.forces(data["non_ideal"], "non_ideal", self.model)):
@@ -162,7 +162,7 @@ class _Builder:
             for name, entry in given.items():
                 add(name, entry)
 
-    def _elements(self, kind: str, data: dict[str, Any]) -> None:
+    def _elements(self, kind: str, keys: schema.Keys, data: dict[str, Any]) -> None:
         """The elements written as [[kind]]."""
         given = data.get(kind, [])
         if not isinstance(given, list):
@@ -170,7 +170,7 @@ class _Builder:
             self.note([Problem(kind, "this is not an array of elements.", advice)])
         elif self._few(kind, len(given)):
             for place, entry in enumerate(given):
-                self._element(kind, entry, _title(kind, entry, place))
+                self._element(kind, keys, entry, _title(kind, entry, place))
 
     def _few(self, kind: str, count: int) -> bool:
         if count <= MAX_ELEMENTS:
@@ -178,8 +178,8 @@ class _Builder:
         advice = f"Expected at most {MAX_ELEMENTS} in one file."
         return self.note([Problem(kind, f"the file has {count} of them.", advice)])
 
-    def _element(self, kind: str, given: Any, where: str) -> None:
-        if not self.note(schema.table(given, schema.ELEMENTS[kind], where, self.model)):
+    def _element(self, kind: str, keys: schema.Keys, given: Any, where: str) -> None:
+        if not self.note(schema.table(given, keys, where, self.model)):
             return
         values = dict(given)
         if kind == "body":

@@ -9,7 +9,8 @@ import numpy as np
 from dalembert.algebra import stack, vector
 from dalembert.errors import InputError
 from dalembert.kernels.compile import Function, compile_function
-from dalembert.kinematics.applied import Span, spans
+from dalembert.kinematics.applied import spans
+from dalembert.model.loads.base import Span
 from dalembert.structure import System
 
 _NOTHING = 1e-14  # of the distances of the ends from the origin: below it a length is zero

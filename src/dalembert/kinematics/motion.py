@@ -22,30 +22,8 @@ from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Joint
-from dalembert.spatial import roll_pitch_yaw, skew
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A moving frame: where it is, and how its velocities follow from q̇."""
-
-    R: Array  # R_WB
-    p: Array  # p_WB, world axes
-    J: Array  # velocity of the origin, world axes: J q̇ + c
-    c: Array
-    D: Array  # angular velocity, own axes: D q̇ + E
-    E: Array
-
-    def placed(self, algebra: Algebra, position: Array, angles: Sequence[Scalar]) -> Frame:
-        """A frame fixed in this one, at `position` and turned by roll, pitch and yaw."""
-        p, J, c = self.point(position)
-        R = roll_pitch_yaw(algebra, angles)
-        return Frame(self.R @ R, p, J, c, R.T @ self.D, R.T @ self.E)
-
-    def point(self, p_BP: Array) -> tuple[Array, Array, Array]:
-        """Position of a point fixed in the frame, and J, c of its velocity, all in world axes."""
-        arm = self.R @ -skew(p_BP)  # ω × r = −[r×] ω
-        return self.p + self.R @ p_BP, self.J + arm @ self.D, self.c + arm @ self.E
+from dalembert.model.joints.base import JointMotion
+from dalembert.spatial.frames import Frame
 
 
 @dataclass(frozen=True)
@@ -76,18 +54,6 @@ class MovingBody:
     def E(self) -> Array:
         """The part of ω that does not depend on q̇, in body axes."""
         return self.frame.E
-
-
-@dataclass(frozen=True)
-class JointMotion:
-    """One motion of a joint, and its rate: d(value)/dt = gradient q̇ + drift."""
-
-    body: str
-    joint: int
-    motion: int
-    value: Scalar
-    gradient: Array
-    drift: Scalar
 
 
 @dataclass(frozen=True)
@@ -122,6 +88,14 @@ class Motion:
     def frames(self) -> dict[str, Frame]:
         """The frames of world and bodies by name."""
         return {WORLD: _world(self.n), **{body.name: body.frame for body in self.bodies}}
+
+    def frame(self, name: str) -> Frame:
+        """The frame of a body, or of the world."""
+        return self.frames[name]
+
+    def center(self, body: str) -> Array:
+        """The mass centre of a body, in its axes."""
+        return self.body(body).center
 
     def body(self, name: str) -> MovingBody:
         """The moving body called `name`."""

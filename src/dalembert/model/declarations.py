@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from dalembert.algebra.nodes import exact
-from dalembert.algebra.surds import Component, unit
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Coordinate, Parameter, Vector3
 from dalembert.model.frozen import Frozen
+from dalembert.model.making import Maker, maker, row_of
 
 
-class Declarations(Elements):
+class Declarations(Elements, Maker):
     """Parameters, coordinates, the initial state, and the reading of numbers, vectors and matrices.
 
     `description` is the value that is built; the attributes of a model are its elements.
@@ -27,7 +25,7 @@ class Declarations(Elements):
     _value: Description
 
     def __init__(self, name: str, gravity: Sequence[Any] = (0, 0, 0), description: str = "") -> None:
-        given = tuple(gravity) if isinstance(gravity, Iterable) and not isinstance(gravity, str) else (gravity,)
+        given = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
         if len(given) != 3:
             raise InputError(f"model '{name}': gravity has {len(given)} components. Expected 3, e.g. (0, -9.81, 0).")
         self._hold(Description(name, given, description))
@@ -66,6 +64,7 @@ class Declarations(Elements):
 
     # what is declared
 
+    @maker
     def parameter(self, name: Any, value: float | str, description: str = "", unit: str = "") -> Self:
         """Declare a parameter with its default value, description and unit."""
         key = self._declare(name, "parameter")
@@ -76,10 +75,13 @@ class Declarations(Elements):
 
     def parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
         """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)` or a mapping of symbols to values."""
+        if values is not None and not isinstance(values, Mapping):
+            raise InputError(f"parameters: got {values!r}. Expected a mapping of names to values, or m=1.0, l=0.5.")
         for name, value in {**(values or {}), **more}.items():
             self.parameter(name, value)
         return self
 
+    @maker
     def coordinate(
         self, name: Any, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
     ) -> Self:
@@ -101,6 +103,7 @@ class Declarations(Elements):
             self.coordinate(name)
         return self
 
+    @maker
     def start(self, q: Mapping[str, float] | Sequence[float], qd: Mapping[str, float] | Sequence[float]) -> Self:
         """Set the default initial positions and velocities, by name or in the order of the coordinates."""
         q0, qd0 = self._by_name(q, "q"), self._by_name(qd, "qd")
@@ -110,10 +113,11 @@ class Declarations(Elements):
         )
         return self
 
+    @maker
     def simulation(
         self,
         duration: float | str = 10.0,
-        samples: int = 501,
+        samples: int | float = 501,  # a float is refused by its value, with its own message
         integrator: str | None = None,
         step: float | str | None = None,
         assemble: bool = False,
@@ -154,34 +158,15 @@ class Declarations(Elements):
                     raise InputError(f"start, {what}: there is no coordinate '{name}'. {nearest(name, names)}")
             pairs: Iterable[tuple[str, Any]] = values.items()
         else:
-            if len(values) != len(names):
-                raise InputError(
-                    f"start, {what}: {len(values)} values for {len(names)} coordinates. Give one for each."
-                )
-            pairs = zip(names, values, strict=True)
+            given = row_of(values, f"start, {what}", "one value for each coordinate, or a mapping by name")
+            if len(given) != len(names):
+                raise InputError(f"start, {what}: {len(given)} values for {len(names)} coordinates. Give one for each.")
+            pairs = zip(names, given, strict=True)
         return {name: self.number(value, f"coordinate '{name}', {what}") for name, value in pairs}
 
-    def _vector(self, values: Sequence[Any], where: str, *, constant: bool = False) -> Vector3:
-        read = self.reader.constant if constant else self.reader.read
-        if isinstance(values, str) or len(values) != 3:
-            raise InputError(f"{where}: got {values!r}. Expected 3 components.")
-        x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
-        return (x, y, z)
-
-    def _points(self, points: Sequence[Sequence[Any]], where: str) -> tuple[Vector3, Vector3]:
-        if len(points) != 2:
-            raise InputError(f"{where}, points: got {len(points)}. Expected 2 points, one on each body.")
-        first, second = (self._vector(p, f"{where}, points[{i}]", constant=True) for i, p in enumerate(points))
-        return first, second
-
-    def _placement(self, where: str, position: Sequence[Any], rotation: Sequence[Any]) -> tuple[Vector3, Vector3]:
-        return (
-            self._vector(position, f"{where}, position", constant=True),
-            self._vector(_quarter_turns(rotation), f"{where}, rotation", constant=True),
-        )
-
     def _inertia(self, values: Sequence[Any], where: str) -> tuple[Vector3, Vector3, Vector3]:
-        flat = [v for row in values for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
+        given = row_of(values, where, "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3 numbers")
+        flat = [v for row in given for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
         if len(flat) == 3:
             flat += [0, 0, 0]
         if len(flat) == 6:
@@ -193,58 +178,3 @@ class Declarations(Elements):
             )
         rows = [self._vector(flat[i : i + 3], where, constant=True) for i in (0, 3, 6)]
         return (rows[0], rows[1], rows[2])
-
-    def _feedback(self, gains: Any, count: int, where: str) -> tuple[Any, ...]:
-        if gains is None:
-            return ()
-        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
-        if len(given) != count:
-            expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
-            raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
-        return tuple(self.reader.constant(gain, where) for gain in given)
-
-    def _contact_name(self, name: str | None, kind: str) -> str:
-        key = name or f"{kind}{len(self.contacts) + 1}"
-        if key in self.constraint_names or any(contact.name == key for contact in self.contacts):
-            raise InputError(f"{kind} '{key}': declared twice. Give each constraint its own name.")
-        return key
-
-    def _load_name(self, name: str | None, kind: str) -> str:
-        key = name or f"{kind}{len(self.loads) + 1}"
-        if any(load.name == key for load in self.loads):
-            raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
-        return key
-
-
-def _quarter_turns(angles: Sequence[Any]) -> Sequence[Any]:
-    """The angles, those that are multiples of π/2 as near as doubles can be written with π, so that zeros stay exact."""
-    return angles if isinstance(angles, str) else tuple(map(_quarter_turn, angles))
-
-
-def _quarter_turn(angle: Any) -> Any:
-    if isinstance(angle, float) and angle and math.isfinite(angle):
-        quarters = round(angle / (math.pi / 2))
-        if quarters and abs(angle - quarters * math.pi / 2) <= 1e-15 * abs(quarters):
-            return f"{quarters}*pi/2"
-    return angle
-
-
-def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component, Component]:
-    """A unit vector along `axis`, exact to its square roots; whole components stay whole."""
-    if len(axis) != 3:
-        raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
-    length = math.hypot(*axis)
-    if not (0 < length < math.inf):
-        shown = ", ".join(f"{a:g}" for a in axis)
-        raise InputError(
-            f"{where}: the axis has length {length:g}. Expected a direction, got ({shown}). "
-            "Give `axis` a non-zero vector."
-        )
-    return unit([exact(float(a)) for a in axis])
-
-
-def pair(bodies: Sequence[str], where: str) -> tuple[str, str]:
-    """Two names of bodies."""
-    if isinstance(bodies, str) or len(bodies) != 2:
-        raise InputError(f"{where}, bodies: got {bodies!r}. Expected two names, of bodies or 'world'.")
-    return (bodies[0], bodies[1])

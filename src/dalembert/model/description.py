@@ -17,10 +17,10 @@ from dalembert.errors import InputError, ModelError, NotApplicableError, Problem
 from dalembert.expressions import parse
 from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
+from dalembert.model.contacts import Contact
 from dalembert.model.elements import (
     Body,
     CanonicalConstraint,
-    Contact,
     Coordinate,
     Energies,
     Formula,
@@ -36,7 +36,7 @@ from dalembert.model.elements import (
 )
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
-from dalembert.model.loads import Force, JointTorque, Load, Torque
+from dalembert.model.loads import Load
 
 _NONE: Frozen[str, Any] = Frozen()
 
@@ -144,14 +144,7 @@ class Elements(ABC):
         found: list[Any] = [value for body in self.bodies for joint in body.joints for value in joint.values]
         found += [c.phi for c in self.holonomic_list] + [c.psi for c in self.nonholonomic_list]
         found += [c.phi for c in self.canonical_list] + [u.value for u in self.speed_list]
-        for load in self.loads:
-            match load:
-                case Force():
-                    found += load.force
-                case Torque():
-                    found += load.torque
-                case JointTorque():
-                    found.append(load.value)
+        found += [formula for load in self.loads for formula in load.formulas]
         if self.energies is not None:
             found += [self.energies.kinetic, self.energies.potential, *self.energies.forces]
         found += self.non_ideal_forces.values()
@@ -186,6 +179,8 @@ class Elements(ABC):
                 number = evaluate(formula, known)
             else:
                 number = float(value)
+        except InputError:
+            raise
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):

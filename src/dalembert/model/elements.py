@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from dalembert.algebra.surds import Component
 from dalembert.model.joints import Joint
-
-Formula = Any
-Vector3 = tuple[Formula, Formula, Formula]
-Matrix3 = tuple[Vector3, Vector3, Vector3]
-
-WORLD = "world"
+from dalembert.model.vectors import WORLD as WORLD
+from dalembert.model.vectors import Formula as Formula
+from dalembert.model.vectors import Matrix3, Vector3
 
 
 @dataclass(frozen=True)
@@ -97,36 +92,6 @@ class Energies:
     kinetic: Formula
     potential: Formula
     forces: tuple[Formula, ...]
-
-
-@dataclass(frozen=True)
-class KnifeEdge:
-    """A blade at a point of a body: the velocity of the point along `direction` (body axes) vanishes."""
-
-    name: str
-    body: str
-    point: Vector3
-    direction: tuple[Component, Component, Component]
-
-
-@dataclass(frozen=True)
-class RollingDisk:
-    """A thin disc that rolls without slipping on a plane through the world origin.
-
-    `center` and `axis` are the disc's centre and symmetry axis in body axes, `normal` the plane's normal in world axes. With
-    `contact` the disc is also held on the plane; without it the coordinates have to do that.
-    """
-
-    name: str
-    body: str
-    radius: Formula
-    center: Vector3
-    axis: tuple[Component, Component, Component]
-    normal: tuple[Component, Component, Component]
-    contact: bool
-
-
-Contact = KnifeEdge | RollingDisk
 
 
 @dataclass(frozen=True)

@@ -7,26 +7,28 @@ from typing import Any, Self
 
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
-from dalembert.model.declarations import pair, unit_vector
+from dalembert.model.contacts import ContactMakers
+from dalembert.model.declarations import Declarations
+from dalembert.model.drives import DriveMakers
 from dalembert.model.elements import (
     WORLD,
     Body,
     CanonicalConstraint,
     Energies,
     Holonomic,
-    KnifeEdge,
     Limits,
     Loop,
     Nonholonomic,
-    RollingDisk,
     Shape,
     Speed,
 )
-from dalembert.model.joints import Joint
-from dalembert.model.load_makers import LoadMakers
+from dalembert.model.joints import Joint, JointMakers
+from dalembert.model.joints.base import joints_of
+from dalembert.model.loads import LoadMakers
+from dalembert.model.making import maker, pair, row_of, several
 
 
-class Model(LoadMakers):
+class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
@@ -43,6 +45,7 @@ class Model(LoadMakers):
 
     # bodies and loops
 
+    @maker
     def body(
         self,
         name: str,
@@ -64,7 +67,9 @@ class Model(LoadMakers):
             raise InputError(f"{where}: not a name for a body. Expected letters, digits, _ or -, and not 'world'.")
         if any(b.name == name for b in self.bodies):
             raise InputError(f"{where}: declared twice. Give each body its own name.")
-        joints = (joint,) if isinstance(joint, Joint) else tuple(joint)
+        joints = joints_of(joint, where)
+        for i, each in enumerate(joints):
+            each.require_motions(f"{where}, joint {i}")
         constant = self.reader.constant
         self.bodies += (
             Body(
@@ -79,6 +84,7 @@ class Model(LoadMakers):
         )
         return self
 
+    @maker
     def loop(
         self,
         name: str,
@@ -92,31 +98,35 @@ class Model(LoadMakers):
     ) -> Self:
         """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
 
-        `joint` is placed on the first body as usual; its motions are not coordinates, so give them the value 0. `position`
+        `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
         and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
 
         >>> model = Model("four bars").coordinates("a", "b", "c")
         >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
         >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
         >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1)
-        >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), 0, position=(2, 0, 0)), position=(1, 0, 0))
+        >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), position=(2, 0, 0)), position=(1, 0, 0))
         >>> model.constraint_names
         ('pin, x', 'pin, y', 'pin, z', 'pin, tilt 1', 'pin, tilt 2')
         """
         where = f"loop '{name}'"
         if any(loop.name == name for loop in self.loops):
             raise InputError(f"{where}: declared twice. Give each loop its own name.")
-        moving = [str(value) for value in joint.values if not (value.is_Number and float(value) == 0)]
+        if not isinstance(joint, Joint):
+            count = len(joints_of(joint, where))
+            raise InputError(f"{where}, joint: got {count} joints in a sequence. Expected one joint.")
+        moving = [str(x) for x in joint.values if x is not None and not (x.is_Number and float(x) == 0)]
         if moving:
             raise InputError(
-                f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: give them "
-                "the value 0, or let the bodies hang on each other by this joint."
+                f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
+                "them out, or let the bodies hang on each other by this joint."
             )
         place = self._placement(where, position, rotation)
         gains = self._feedback(feedback, 2, f"{where}, feedback")
-        self.loops += (Loop(name, pair(bodies, where), joint, *place, description, gains),)
+        self.loops += (Loop(name, pair(bodies, where), joint.still(), *place, description, gains),)
         return self
 
+    @maker
     def limit(
         self,
         coordinate: str,
@@ -135,6 +145,7 @@ class Model(LoadMakers):
         self.limits = self.limits | {coordinate: Limits(**values)}
         return self
 
+    @maker
     def shape(
         self,
         body: str,
@@ -151,22 +162,24 @@ class Model(LoadMakers):
         counts = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "mesh": 3}
         if kind not in counts:
             raise InputError(f"{where}: there is no shape '{kind}'. {nearest(kind, counts)}")
-        numbers = tuple(self.number(x, where) for x in size)
+        numbers = tuple(self.number(x, where) for x in row_of(size, where, f"{counts[kind]} sizes"))
         if len(numbers) != counts[kind]:
             raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
-        if len(position) != 3 or len(rotation) != 3:
+        if not several(position, 3) or not several(rotation, 3):
             raise InputError(f"{where}: position and rotation need 3 numbers each.")
         px, py, pz = (self.number(x, f"{where}, position") for x in position)
         rx, ry, rz = (self.number(x, f"{where}, rotation") for x in rotation)
         paint = None
         if color is not None:
-            if len(color) != 4:
-                raise InputError(f"{where}, color: got {len(color)} values. Expected 4: red, green, blue, alpha.")
+            if not several(color, 4):
+                count = len(color) if several(color) else repr(color)
+                raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
             r, g, b, a = (self.number(x, f"{where}, color") for x in color)
             paint = (r, g, b, a)
         self.shapes += (Shape(body, kind, numbers, (px, py, pz), (rx, ry, rz), paint, mesh),)
         return self
 
+    @maker
     def note(self, sentence: str) -> Self:
         """Keep a sentence about how the model was made, such as what an importer left out."""
         self.notes += (sentence,)
@@ -174,6 +187,7 @@ class Model(LoadMakers):
 
     # constraints and speeds
 
+    @maker
     def holonomic(self, phi: Any, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
         """Impose φ(q, t) = 0.
 
@@ -186,6 +200,7 @@ class Model(LoadMakers):
         self.holonomic_list += (Holonomic(key, formula, description, gains),)
         return self
 
+    @maker
     def nonholonomic(self, psi: Any, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
         """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
         key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
@@ -194,6 +209,7 @@ class Model(LoadMakers):
         self.nonholonomic_list += (Nonholonomic(key, formula, description, gains),)
         return self
 
+    @maker
     def canonical(self, phi: Any, name: str | None = None, description: str = "") -> Self:
         """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
 
@@ -211,10 +227,12 @@ class Model(LoadMakers):
         self.canonical_list += (CanonicalConstraint(key, formula, description),)
         return self
 
+    @maker
     def non_ideal(self, forces: Mapping[str, Any] | Sequence[Any]) -> Self:
         """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
         names = self.coordinate_names
         if not isinstance(forces, Mapping):
+            forces = row_of(forces, "non_ideal", "one formula for each coordinate, or a mapping by name")
             if len(forces) != len(names):
                 raise InputError(
                     f"non_ideal: {len(forces)} forces for {len(names)} coordinates. Give one for each, or a mapping by name."
@@ -227,40 +245,7 @@ class Model(LoadMakers):
             self.non_ideal_forces = self.non_ideal_forces | {name: formula}
         return self
 
-    def knife_edge(
-        self, body: str, direction: Sequence[float], *, point: Sequence[Any] = (0, 0, 0), name: str | None = None
-    ) -> Self:
-        """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
-        key = self._contact_name(name, "knife_edge")
-        where = f"knife_edge '{key}'"
-        at = self._vector(point, f"{where}, point", constant=True)
-        self.contacts += (KnifeEdge(key, body, at, unit_vector(direction, where)),)
-        return self
-
-    def rolling_disk(
-        self,
-        body: str,
-        radius: Any,
-        *,
-        axis: Sequence[float] = (0, 1, 0),
-        center: Sequence[Any] = (0, 0, 0),
-        normal: Sequence[float] = (0, 0, 1),
-        contact: bool = True,
-        name: str | None = None,
-    ) -> Self:
-        """Let a thin disc roll without slipping on the plane through the world origin with the given normal.
-
-        With `contact` the disc is also held on the plane, as a holonomic constraint; leave it out where the coordinates
-        do that already.
-        """
-        key = self._contact_name(name, "rolling_disk")
-        where = f"rolling_disk '{key}'"
-        at = self._vector(center, f"{where}, center", constant=True)
-        size = self.reader.constant(radius, f"{where}, radius")
-        disc = RollingDisk(key, body, size, at, unit_vector(axis, where), unit_vector(normal, where), contact)
-        self.contacts += (disc,)
-        return self
-
+    @maker
     def speed(self, value: Any, name: str | None = None, description: str = "") -> Self:
         """Choose one quasi-velocity, a formula linear in the velocities."""
         key = name or f"u{len(self.speed_list) + 1}"
@@ -275,6 +260,7 @@ class Model(LoadMakers):
             self.speed(value)
         return self
 
+    @maker
     def set_energies(self, kinetic: Any, potential: Any = 0, forces: Mapping[str, Any] | Sequence[Any] = ()) -> Self:
         """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
         names = self.coordinate_names
@@ -283,6 +269,7 @@ class Model(LoadMakers):
                 if name not in names:
                     raise InputError(f"energies, forces: there is no coordinate '{name}'. {nearest(name, names)}")
             forces = [forces.get(name, 0) for name in names]
+        forces = row_of(forces, "energies, forces", "one formula for each coordinate, or a mapping by name")
         if len(forces) not in (0, len(names)):
             raise InputError(
                 f"model '{self.name}': {len(forces)} forces for {len(names)} coordinates. "

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.algebra import FLOATS, numbers
 from dalembert.errors import InconsistentStateError, InputError, SingularError, nearest
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.model.loads import JointTorque
+from dalembert.model.loads import InJoint
 from dalembert.recursive import null_space
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rows import Rows, rows
@@ -135,7 +135,7 @@ def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
     """The speeds that are driven: by names of coordinates or speeds, or else by the torques in the model's joints, if any."""
     tree = plan.tree
     if names is None:
-        driven = [load for load in tree.model.loads if isinstance(load, JointTorque)]
+        driven = [load for load in tree.model.loads if isinstance(load, InJoint) and load.drives]
         values = [tree.places[load.body, load.joint].values[load.motion] for load in driven]
         chosen = {j for value in values for i, _ in value.slopes for j in _speeds_of(plan, i)}
         return sorted(chosen) or None

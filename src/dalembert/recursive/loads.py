@@ -13,18 +13,15 @@ from dalembert.algebra import Array, Scalar, vector, zeros
 from dalembert.kinematics.applied import applied_forces, non_ideal_forces
 from dalembert.kinematics.motion import JointMotion, Motion, move
 from dalembert.model import Elements
-from dalembert.model.loads import JointFriction, JointSpring, JointTorque
+from dalembert.model.loads import InJoint
 from dalembert.recursive.links import Moving
 from dalembert.recursive.speeds import to_rates, to_speed_forces
 from dalembert.recursive.tree import Tree
 
-_IN_JOINT = (JointTorque, JointSpring, JointFriction)
-
 
 def loaded(model: Elements, *, friction: bool) -> Elements:
     """The model with the loads that act: all of them, or all but the friction in its joints."""
-    acting = tuple(load for load in model.loads if friction or not isinstance(load, JointFriction))
-    return model.replaced(loads=acting)
+    return model.replaced(loads=tuple(load for load in model.loads if friction or not load.friction))
 
 
 def load_forces(
@@ -40,7 +37,7 @@ def load_forces(
     if not model.loads and not model.non_ideal_forces:
         return zeros(tree.n_speeds)
     qd = to_rates(tree, algebra, q, s)
-    if all(isinstance(load, _IN_JOINT) for load in model.loads):
+    if all(isinstance(load, InJoint) for load in model.loads):
         motion = Motion(model, algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
     else:
         motion = move(model, algebra, t, vector(list(q)), qd, dict(parameters))
@@ -58,7 +55,7 @@ def _gravities(motion: Motion) -> int:
 
 def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
     """The motions of joints that have a load inside."""
-    used = {(load.body, load.joint, load.motion) for load in model.loads if isinstance(load, _IN_JOINT)}
+    used = {(load.body, load.joint, load.motion) for load in model.loads if isinstance(load, InJoint)}
     return tuple(_joint(moving.tree, moving, *key) for key in sorted(used))
 
 

@@ -28,9 +28,8 @@ from dalembert.algebra import FLOATS, numbers
 from dalembert.expressions import TIME, coordinate
 from dalembert.model import WORLD, Elements
 from dalembert.model.checks.values import at_start, slope, value
-from dalembert.model.elements import RollingDisk
 from dalembert.model.joints import Joint
-from dalembert.model.loads import Damper, Force, JointSpring, Spring
+from dalembert.model.loads import InJoint
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,11 @@ def _lengths(model: Elements) -> Iterator[float]:
         for joint in body.joints:
             yield abs(float(getattr(joint, "lead", 0.0)))
     for load in model.loads:
-        if isinstance(load, Spring):
-            yield _number(load.natural_length, model)
+        if load.length is not None:
+            yield _number(load.length, model)
     for contact in model.contacts:
-        if isinstance(contact, RollingDisk):
-            yield _number(contact.radius, model)
+        if contact.length is not None:
+            yield _number(contact.length, model)
 
 
 def _points(model: Elements) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -123,10 +122,7 @@ def _points(model: Elements) -> Iterator[tuple[str, Sequence[Any]]]:
         yield loop.bodies[0], loop.joint.position
         yield loop.bodies[1], loop.position
     for load in model.loads:
-        if isinstance(load, Spring | Damper):
-            yield from zip(load.bodies, load.points, strict=True)
-        elif isinstance(load, Force) and load.point is not None:
-            yield load.body, load.point
+        yield from load.fixed_points
 
 
 def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
@@ -134,7 +130,8 @@ def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
     sliding = [c for c in model.coordinate_list if c.name not in turning]
     starts = max((abs(c.start) for c in sliding), default=0.0)
     far = max((abs(c.start_rate) for c in sliding), default=0.0) * model.duration / 10
-    stiffness = max((_number(load.stiffness, model) for load in model.loads if isinstance(load, Spring)), default=0.0)
+    outside = [load.stiff for load in model.loads if load.stiff is not None and not isinstance(load, InJoint)]
+    stiffness = max((_number(k, model) for k in outside), default=0.0)
     sag = mass * _norm(model.gravity, model) / stiffness if stiffness else 0.0
     return starts or far or sag or 1.0
 
@@ -193,11 +190,9 @@ def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
     """The stiffness of every spring along a length."""
     bodies = {body.name: body for body in model.bodies}
     for load in model.loads:
-        if isinstance(load, Spring):
-            yield _number(load.stiffness, model)
-        elif isinstance(load, JointSpring):
-            torsion = _turns(bodies[load.body].joints[load.joint], load.motion)
-            yield _number(load.stiffness, model) / (length**2 if torsion else 1.0)
+        if load.stiff is not None:
+            torsion = isinstance(load, InJoint) and _turns(bodies[load.body].joints[load.joint], load.motion)
+            yield _number(load.stiff, model) / (length**2 if torsion else 1.0)
 
 
 def _switches(model: Elements) -> Iterator[float]:

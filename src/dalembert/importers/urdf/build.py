@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.importers.schema import quote
 from dalembert.importers.urdf.elements import Joint, Robot
 from dalembert.importers.urdf.inertia import is_empty
 from dalembert.importers.urdf.names import identifiers, is_body_name, is_coordinate_name
@@ -18,6 +17,7 @@ from dalembert.importers.urdf.reading import Reading, hint
 from dalembert.importers.urdf.tree import Part, Tree
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint as ModelJoint
+from dalembert.model.keys import quote
 
 FREE = ("x", "y", "z", "qw", "qx", "qy", "qz")  # displacement, then the quaternion (w, x, y, z)
 PLANE = ("x", "y", "angle")

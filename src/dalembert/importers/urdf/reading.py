@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from dalembert.errors import ModelFileError, Problem, nearest
-from dalembert.importers.schema import quote
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.xml import Element
+from dalembert.model.keys import quote
 
 MAX_PROBLEMS = 100
 MAX_REMARKS = 200

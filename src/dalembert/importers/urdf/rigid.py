@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.importers.schema import quote
 from dalembert.importers.urdf.elements import Inertial, Joint, Link
 from dalembert.importers.urdf.inertia import flaw, is_empty, is_point, moved, together
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading
 from dalembert.importers.urdf.tree import Part, Tree
 from dalembert.model import WORLD
+from dalembert.model.keys import quote
 
 _LOOSE = "read the file with strict=False to take it as it is"
 

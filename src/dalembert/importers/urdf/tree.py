@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from dalembert.importers.schema import quote
 from dalembert.importers.urdf.elements import MOTIONS, Joint, Link, Robot
 from dalembert.importers.urdf.reading import Reading, hint
+from dalembert.model.keys import quote
 
 MAX_COORDINATES = 2000
 

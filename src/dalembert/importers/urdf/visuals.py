@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dalembert.importers.schema import quote
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading, shown
 from dalembert.importers.xml import Element
+from dalembert.model.keys import quote
 
 Color = tuple[float, ...]
 MAX_FILE_NAME = 1000

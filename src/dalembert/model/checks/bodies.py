@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.checks.loads import named
 from dalembert.model.checks.values import Table, at_start, value
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ _ROUNDED = 0.1  # published inertias break the triangle inequality by this much;
 def problems(model: Elements) -> list[Problem]:
     """Negative masses, inertias that no distribution of mass has, and bodies without mass that carry nothing."""
     table = at_start(model)
-    used = {b.parent for b in model.bodies} | {name for load in model.loads for _, name in named(load)}
+    used = {b.parent for b in model.bodies} | {name for load in model.loads for _, name in load.named}
     found = []
     for body in model.bodies:
         mass = value(body.mass, table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import WORLD
-from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import InJoint, Load
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -19,24 +19,13 @@ def problems(model: Elements) -> list[Problem]:
     if model.energies is not None and not model.bodies:
         return _without_bodies(model)
     found = _contacts(model) + _loops(model) + _rotors(model)
+    table = at_start(model)
     for load in model.loads:
         found += _bodies(load, model)
         if isinstance(load, InJoint):
-            found += joint_motion(title(load), load.body, load.joint, load.motion, model)
-        if isinstance(load, JointFriction):
-            found += _friction(load, model)
-        elif isinstance(load, Spring | Damper) and load.bodies[0] == load.bodies[1]:
-            fact = f"both ends are on '{load.bodies[0]}', so it does nothing."
-            found.append(Problem(title(load), fact, "Give `bodies` two different names."))
+            found += joint_motion(load.title, load.body, load.joint, load.motion, model)
+        found += load.problems(table)
     return found
-
-
-def _friction(load: JointFriction, model: Elements) -> list[Problem]:
-    table = at_start(model)
-    if value(load.coulomb, table) == 0 or value(load.smoothing, table) > 0:
-        return []
-    fact = f"the smoothing is {value(load.smoothing, table):g}, so Coulomb's friction has no value at rest."
-    return [Problem(f"{title(load)}, smoothing", fact, "Expected a small positive rate, such as 1e-3.")]
 
 
 def _contacts(model: Elements) -> list[Problem]:
@@ -83,34 +72,6 @@ def _rotors(model: Elements) -> list[Problem]:
     return found
 
 
-def title(load: Load) -> str:
-    """What messages call a load."""
-    kinds = {
-        Force: "force",
-        Torque: "torque",
-        JointTorque: "joint_torque",
-        JointSpring: "joint_spring",
-        JointFriction: "joint_friction",
-        Spring: "spring",
-        Damper: "damper",
-    }
-    return f"{kinds[type(load)]} '{load.name}'"
-
-
-def named(load: Load) -> list[tuple[str, str]]:
-    """The bodies a load names, each with the key it stands under."""
-    match load:
-        case Force():
-            return [("body", load.body), ("frame", load.frame)]
-        case Torque():
-            reaction = [] if load.reaction is None else [("reaction", load.reaction)]
-            return [("body", load.body), ("frame", load.frame), *reaction]
-        case JointTorque() | JointSpring() | JointFriction():
-            return [("body", load.body)]
-        case Spring() | Damper():
-            return [("bodies", name) for name in load.bodies]
-
-
 def _without_bodies(model: Elements) -> list[Problem]:
     advice = "Put it into the potential or the forces of the energies."
     found = [
@@ -119,7 +80,7 @@ def _without_bodies(model: Elements) -> list[Problem]:
         )
         for c in model.contacts
     ] + [
-        Problem(title(load), "it acts on a body, but the system is described by energies.", advice)
+        Problem(load.title, "it acts on a body, but the system is described by energies.", advice)
         for load in model.loads
     ]
     # a gravity that cannot be read is told by `numbers`
@@ -132,14 +93,14 @@ def _without_bodies(model: Elements) -> list[Problem]:
 def _bodies(load: Load, model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     found = []
-    for key, name in named(load):
+    for key, name in load.named:
         if name == WORLD and key == "body":
             fact = "it acts on the world, which does not move."
-            found.append(Problem(f"{title(load)}, body", fact, f"Expected a body. {nearest('', names)}"))
+            found.append(Problem(f"{load.title}, body", fact, f"Expected a body. {nearest('', names)}"))
         elif name not in names and name != WORLD:
             known = names if key == "body" else {WORLD, *names}
             fact = f"there is no body '{name}'."
-            found.append(Problem(f"{title(load)}, {key}", fact, nearest(name, known)))
+            found.append(Problem(f"{load.title}, {key}", fact, nearest(name, known)))
     return found
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.numbers import written_out
 from dalembert.model.checks.values import Table, at_start, value
-from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -47,7 +46,7 @@ def formulas(model: Elements) -> Iterator[tuple[str, Any]]:
     for body in model.bodies:
         yield from _of_body(body)
     for load in model.loads:
-        yield from _of_load(load)
+        yield from load.numbers()
     for rotor in model.rotors:
         yield f"rotor '{rotor.name}', inertia", rotor.inertia
         yield f"rotor '{rotor.name}', ratio", rotor.ratio
@@ -81,32 +80,6 @@ def _of_body(body: Body) -> Iterator[tuple[str, Any]]:
         yield from _vector(f"{where}, rotation", joint.rotation)
         for motion, formula in zip(joint.motions, joint.values, strict=True):
             yield f"{where}, {motion}", formula
-
-
-def _of_load(load: Load) -> Iterator[tuple[str, Any]]:
-    match load:
-        case Force(name=name, force=force, point=point):
-            yield from _vector(f"force '{name}'", force)
-            yield from _vector(f"force '{name}', point", point or ())
-        case Torque(name=name, torque=torque):
-            yield from _vector(f"torque '{name}'", torque)
-        case JointTorque(name=name, value=torque):
-            yield f"joint_torque '{name}'", torque
-        case JointSpring(name=name):
-            for key in ("stiffness", "rest", "damping"):
-                yield f"joint_spring '{name}', {key}", getattr(load, key)
-        case JointFriction(name=name):
-            for key in ("viscous", "coulomb", "smoothing"):
-                yield f"joint_friction '{name}', {key}", getattr(load, key)
-        case Spring(name=name, points=points, stiffness=stiffness, natural_length=length):
-            yield f"spring '{name}', stiffness", stiffness
-            yield f"spring '{name}', natural_length", length
-            for i, point in enumerate(points):
-                yield from _vector(f"spring '{name}', points[{i}]", point)
-        case Damper(name=name, points=points, damping=damping):
-            yield f"damper '{name}', damping", damping
-            for i, point in enumerate(points):
-                yield from _vector(f"damper '{name}', points[{i}]", point)
 
 
 def _vector(path: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

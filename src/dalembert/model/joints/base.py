@@ -1,23 +1,55 @@
 """The contract of a joint: a constant placement F on the parent, then a motion to the moved frame M.
 
-A joint states all its facts in its own file: the formulas of its motions, the rotation and displacement they make, the
-velocities they give, and the rows that hold two bodies together when it closes a loop.
+A joint states all its facts in its own file: the keys of its file form and how it is written, its maker, the formulas of its
+motions, the rotation and displacement they make, the velocities they give, the rows that hold two bodies together when it
+closes a loop, and how it is read backwards. For the evidence it says a second time, by other formulas, where it carries its
+child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/declared`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from symengine import Integer
 
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, zeros
 from dalembert.algebra.surds import Component
+from dalembert.errors import InputError
+from dalembert.expressions.writing import written
+from dalembert.model.declared import Place
+from dalembert.model.file_form import Element, direction, vector
 from dalembert.model.joints.rows import Row
+from dalembert.model.keys import Keys
+from dalembert.model.making import several
+from dalembert.model.vectors import Vector3
 
 Numbers3 = tuple[Component, Component, Component]
+Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
+HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
+
+
+@dataclass(frozen=True)
+class JointMotion:
+    """One motion of a joint, and its rate: d(value)/dt = gradient q̇ + drift."""
+
+    body: str
+    joint: int
+    motion: int
+    value: Scalar
+    gradient: Array
+    drift: Scalar
+
+
+@dataclass(frozen=True)
+class Undone:
+    """A motion backwards: joints that undo it, and in which of them (joint, motion) each of its motions went on."""
+
+    joints: list[Joint]
+    places: list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -25,36 +57,41 @@ class Joint(ABC):
     """Placement of the joint frame F on the parent: `position` (parent axes) and `rotation` (roll, pitch, yaw)."""
 
     kind: ClassVar[str]
+    keys: ClassVar[Keys | None] = None  # its own keys in a file; None: it is read as another kind
+    moves: ClassVar[tuple[str, ...]] = ()  # the fields with the formulas of its motions, each one formula or several
+    names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of these fields
+    reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
 
     position: tuple[Any, Any, Any]
     rotation: tuple[Any, Any, Any]
 
     @property
-    @abstractmethod
     def values(self) -> tuple[Any, ...]:
-        """The formulas of the joint's motions in q and t; none for a joint that does not move."""
+        """The formulas of the joint's motions in q and t; each None where it is free, none for a joint that does not move."""
+        found = [getattr(self, key) for key in self.moves]
+        return tuple(x for each in found for x in (each if isinstance(each, tuple) else (each,)))
 
     @property
-    @abstractmethod
     def motions(self) -> tuple[str, ...]:
         """What the motions are called, one name for each value."""
+        return self.names or self.moves
 
-    @abstractmethod
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """R_FM: the rotation of the moved frame M in F."""
+        """R_FM: the rotation of the moved frame M in F; none unless the joint says so."""
+        return identity(3)
 
-    @abstractmethod
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """p_FM: the displacement of the moved frame M in axes of F."""
+        """p_FM: the displacement of the moved frame M in axes of F; none unless the joint says so."""
+        return zeros(3)
 
-    @abstractmethod
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The angular velocity of M in F for unit rates of the values, in axes of M: 3×k."""
+        return zeros(3, len(values))
 
-    @abstractmethod
     def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The velocity of the origin of M in F for unit rates of the values, in axes of F: 3×k."""
+        return zeros(3, len(values))
 
     @abstractmethod
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
@@ -64,7 +101,71 @@ class Joint(ABC):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The values that bring M to where it is: the inverse of `turn` and `shift`, in numbers."""
 
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """The joint moving by other formulas."""
+        rest, changes = iter(values), {}
+        for key in self.moves:
+            old = getattr(self, key)
+            changes[key] = tuple(next(rest) for _ in old) if isinstance(old, tuple) else next(rest)
+        return replace(self, **changes)
+
+    def written(self, where: str) -> Element:
+        """Its type, axes and motions as they stand in a model file."""
+        own = [field.name for field in fields(self) if field.name not in ("position", "rotation")]
+        return {"type": self.kind, **{key: self._entry(key, where) for key in own}}
+
+    def _entry(self, key: str, where: str) -> Any:
+        found = getattr(self, key)
+        if key in self.moves:
+            return vector(found, where) if isinstance(found, tuple) else written(found, where)
+        if isinstance(found, tuple):
+            return [direction(axis) for axis in found] if isinstance(found[0], tuple) else direction(found)
+        return found
+
+    @abstractmethod
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """For the evidence: how far it carries its child and how it turns it, by other formulas than `shift` and `turn`."""
+
+    @abstractmethod
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """For the evidence: lengths and directions that vanish when M is where the joint lets it be.
+
+        Rows may say the same thing twice, and an axis may also be turned over, as the rows of the joints admit it.
+        """
+
+    def undone(self) -> Undone | None:
+        """The motion backwards, the placement left out; None where that is no motion of our joints."""
+        if not self.reversible:
+            return None
+        back = replace(self.with_values([-value for value in self.values]), position=HERE, rotation=HERE)
+        return Undone([back], [(0, motion) for motion in range(len(self.values))])
+
+    def still(self) -> Joint:
+        """The joint without motion, as a loop holds it."""
+        return self.with_values([Integer(0)] * len(self.values))
+
+    def require_motions(self, where: str) -> None:
+        """Raise where a motion is free: only a joint that closes a loop may leave its motions open."""
+        free = [motion for motion, value in zip(self.motions, self.values, strict=True) if value is None]
+        if free:
+            raise InputError(
+                f"{where} ({self.kind}): it has no value for {', '.join(free)}. Expected a formula of coordinates and time "
+                "for each motion; only a joint that closes a loop leaves them free."
+            )
+
     @property
     def row_names(self) -> tuple[str, ...]:
         """The names of the closure rows."""
         return tuple(row.name for row in self.closure(FLOATS, identity(3), zeros(3)))
+
+
+def joints_of(given: Any, where: str) -> tuple[Joint, ...]:
+    """One joint or a sequence of them, as a sequence."""
+    joints = (given,) if isinstance(given, Joint) or not several(given) else tuple(given)
+    for joint in joints:
+        if not isinstance(joint, Joint):
+            raise InputError(
+                f"{where}, joint: got {str(joint)[:60]!r}. Expected what a maker of joints returns, such as "
+                'model.revolute((0, 0, 1), "q"), or a list of such joints.'
+            )
+    return joints

@@ -9,8 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
+from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line
+from dalembert.model.keys import ANGLE, AXIS, DISPLACEMENT, Keys
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -19,20 +22,13 @@ class Cylindrical(Joint):
     """The child turns by `angle` about the unit vector `axis` and slides by `displacement` along it."""
 
     kind: ClassVar[str] = "cylindrical"
+    moves: ClassVar[tuple[str, ...]] = ("angle", "displacement")
+    reversible: ClassVar[bool] = True
+    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, **DISPLACEMENT}
 
     axis: Numbers3
     angle: Any
     displacement: Any
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """Angle and displacement."""
-        return (self.angle, self.displacement)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """An angle and a displacement."""
-        return ("angle", "displacement")
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the axis."""
@@ -57,3 +53,32 @@ class Cylindrical(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Angle about the axis and displacement along it."""
         return (angle_about(self.axis, R), float(np.dot(np.array(self.axis, dtype=float), p)))
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It slides along the axis and turns about it."""
+        return slid(self.axis, values[1]), turned(algebra, self.axis, values[0])
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origin on the axis, axis parallel."""
+        return beside(F, self.axis, apart(F, M)), parallel(F, M, self.axis)
+
+
+class CylindricalMaker(Maker):
+    """Makes cylindrical joints."""
+
+    @maker
+    def cylindrical(
+        self,
+        axis: Given,
+        angle: Any = None,
+        displacement: Any = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        *,
+        where: str = "joint",
+    ) -> Cylindrical:
+        """A joint that turns about `axis` by `angle` and slides along it by `displacement`."""
+        where = f"{where} (cylindrical)"
+        place = self._placement(where, position, rotation)
+        turn, slide = self._motion(angle, f"{where}, angle"), self._motion(displacement, f"{where}, displacement")
+        return Cylindrical(*place, unit_vector(axis, where), turn, slide)

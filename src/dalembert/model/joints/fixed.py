@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
-from dalembert.model.joints.base import Joint
+from dalembert.model.declared import Place, apart, twisted
+from dalembert.model.joints.base import Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together, unturned
+from dalembert.model.keys import Keys
+from dalembert.model.making import ZERO, Given, Maker, maker
 
 
 @dataclass(frozen=True)
@@ -18,32 +21,7 @@ class Fixed(Joint):
     """The child sits on the parent at the placement."""
 
     kind: ClassVar[str] = "fixed"
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """A fixed joint has no motion."""
-        return ()
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No rotation."""
-        return identity(3)
-
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No angular velocity."""
-        return zeros(3, 0)
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 0)
+    keys: ClassVar[Keys | None] = {}
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes parallel: six rows."""
@@ -52,3 +30,27 @@ class Fixed(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Nothing to measure."""
         return ()
+
+    def undone(self) -> Undone:
+        """Nothing to undo."""
+        return Undone([], [])
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It carries nowhere."""
+        return zeros(3), identity(3)
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """The frames are one."""
+        return apart(F, M), twisted(F, M)
+
+
+class FixedMaker(Maker):
+    """Makes fixed joints."""
+
+    @maker
+    def fixed(self, position: Given = ZERO, rotation: Given = ZERO, *, where: str = "joint") -> Fixed:
+        """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
+
+        `where` begins the message of an error, here and in the other joints.
+        """
+        return Fixed(*self._placement(f"{where} (fixed)", position, rotation))

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
-from dalembert.model.joints.base import Joint
+from dalembert.model import file_form
+from dalembert.model.declared import Place
+from dalembert.model.file_form import Element
+from dalembert.model.joints.attitude import AttitudeMaker
+from dalembert.model.joints.base import HERE, Joint, Rows
 from dalembert.model.joints.quaternion import Quaternion
 from dalembert.model.joints.rows import Row
 from dalembert.model.joints.spherical import Spherical
+from dalembert.model.keys import Key, Keys, array, position
+from dalembert.model.making import ZERO, Given, maker
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,10 @@ class Free(Joint):
     """The child is displaced by `displacement`, in axes of F, and turned as the `attitude` tells."""
 
     kind: ClassVar[str] = "free"
+    keys: ClassVar[Keys | None] = {
+        "displacement": Key(array(3, position, "formulas"), required=True, motion=True),
+        **(Spherical.keys or {}),
+    }
 
     displacement: tuple[Any, Any, Any]
     attitude: Spherical | Quaternion
@@ -62,3 +72,42 @@ class Free(Joint):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """Displacement and attitude."""
         return (*(float(x) for x in p), *self.attitude.measure(R, p))
+
+    def with_values(self, values: Sequence[Any]) -> Self:
+        """By another displacement and attitude."""
+        return replace(self, displacement=tuple(values[:3]), attitude=self.attitude.with_values(values[3:]))
+
+    def written(self, where: str) -> Element:
+        """Displacement and attitude."""
+        kind, moves = {"type": self.kind}, {"displacement": file_form.vector(self.displacement, where)}
+        return kind | moves | self.attitude.written(where) | kind
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It carries by the displacement and turns as the attitude does."""
+        return vector(list(values[:3])), self.attitude.displaced(algebra, values[3:])[1]
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """It holds nothing."""
+        return [], []
+
+
+class FreeMaker(AttitudeMaker):
+    """Makes free joints."""
+
+    @maker
+    def free(
+        self,
+        displacement: Given | None = None,
+        angles: Given | None = None,
+        sequence: str = "xyz",
+        quaternion: Given | None = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        *,
+        where: str = "joint",
+    ) -> Free:
+        """A joint with all six freedoms: three displacements in axes of the parent, and an attitude as in `spherical`."""
+        where = f"{where} (free)"
+        place = self._placement(where, position, rotation)
+        x, y, z = self._motions(displacement, 3, f"{where}, displacement")
+        return Free(*place, (x, y, z), self._attitude(angles, sequence, quaternion, (HERE, HERE), where))

@@ -9,8 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.model.declared import Place, apart, parallel, slid, turned
+from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.rows import Row, aligned, along, plane
+from dalembert.model.keys import ANGLE, Key, Keys, array, direction, position
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -22,20 +27,17 @@ class Planar(Joint):
     """
 
     kind: ClassVar[str] = "planar"
+    moves: ClassVar[tuple[str, ...]] = ("displacement", "angle")
+    names: ClassVar[tuple[str, ...]] = ("first displacement", "second displacement", "angle")
+    keys: ClassVar[Keys | None] = {
+        "normal": Key(direction, required=True),
+        "displacement": Key(array(2, position, "formulas"), required=True, motion=True),
+        **ANGLE,
+    }
 
     normal: Numbers3
     displacement: tuple[Any, Any]
     angle: Any
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """Two displacements and the angle."""
-        return (*self.displacement, self.angle)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """Two displacements and an angle."""
-        return ("first displacement", "second displacement", "angle")
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the normal."""
@@ -63,3 +65,41 @@ class Planar(Joint):
         """Displacements along the plane and the angle about its normal."""
         e1, e2 = (np.array(e, dtype=float) for e in plane(self.normal))
         return (float(np.dot(e1, p)), float(np.dot(e2, p)), angle_about(self.normal, R))
+
+    def undone(self) -> Undone:
+        """The angle first, then the displacements, all opposite: a sequence of simpler joints."""
+        (a, b, c), (d, e, f) = plane(self.normal)
+        x, y = self.displacement
+        turn = Revolute(HERE, HERE, self.normal, -self.angle)
+        slides = Prismatic(HERE, HERE, (a, b, c), -x), Prismatic(HERE, HERE, (d, e, f), -y)
+        return Undone([turn, *slides], [(1, 0), (2, 0), (0, 0)])
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It slides along the plane and turns about its normal."""
+        e1, e2 = plane(self.normal)
+        return slid(e1, values[0]) + slid(e2, values[1]), turned(algebra, self.normal, values[2])
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origin in the plane, normal parallel."""
+        return [F.along(self.normal) @ vector(apart(F, M))], parallel(F, M, self.normal)
+
+
+class PlanarMaker(Maker):
+    """Makes planar joints."""
+
+    @maker
+    def planar(
+        self,
+        normal: Given,
+        displacement: Given | None = None,
+        angle: Any = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        *,
+        where: str = "joint",
+    ) -> Planar:
+        """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it."""
+        where = f"{where} (planar)"
+        place = self._placement(where, position, rotation)
+        x, y = self._motions(displacement, 2, f"{where}, displacement")
+        return Planar(*place, unit_vector(normal, where), (x, y), self._motion(angle, f"{where}, angle"))

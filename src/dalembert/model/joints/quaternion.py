@@ -8,9 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
-from dalembert.model.joints.base import Joint
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.model import file_form
+from dalembert.model.declared import Place, apart, rotation
+from dalembert.model.file_form import Element
+from dalembert.model.joints.base import HERE, Joint, Rows
 from dalembert.model.joints.rows import Row, together
+from dalembert.model.joints.spherical import Spherical
 
 
 @dataclass(frozen=True)
@@ -23,18 +27,10 @@ class Quaternion(Joint):
 
     kind: ClassVar[str] = "quaternion"
     quaternion: ClassVar[bool] = True
+    moves: ClassVar[tuple[str, ...]] = ("parts",)
+    names: ClassVar[tuple[str, ...]] = ("w", "x", "y", "z")
 
     parts: tuple[Any, Any, Any, Any]
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The four parts."""
-        return self.parts
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """Four parts."""
-        return ("w", "x", "y", "z")
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The rotation of q / |q|: off the unit sphere nothing depends on the norm, so its constraint has no force."""
@@ -48,19 +44,11 @@ class Quaternion(Joint):
             ]
         )
 
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
-
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """2 G(q) / |q|²."""
         w, x, y, z = values
         two = 2 / (w * w + x * x + y * y + z * z)
         return matrix([[two * part for part in row] for row in ([-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w])])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 4)
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together: three rows."""
@@ -72,3 +60,19 @@ class Quaternion(Joint):
 
         x, y, z, w = Rotation.from_matrix(R).as_quat(canonical=True)
         return (float(w), float(x), float(y), float(z))
+
+    def still(self) -> Spherical:
+        """A ball by angles: in a loop they are as free."""
+        return Spherical(self.position, self.rotation, "xyz", HERE)
+
+    def written(self, where: str) -> Element:
+        """A file has it as a spherical joint."""
+        return {"type": "spherical", "quaternion": file_form.vector(self.parts, where)}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It turns by the parameters of Euler and Rodrigues."""
+        return zeros(3), rotation(values[0], vector(list(values[1:])))
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origins together."""
+        return apart(F, M), []

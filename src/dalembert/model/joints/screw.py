@@ -10,8 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, scaled, vector
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.errors import InputError
+from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
+from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
+from dalembert.model.keys import ANGLE, AXIS, Key, Keys, constant
+from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
 from dalembert.spatial import about_axis, angle_about, cross
 
 
@@ -20,6 +24,9 @@ class Screw(Joint):
     """The child turns by `angle` about the unit vector `axis` and advances by `pitch` along it with every turn."""
 
     kind: ClassVar[str] = "screw"
+    moves: ClassVar[tuple[str, ...]] = ("angle",)
+    reversible: ClassVar[bool] = True
+    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "pitch": Key(constant, required=True)}
 
     axis: Numbers3
     angle: Any
@@ -29,16 +36,6 @@ class Screw(Joint):
     def lead(self) -> float:
         """The advance for an angle of one radian."""
         return self.pitch / (2 * math.pi)
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The angle."""
-        return (self.angle,)
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """One angle."""
-        return ("angle",)
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the axis."""
@@ -80,3 +77,40 @@ class Screw(Joint):
         angle = angle_about(self.axis, R)
         turns = round((float(np.dot(np.array(self.axis, dtype=float), p)) / self.lead - angle) / (2 * math.pi))
         return (angle + 2 * math.pi * turns,)
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """A pitch for every turn."""
+        return slid(self.axis, values[0] * (self.pitch / (2 * math.pi))), turned(algebra, self.axis, values[0])
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origin on the axis, axis parallel, and the sine of what the angle is ahead of the advance."""
+        span = apart(F, M)
+        e1, e2 = plane(self.axis)
+        now = M.along(e1)
+        angle = algebra.function("atan2", F.along(e2) @ now, F.along(e1) @ now)
+        lead = self.pitch / (2 * math.pi)
+        ahead = lead * algebra.sin(angle - (F.along(self.axis) @ vector(span)) / lead)
+        return [*beside(F, self.axis, span), ahead], parallel(F, M, self.axis)
+
+
+class ScrewMaker(Maker):
+    """Makes screw joints."""
+
+    @maker
+    def screw(
+        self,
+        axis: Given,
+        angle: Any = None,
+        pitch: float = 0,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        *,
+        where: str = "joint",
+    ) -> Screw:
+        """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
+        where = f"{where} (screw)"
+        advance = self.number(pitch, f"{where}, pitch")
+        if not advance:
+            raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")
+        place = self._placement(where, position, rotation)
+        return Screw(*place, unit_vector(axis, where), self._motion(angle, f"{where}, angle"), advance)

@@ -9,8 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
-from dalembert.model.joints.base import Joint, Numbers3
+from dalembert.errors import InputError
+from dalembert.model.declared import Place, apart, turned
+from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, across, together
+from dalembert.model.keys import Key, Keys, array, direction, position
+from dalembert.model.making import ZERO, Given, Maker, maker, several, unit_vector
 from dalembert.spatial import about_axis
 
 
@@ -19,36 +23,24 @@ class Universal(Joint):
     """The child turns about `axes[0]`, fixed on the parent, then about `axes[1]`, fixed on the child, at right angles."""
 
     kind: ClassVar[str] = "universal"
+    moves: ClassVar[tuple[str, ...]] = ("angles",)
+    names: ClassVar[tuple[str, ...]] = ("first angle", "second angle")
+    keys: ClassVar[Keys | None] = {
+        "axes": Key(array(2, direction, "directions"), required=True),
+        "angles": Key(array(2, position, "formulas"), required=True, motion=True),
+    }
 
     axes: tuple[Numbers3, Numbers3]
     angles: tuple[Any, Any]
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The two angles."""
-        return self.angles
-
-    @property
-    def motions(self) -> tuple[str, ...]:
-        """Two angles."""
-        return ("first angle", "second angle")
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """One rotation after the other."""
         return about_axis(algebra, self.axes[0], values[0]) @ about_axis(algebra, self.axes[1], values[1])
 
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No displacement."""
-        return zeros(3)
-
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The first axis as the child sees it, and the second."""
         first = about_axis(algebra, self.axes[1], values[1]).T @ vector(list(self.axes[0]))
         return matrix([[first[i], self.axes[1][i]] for i in range(3)])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """No velocity."""
-        return zeros(3, 2)
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes at right angles: four rows."""
@@ -63,3 +55,43 @@ class Universal(Joint):
         a_seen = R.T @ a  # and the first axis, seen from the child, by minus the second
         second = np.arctan2(a_seen @ c, a_seen @ a)
         return (float(first), float(second))
+
+    def undone(self) -> Undone:
+        """The second angle first, both opposite."""
+        (a, b), (first, second) = self.axes, self.angles
+        return Undone([Universal(HERE, HERE, (b, a), (-second, -first))], [(0, 1), (0, 0)])
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It turns about one axis after the other."""
+        first, second = (turned(algebra, a, x) for a, x in zip(self.axes, values, strict=True))
+        return zeros(3), first @ second
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origins together, the first axis of F at right angles to the second of M."""
+        return apart(F, M), [F.along(self.axes[0]) @ M.along(self.axes[1])]
+
+
+class UniversalMaker(Maker):
+    """Makes universal joints."""
+
+    @maker
+    def universal(
+        self,
+        axes: Given,
+        angles: Given | None = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        *,
+        where: str = "joint",
+    ) -> Universal:
+        """A joint that turns about `axes[0]`, fixed on the parent, and about `axes[1]`, fixed on the child."""
+        where = f"{where} (universal)"
+        if not several(axes, 2):
+            got = len(axes) if several(axes) else repr(axes)
+            raise InputError(f"{where}, axes: got {got}. Expected two axes at right angles.")
+        first, second = unit_vector(axes[0], f"{where}, axes[0]"), unit_vector(axes[1], f"{where}, axes[1]")
+        lean = sum(a * b for a, b in zip(first, second, strict=True))
+        if abs(lean) > 1e-9:
+            raise InputError(f"{where}, axes: the cosine between them is {lean:g}. Expected axes at right angles.")
+        a, b = self._motions(angles, 2, f"{where}, angles")
+        return Universal(*self._placement(where, position, rotation), (first, second), (a, b))

@@ -1,0 +1,72 @@
+"""How elements are written into a model file: numbers, text, lists and tables.
+
+A key that has its usual value is left out. Formulas become text that the parser reads back to the same formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dalembert.algebra.surds import Component, Surd
+from dalembert.expressions.writing import written
+from dalembert.model.making import unit_vector
+
+Element = dict[str, Any]
+ORIGIN = [0, 0, 0]
+
+
+def vector(formulas: Iterable[Any], where: str) -> list[Any]:
+    """A vector of formulas."""
+    return [written(formula, where) for formula in formulas]
+
+
+def place(position: Iterable[Any], rotation: Iterable[Any], where: str) -> Element:
+    """Position and rotation, where they are not zero."""
+    at, turned = vector(position, where), vector(rotation, where)
+    return {"position": unless(at, ORIGIN), "rotation": unless(turned, ORIGIN)}
+
+
+def _whole_direction(axis: Sequence[Component]) -> list[float] | None:
+    """Whole numbers along the axis, exactly; None where they would be too long."""
+    terms = [a.terms if isinstance(a, Surd) else {1: Fraction(a)} if a else {} for a in axis]
+    radicands = {r for each in terms for r in each}
+    if len(radicands) != 1:
+        return None
+    (r,) = radicands
+    parts = [each.get(r, Fraction(0)) for each in terms]
+    scale = math.lcm(*(x.denominator for x in parts))
+    shared = math.gcd(*(int(x * scale) for x in parts))
+    whole = [int(x * scale) // shared for x in parts]
+    return [*whole] if max(map(abs, whole)) < 2**63 else None
+
+
+def direction(axis: Sequence[Component]) -> list[float]:
+    """A vector along the axis that becomes this unit vector when it is read, in small numbers where it can."""
+    if (whole := _whole_direction(axis)) is not None:
+        return whole
+    near = [float(a) for a in axis]
+    sizes = sorted(abs(a) for a in near if a)
+    for scale in (sizes[0], 1.0, sizes[-1]):
+        trial = [int(a / scale) if (a / scale).is_integer() else a / scale for a in near]
+        if sizes[-1] < 1e6 * scale and [float(a) for a in unit_vector(trial, "axis")] == near:
+            return trial
+    return near
+
+
+def unless(value: Any, usual: Any) -> Any:
+    """The value, or None if it is exactly what a file need not say."""
+    return None if _same(value, usual) else value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return type(a) is type(b) and a == b
+
+
+def given(entries: Mapping[str, Any]) -> Element:
+    """The entries that say something."""
+    return {key: value for key, value in entries.items() if value is not None}

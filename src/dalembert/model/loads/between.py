@@ -1,0 +1,97 @@
+"""Loads that pull along the line through two points, each on a body or on the world."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.algebra import Array, Scalar
+from dalembert.errors import Problem
+from dalembert.model import file_form
+from dalembert.model.declared import Action, Places, Traced, Watch, Work, point_of, product
+from dalembert.model.file_form import ORIGIN, Element, unless
+from dalembert.model.keys import BODIES, NAMED, POINTS, Keys
+from dalembert.model.loads.base import Load, Motion, Wrench, at_point, vector_of
+from dalembert.model.vectors import Formula, Vector3
+
+ENDS: Keys = {**NAMED, **BODIES, **POINTS}
+
+
+@dataclass(frozen=True)
+class Between(Load):
+    """It acts on the second point along the line from the first, and its opposite on the first."""
+
+    bodies: tuple[str, str]
+    points: tuple[Vector3, Vector3]
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Both bodies."""
+        return [("bodies", name) for name in self.bodies]
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """Both ends."""
+        return list(zip(self.bodies, self.points, strict=True))
+
+    @property
+    def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
+        """Both ends."""
+        return [(f"points[{i}]", point) for i, point in enumerate(self.points)]
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """Two ends on one body do nothing."""
+        if self.bodies[0] != self.bodies[1]:
+            return []
+        fact = f"both ends are on '{self.bodies[0]}', so it does nothing."
+        return [Problem(self.title, fact, "Give `bodies` two different names.")]
+
+    def _place(self) -> Element:
+        points = unless([file_form.vector(point, self.title) for point in self.points], [ORIGIN, ORIGIN])
+        return {"bodies": list(self.bodies), "points": points}
+
+    def _ends(self, motion: Motion) -> list[tuple[Array, Array, Array]]:
+        """Both points, and J, c of their velocities."""
+        return [motion.frame(body).point(vector_of(motion, point)) for body, point in self.fixed_points]
+
+    def _line(self, motion: Motion) -> tuple[Array, Array, Array]:
+        """The vector from the first point to the second, and J, c of its rate."""
+        (p1, J1, c1), (p2, J2, c2) = self._ends(motion)
+        return p2 - p1, J2 - J1, c2 - c1
+
+    def _pull(self, motion: Motion, force: Array) -> tuple[Wrench, ...]:
+        """The wrenches of a force on the second point and its opposite on the first."""
+        first, second = (vector_of(motion, point) for point in self.points)
+        return (*at_point(motion, self.bodies[1], second, force), *at_point(motion, self.bodies[0], first, -force))
+
+    # for the evidence
+
+    def _distance(self, watch: Watch) -> Traced:
+        """How far the points are apart."""
+
+        def distance(places: Places) -> Scalar:
+            first, second = (places.point(body, x) for body, x in self.fixed_points)
+            span = second - first
+            return places.algebra.sqrt(span @ span)
+
+        return watch.traced(distance)
+
+    @abstractmethod
+    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+        """How strongly it pulls the points together (K,)."""
+
+    def declared(self, watch: Watch) -> Work:
+        """Its pull times the change of the distance."""
+        length = self._distance(watch)
+        return product(self.name, -self.tension(watch, length), length)
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        """Its pull on both points."""
+        first, second = (point_of(watch, body, x).value for body, x in self.fixed_points)
+        length, still = self._distance(watch), np.zeros((3, watch.K))
+        along = self.tension(watch, length) * (second - first) / length.value
+        yield Action(self.bodies[1], -along, second, still)
+        yield Action(self.bodies[0], along, first, still)

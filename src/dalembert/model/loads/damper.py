@@ -1,0 +1,59 @@
+"""A linear damper between two points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dalembert.algebra import scaled
+from dalembert.model.declared import Traced, Watch
+from dalembert.model.keys import Key, Keys, constant
+from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
+from dalembert.model.loads.between import ENDS, Between
+from dalembert.model.making import ZERO, Given, maker, pair
+from dalembert.model.vectors import Formula
+
+
+@dataclass(frozen=True)
+class Damper(Between):
+    """A linear damper between two points: resists with damping × rate of their distance."""
+
+    kind: ClassVar[str] = "damper"
+    constants: ClassVar[dict[str, Any]] = {"damping": None}
+    forms: ClassVar[dict[str, Keys]] = {"damper": {**ENDS, "damping": Key(constant, True)}}
+
+    damping: Formula
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """Its pull on the rate of the vector between its ends."""
+        line, J, c = self._line(motion)
+        # the rate of the distance is (line · rate of line) / distance, and the force points along line / distance
+        with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
+            pull = motion.lower(self.damping) * (line @ (J @ motion.qd + c)) / (line @ line)
+            force = scaled(-pull, line)
+        return [Applied(self.name, force, J, wrenches=self._pull(motion, force))]
+
+    def span(self, motion: Motion) -> Span:
+        """Its force has no direction at length zero."""
+        (first, _, _), (second, _, _) = self._ends(motion)
+        return Span(self.name, self.kind, (first, second), motion.lower(0))
+
+    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+        """In proportion to the rate of the distance."""
+        return watch.number(self.damping) * length.rate
+
+
+class DamperMaker(LoadMaker):
+    """Makes dampers."""
+
+    @maker
+    def damper(
+        self, bodies: tuple[str, str], *, damping: Any, points: Given = (ZERO, ZERO), name: str | None = None
+    ) -> Self:
+        """Connect points of two bodies (or of the world) by a linear damper."""
+        key = self._load_name(name, "damper")
+        where = f"damper '{key}'"
+        constants = self._constants(where, damping=damping)
+        return self._load(Damper(key, pair(bodies, where), self._points(points, where), *constants))

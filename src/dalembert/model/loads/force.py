@@ -1,0 +1,89 @@
+"""A force at a point of a body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
+from dalembert.model.file_form import Element, unless, vector
+from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_vector, name
+from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
+from dalembert.model.loads.tables import in_words, timed
+from dalembert.model.making import Given, maker
+from dalembert.model.vectors import WORLD, Formula, Vector3
+
+
+@dataclass(frozen=True)
+class Force(Load):
+    """A force at a point of a body (None: the mass centre), in the axes of `frame`: `world` or a body."""
+
+    kind: ClassVar[str] = "force"
+    forms: ClassVar[dict[str, Keys]] = {
+        "force": {**NAMED, **BODY, "force": Key(moving_vector, True), "point": Key(fixed_vector), "frame": Key(name)}
+    }
+
+    body: str
+    force: Vector3
+    point: Vector3 | None
+    frame: str
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Body and frame."""
+        return [("body", self.body), ("frame", self.frame)]
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """Where it acts, if not at the mass centre."""
+        return [] if self.point is None else [(self.body, self.point)]
+
+    @property
+    def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
+        """The force and its point."""
+        return [("", self.force), ("point", self.point or ())]
+
+    def element(self, parameters: set[str]) -> tuple[str, Element]:
+        """A table of time where it is one."""
+        kind, force = timed("force", self.force, self.title)
+        at = None if self.point is None else vector(self.point, self.title)
+        return kind, {"body": self.body, **force, "point": at, "frame": unless(self.frame, WORLD)}
+
+    def law(self) -> tuple[str, str]:
+        """Its components."""
+        return self.kind, f"{in_words(self.force)} in axes of {self.frame}"
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """F on the velocity of its point."""
+        point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
+        _, J, _ = motion.frame(self.body).point(point)
+        force = motion.frame(self.frame).R @ vector_of(motion, self.force)
+        return [Applied(self.name, force, J, wrenches=at_point(motion, self.body, point, force))]
+
+    def declared(self, watch: Watch) -> Work:
+        """F · δr."""
+        at = watch.center(self.body) if self.point is None else self.point
+        return on_point(self.name, in_world(watch, self.force, self.frame), point_of(watch, self.body, at))
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        """The force at its point."""
+        at = watch.center(self.body) if self.point is None else self.point
+        force, point = in_world(watch, self.force, self.frame), point_of(watch, self.body, at).value
+        yield Action(self.body, force, point, np.zeros((3, watch.K)))
+
+
+class ForceMaker(LoadMaker):
+    """Makes forces."""
+
+    @maker
+    def force(
+        self, body: str, force: Given, *, point: Given | None = None, frame: str = WORLD, name: str | None = None
+    ) -> Self:
+        """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`."""
+        key = self._load_name(name, "force")
+        where = f"force '{key}'"
+        at = None if point is None else self._vector(point, f"{where}, point", constant=True)
+        return self._load(Force(key, body, self._vector(force, where), at, frame))

@@ -1,0 +1,88 @@
+"""Friction inside a joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dalembert.errors import Problem
+from dalembert.model.checks.values import value
+from dalembert.model.declared import Watch, Work, product
+from dalembert.model.keys import IN_JOINT, Key, Keys, constant
+from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.making import maker
+from dalembert.model.vectors import Formula
+
+
+@dataclass(frozen=True)
+class JointFriction(InJoint):
+    """Friction inside a joint: −viscous × rate − coulomb × rate / √(rate² + smoothing²)."""
+
+    kind: ClassVar[str] = "joint_friction"
+    constants: ClassVar[dict[str, Any]] = {"viscous": 0, "coulomb": 0, "smoothing": 1e-3}
+    words: ClassVar[dict[str, str]] = {"smoothing": "smoothed below"}
+    forms: ClassVar[dict[str, Keys]] = {"joint_friction": {**IN_JOINT, **dict.fromkeys(constants, Key(constant))}}
+    friction: ClassVar[bool] = True
+
+    viscous: Formula
+    coulomb: Formula
+    smoothing: Formula
+
+    def reversed(self) -> Self:
+        """It resists both ways."""
+        return self
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """Coulomb's friction needs some smoothing."""
+        smoothing = value(self.smoothing, table)
+        if value(self.coulomb, table) == 0 or smoothing > 0:
+            return []
+        fact = f"the smoothing is {smoothing:g}, so Coulomb's friction has no value at rest."
+        return [Problem(f"{self.title}, smoothing", fact, "Expected a small positive rate, such as 1e-3.")]
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """Its force on the rate of the motion."""
+        joint = motion.joint(self.body, self.joint, self.motion)
+        rate = joint.gradient @ motion.qd + joint.drift
+        b, c, eps = motion.lower(self.viscous), motion.lower(self.coulomb), motion.lower(self.smoothing)
+        force = -b * rate
+        if not motion.algebra.is_zero(c):
+            force = force - c * rate / motion.algebra.sqrt(rate * rate + eps * eps)
+        return [self._along(motion, force)]
+
+    def declared(self, watch: Watch) -> Work:
+        """Its force times the change of the motion."""
+        moved = self._moved(watch)
+        b, c, soft = (watch.number(x) for x in (self.viscous, self.coulomb, self.smoothing))
+        force = -b * moved.rate
+        if c.any():
+            force = force - c * moved.rate / np.hypot(moved.rate, soft)
+        return product(self.name, force, moved)
+
+
+class JointFrictionMaker(LoadMaker):
+    """Makes friction in joints."""
+
+    @maker
+    def joint_friction(
+        self,
+        body: str,
+        *,
+        viscous: Any = 0,
+        coulomb: Any = 0,
+        smoothing: Any = 1e-3,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Let a joint resist its motion: −viscous × rate − coulomb × rate / √(rate² + smoothing²).
+
+        Coulomb's force has its full size at rates well above `smoothing` and no jump at rest.
+        """
+        key = self._load_name(name, "joint_friction")
+        where = f"joint_friction '{key}'"
+        constants = self._constants(where, viscous=viscous, coulomb=coulomb, smoothing=smoothing)
+        return self._load(JointFriction(key, body, joint, motion, *constants))

@@ -1,0 +1,76 @@
+"""A spring and a damper inside a joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from dalembert.model.declared import Watch, Work, product
+from dalembert.model.keys import IN_JOINT, Key, Keys, constant
+from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.making import maker
+from dalembert.model.vectors import Formula
+
+
+@dataclass(frozen=True)
+class JointSpring(InJoint):
+    """A spring and a damper inside a joint: −stiffness × (motion − rest) − damping × rate."""
+
+    kind: ClassVar[str] = "joint_spring"
+    constants: ClassVar[dict[str, Any]] = {"stiffness": 0, "rest": 0, "damping": 0}
+    words: ClassVar[dict[str, str]] = {"rest": "at rest at"}
+    forms: ClassVar[dict[str, Keys]] = {"joint_spring": {**IN_JOINT, **dict.fromkeys(constants, Key(constant))}}
+
+    stiffness: Formula
+    rest: Formula
+    damping: Formula
+
+    @property
+    def stiff(self) -> Formula:
+        """Its stiffness, by an angle or by a length."""
+        return self.stiffness
+
+    def reversed(self) -> Self:
+        """At rest at the opposite value."""
+        return replace(self, rest=-self.rest)
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """The spring with its potential, and the damper."""
+        k, c = motion.lower(self.stiffness), motion.lower(self.damping)
+        joint = motion.joint(self.body, self.joint, self.motion)
+        stretch = joint.value - motion.lower(self.rest)
+        out = []
+        if not motion.algebra.is_zero(k):
+            out.append(self._along(motion, -k * stretch, motion.algebra.half * k * stretch * stretch))
+        if not motion.algebra.is_zero(c):
+            out.append(self._along(motion, -c * (joint.gradient @ motion.qd + joint.drift)))
+        return out
+
+    def declared(self, watch: Watch) -> Work:
+        """Both at once, times the change of the motion."""
+        moved = self._moved(watch)
+        force = -watch.number(self.stiffness) * (moved.value - watch.number(self.rest))
+        return product(self.name, force - watch.number(self.damping) * moved.rate, moved)
+
+
+class JointSpringMaker(LoadMaker):
+    """Makes springs in joints."""
+
+    @maker
+    def joint_spring(
+        self,
+        body: str,
+        *,
+        stiffness: Any = 0,
+        rest: Any = 0,
+        damping: Any = 0,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Put a spring and a damper into a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it turns."""
+        key = self._load_name(name, "joint_spring")
+        where = f"joint_spring '{key}'"
+        constants = self._constants(where, stiffness=stiffness, rest=rest, damping=damping)
+        return self._load(JointSpring(key, body, joint, motion, *constants))

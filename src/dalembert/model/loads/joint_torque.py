@@ -1,0 +1,107 @@
+"""The drive of a joint: a torque or force by a formula, also cut off at limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from dalembert.errors import InputError
+from dalembert.expressions.numbers import written_out
+from dalembert.expressions.symbols import maximum, minimum
+from dalembert.expressions.writing import limited, written
+from dalembert.model.checks.values import value as evaluate
+from dalembert.model.declared import Watch, Work, product
+from dalembert.model.file_form import Element
+from dalembert.model.keys import IN_JOINT, Key, Keys, limit, moving
+from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.making import maker
+from dalembert.model.vectors import Formula
+
+
+@dataclass(frozen=True)
+class JointTorque(InJoint):
+    """A torque (revolute) or force (prismatic) along one joint's motion, on the child; its opposite acts on the parent."""
+
+    kind: ClassVar[str] = "joint_torque"
+    forms: ClassVar[dict[str, Keys]] = {
+        "joint_torque": {**IN_JOINT, "value": Key(moving, True)},
+        "actuator": {**IN_JOINT, "effort": Key(moving, True), "limit": Key(limit)},
+    }
+    drives: ClassVar[bool] = True
+
+    value: Formula
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The torque."""
+        return (self.value,)
+
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        """The torque."""
+        yield self.title, self.value
+
+    def reversed(self) -> Self:
+        """The opposite torque."""
+        return replace(self, value=-self.value)
+
+    def element(self, parameters: set[str]) -> tuple[str, Element]:
+        """An effort that is cut off at constant limits is an actuator."""
+        found, where = limited(self.value), self.title
+        if found is None or not {symbol.name for end in found[1:] for symbol in end.free_symbols} <= parameters:
+            return "joint_torque", {**self._place(), "value": written(self.value, where)}
+        effort, low, high = found
+        ends = written(high, where) if low == -high else [written(low, where), written(high, where)]
+        return "actuator", {**self._place(), "effort": written(effort, where), "limit": ends}
+
+    def law(self) -> tuple[str, str]:
+        """Its formula, and its limits where it has some."""
+        if found := limited(self.value):
+            effort, low, high = map(written_out, found)
+            return "actuator", f"{effort}, cut off at {low} and {high}"
+        return self.kind, written_out(self.value)
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """The torque on the rate of the motion."""
+        return [self._along(motion, motion.lower(self.value))]
+
+    def declared(self, watch: Watch) -> Work:
+        """The torque times the change of the motion."""
+        return product(self.name, watch.number(self.value), self._moved(watch))
+
+
+class JointTorqueMaker(LoadMaker):
+    """Makes drives of joints."""
+
+    @maker
+    def joint_torque(self, body: str, value: Any, *, joint: int = 0, motion: int = 0, name: str | None = None) -> Self:
+        """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
+
+        Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
+        """
+        key = self._load_name(name, "joint_torque")
+        where = f"joint_torque '{key}'"
+        return self._load(JointTorque(key, body, joint, motion, self.reader.read(value, where)))
+
+    @maker
+    def actuator(
+        self, body: str, effort: Any, *, limit: Any = None, joint: int = 0, motion: int = 0, name: str | None = None
+    ) -> Self:
+        """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
+        key = self._load_name(name, "actuator")
+        where = f"actuator '{key}'"
+        value = self.reader.read(effort, f"{where}, effort")
+        if limit is not None:
+            value = self._cut_off(value, list(limit) if isinstance(limit, list | tuple) else [limit], f"{where}, limit")
+        return self._load(JointTorque(key, body, joint, motion, value))
+
+    def _cut_off(self, value: Formula, given: list[Any], where: str) -> Formula:
+        if len(given) not in (1, 2):
+            raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
+        ends = [self.reader.constant(end, where) for end in given]
+        low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
+        width = evaluate(high - low, self.parameter_values)
+        if not width >= 0:
+            raise InputError(f"{where}: the highest lies {-width:g} below the lowest. Expected lowest ≤ highest.")
+        return maximum(low, minimum(high, value))

@@ -1,0 +1,96 @@
+"""A linear spring between two points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dalembert.algebra import Scalar, scaled
+from dalembert.model.declared import Places, Traced, Watch, Work, product
+from dalembert.model.keys import Key, Keys, constant
+from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
+from dalembert.model.loads.between import ENDS, Between
+from dalembert.model.making import ZERO, Given, maker, pair
+from dalembert.model.vectors import Formula
+
+
+@dataclass(frozen=True)
+class Spring(Between):
+    """A linear spring between two points: pulls with stiffness × (distance − natural_length)."""
+
+    kind: ClassVar[str] = "spring"
+    constants: ClassVar[dict[str, Any]] = {"stiffness": None, "natural_length": 0}
+    forms: ClassVar[dict[str, Keys]] = {
+        "spring": {**ENDS, "stiffness": Key(constant, True), "natural_length": Key(constant)}
+    }
+
+    stiffness: Formula
+    natural_length: Formula
+
+    @property
+    def length(self) -> Formula:
+        """Its natural length."""
+        return self.natural_length
+
+    @property
+    def stiff(self) -> Formula:
+        """Its stiffness."""
+        return self.stiffness
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """Its pull on the rate of the vector between its ends, and its potential."""
+        span, J, _ = self._line(motion)
+        k, length = motion.lower(self.stiffness), motion.lower(self.natural_length)
+        if motion.algebra.is_zero(length):
+            force, potential = scaled(-k, span), k * (span @ span) * motion.algebra.half
+        else:
+            distance = motion.algebra.sqrt(span @ span)
+            stretch = distance - length
+            with np.errstate(all="ignore"):  # 0/0 where the ends meet: told by whoever needs the number, see `span`
+                force, potential = scaled(-k * stretch / distance, span), motion.algebra.half * k * stretch * stretch
+        return [Applied(self.name, force, J, potential, self._pull(motion, force))]
+
+    def span(self, motion: Motion) -> Span | None:
+        """Only a natural length makes it irregular at length zero."""
+        length = motion.lower(self.natural_length)
+        if motion.algebra.is_zero(length):
+            return None
+        (first, _, _), (second, _, _) = self._ends(motion)
+        return Span(self.name, self.kind, (first, second), length)
+
+    def declared(self, watch: Watch) -> Work:
+        """−k δ(½ distance²) without a natural length, also where the ends meet."""
+        if watch.number(self.natural_length).any():
+            return super().declared(watch)
+
+        def half_square(places: Places) -> Scalar:
+            first, second = (places.point(body, x) for body, x in self.fixed_points)
+            return 0.5 * ((second - first) @ (second - first))
+
+        return product(self.name, -watch.number(self.stiffness), watch.traced(half_square))
+
+    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+        """By Hooke's law."""
+        return watch.number(self.stiffness) * (length.value - watch.number(self.natural_length))
+
+
+class SpringMaker(LoadMaker):
+    """Makes springs."""
+
+    @maker
+    def spring(
+        self,
+        bodies: tuple[str, str],
+        *,
+        stiffness: Any,
+        natural_length: Any = 0,
+        points: Given = (ZERO, ZERO),
+        name: str | None = None,
+    ) -> Self:
+        """Connect points of two bodies (or of the world) by a linear spring."""
+        key = self._load_name(name, "spring")
+        where = f"spring '{key}'"
+        constants = self._constants(where, stiffness=stiffness, natural_length=natural_length)
+        return self._load(Spring(key, pair(bodies, where), self._points(points, where), *constants))

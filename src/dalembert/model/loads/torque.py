@@ -1,0 +1,103 @@
+"""A torque on a body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from dalembert.algebra import Array, zeros
+from dalembert.model.declared import Action, Watch, Work, axes_of, in_world, turn_of
+from dalembert.model.file_form import Element, unless, vector
+from dalembert.model.keys import BODY, NAMED, Key, Keys, moving_vector, name
+from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
+from dalembert.model.loads.tables import WRENCH_TABLE, in_words, timed
+from dalembert.model.making import Given, maker
+from dalembert.model.vectors import WORLD, Formula, Vector3
+
+
+@dataclass(frozen=True)
+class Torque(Load):
+    """A torque on a body, in the axes of `frame`; its opposite acts on `reaction` when that is given."""
+
+    kind: ClassVar[str] = "torque"
+    forms: ClassVar[dict[str, Keys]] = {
+        "torque": {**NAMED, **BODY, "torque": Key(moving_vector, True), "frame": Key(name), "reaction": Key(name)},
+        "wrench_table": WRENCH_TABLE,
+    }
+
+    body: str
+    torque: Vector3
+    frame: str
+    reaction: str | None
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Body, frame and reaction."""
+        reaction = [] if self.reaction is None else [("reaction", self.reaction)]
+        return [("body", self.body), ("frame", self.frame), *reaction]
+
+    @property
+    def on(self) -> str:
+        """Its body, against the reaction."""
+        return f"{self.body} against {self.reaction}" if self.reaction else self.body
+
+    @property
+    def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
+        """The torque."""
+        return [("", self.torque)]
+
+    def element(self, parameters: set[str]) -> tuple[str, Element]:
+        """A table of time where it is one; a table has no reaction."""
+        kind, torque = "torque", {"torque": vector(self.torque, self.title)}
+        if self.reaction is None:
+            kind, torque = timed("torque", self.torque, self.title)
+        return kind, {"body": self.body, **torque, "frame": unless(self.frame, WORLD), "reaction": self.reaction}
+
+    def law(self) -> tuple[str, str]:
+        """Its components."""
+        return self.kind, f"{in_words(self.torque)} in axes of {self.frame}"
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """The torque on the angular velocity of its body, its opposite on that of the other."""
+        torque_W = motion.frame(self.frame).R @ vector_of(motion, self.torque)
+        out = [_moment(self.name, self.body, torque_W, motion)]
+        if self.reaction is not None:
+            out.append(_moment(f"reaction of {self.name}", self.reaction, -torque_W, motion))
+        return out
+
+    def declared(self, watch: Watch) -> Work:
+        """A couple works on the turn of its body, and its reaction on the turn of the other."""
+        torque = in_world(watch, self.torque, self.frame)
+        value = np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, self.body)))
+        if self.reaction is not None and self.reaction != WORLD:
+            value = value - np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, self.reaction)))
+        return Work(self.name, value, np.abs(value))
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        """The couple and its reaction."""
+        still, couple = np.zeros((3, watch.K)), in_world(watch, self.torque, self.frame)
+        yield Action(self.body, still, still, couple)
+        if self.reaction is not None:
+            yield Action(self.reaction, still, still, -couple)
+
+
+def _moment(name: str, body: str, torque_W: Array, motion: Motion) -> Applied:
+    frame = motion.frame(body)
+    moment = frame.R.T @ torque_W
+    return Applied(name, moment, frame.D, wrenches=() if body == WORLD else (Wrench(body, zeros(3), moment),))
+
+
+class TorqueMaker(LoadMaker):
+    """Makes torques."""
+
+    @maker
+    def torque(
+        self, body: str, torque: Given, *, frame: str = WORLD, reaction: str | None = None, name: str | None = None
+    ) -> Self:
+        """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
+        key = self._load_name(name, "torque")
+        where = f"torque '{key}'"
+        return self._load(Torque(key, body, self._vector(torque, where), frame, reaction))

@@ -1,0 +1,32 @@
+"""Frames in motion, as every derivation knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dalembert.algebra import Algebra, Array, Scalar
+from dalembert.spatial.rotations import roll_pitch_yaw, skew
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A moving frame: where it is, and how its velocities follow from q̇."""
+
+    R: Array  # R_WB
+    p: Array  # p_WB, world axes
+    J: Array  # velocity of the origin, world axes: J q̇ + c
+    c: Array
+    D: Array  # angular velocity, own axes: D q̇ + E
+    E: Array
+
+    def placed(self, algebra: Algebra, position: Array, angles: Sequence[Scalar]) -> Frame:
+        """A frame fixed in this one, at `position` and turned by roll, pitch and yaw."""
+        p, J, c = self.point(position)
+        R = roll_pitch_yaw(algebra, angles)
+        return Frame(self.R @ R, p, J, c, R.T @ self.D, R.T @ self.E)
+
+    def point(self, p_BP: Array) -> tuple[Array, Array, Array]:
+        """Position of a point fixed in the frame, and J, c of its velocity, all in world axes."""
+        arm = self.R @ -skew(p_BP)  # ω × r = −[r×] ω
+        return self.p + self.R @ p_BP, self.J + arm @ self.D, self.c + arm @ self.E

@@ -1,0 +1,216 @@
+"""An exercise: a new joint and a new load, each a record with its maker, added to the lists of their families only.
+
+A rack joint rolls: it turns about its axis and advances at a right angle to it. A cubic spring in a joint pulls by k s³.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.exporters.toml import to_toml
+from dalembert.importers import loads_toml
+from dalembert.model import Model, joints, loads
+from dalembert.model.declared import Place, Watch, Work, apart, parallel, product, slid, turned
+from dalembert.model.joints import JOINTS, Joint
+from dalembert.model.joints.base import Numbers3, Rows
+from dalembert.model.joints.rows import Row, along, on_line, plane
+from dalembert.model.keys import ANGLE, AXIS, IN_JOINT, Key, Keys, constant
+from dalembert.model.loads import LOADS, InJoint
+from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.making import Maker, maker, unit_vector
+from dalembert.spatial import about_axis, angle_about
+
+
+@dataclass(frozen=True)
+class Rack(Joint):
+    """The child turns by `angle` about `axis` and rolls by radius × angle along the first direction across it."""
+
+    kind: ClassVar[str] = "rack"
+    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "radius": Key(constant, required=True)}
+    moves: ClassVar[tuple[str, ...]] = ("angle",)
+
+    axis: Numbers3
+    angle: Any
+    radius: float
+
+    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """A rotation about the axis."""
+        return about_axis(algebra, self.axis, values[0])
+
+    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The advance."""
+        return vector([e * self.radius * values[0] if e else 0 for e in plane(self.axis)[0]])
+
+    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The axis."""
+        return matrix([[k] for k in self.axis])
+
+    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The direction of the rack times the radius."""
+        return matrix([[e * self.radius] for e in plane(self.axis)[0]])
+
+    def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
+        """On the line of the rack; the turn is left free in a loop of this exercise."""
+        return [*on_line(plane(self.axis)[0], p), along("start", plane(self.axis)[0], p)]
+
+    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
+        """The angle."""
+        return (angle_about(self.axis, R),)
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """For the evidence."""
+        return slid(plane(self.axis)[0], self.radius * values[0]), turned(algebra, self.axis, values[0])
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """For the evidence."""
+        return apart(F, M), parallel(F, M, self.axis)
+
+
+class RackMaker(Maker):
+    """Makes rack joints."""
+
+    @maker
+    def rack(
+        self,
+        axis: Sequence[float],
+        angle: Any = None,
+        radius: float = 1.0,
+        position: Sequence[Any] = (0, 0, 0),
+        rotation: Sequence[Any] = (0, 0, 0),
+        *,
+        where: str = "joint",
+    ) -> Rack:
+        """A joint that rolls along a rack."""
+        where = f"{where} (rack)"
+        place, turn = self._placement(where, position, rotation), self._motion(angle, f"{where}, angle")
+        return Rack(*place, unit_vector(axis, where), turn, self.number(radius, f"{where}, radius"))
+
+
+@dataclass(frozen=True)
+class CubicSpring(InJoint):
+    """−stiffness × motion³."""
+
+    kind: ClassVar[str] = "cubic_spring"
+    constants: ClassVar[dict[str, Any]] = {"stiffness": None}
+    forms: ClassVar[dict[str, Keys]] = {"cubic_spring": {**IN_JOINT, "stiffness": Key(constant, required=True)}}
+
+    stiffness: Any
+
+    def reversed(self) -> Self:
+        """The law is odd."""
+        return replace(self)
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """For the equations."""
+        k, s = motion.lower(self.stiffness), motion.joint(self.body, self.joint, self.motion).value
+        half = motion.algebra.half
+        return [self._along(motion, -k * s * s * s, half * half * k * s * s * s * s)]
+
+    def declared(self, watch: Watch) -> Work:
+        """For the evidence."""
+        moved = self._moved(watch)
+        return product(self.name, -watch.number(self.stiffness) * moved.value**3, moved)
+
+
+class CubicSpringMaker(LoadMaker):
+    """Makes cubic springs."""
+
+    @maker
+    def cubic_spring(
+        self, body: str, stiffness: Any, *, joint: int = 0, motion: int = 0, name: str | None = None
+    ) -> Self:
+        """Put a cubic spring into a joint."""
+        key = self._load_name(name, "cubic_spring")
+        constants = self._constants(f"cubic_spring '{key}'", stiffness=stiffness)
+        return self._load(CubicSpring(key, body, joint, motion, *constants))
+
+
+TEXT = """
+name = "wheel on a rack"
+gravity = [0, -9.81, 0]
+parameters.k = 3.0
+
+[coordinates]
+a = { start = 0.4, rate = 0.2 }
+b = { start = -0.3 }
+
+[[body]]
+name = "wheel"
+mass = 2
+center = [0.1, 0.05, 0]
+inertia = [0.1, 0.2, 0.3]
+joint = { type = "rack", axis = [0, 0, 1], angle = "a", radius = 0.5, rotation = [0, 0, 0.2] }
+
+[[body]]
+name = "rod"
+parent = "wheel"
+mass = 1
+center = [0, -0.4, 0]
+inertia = [0.02, 0.01, 0.02]
+joint = { type = "revolute", axis = [0, 0, 1], angle = "b" }
+
+[[cubic_spring]]
+body = "rod"
+stiffness = "k"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _members(monkeypatch):
+    # what a line in JOINTS and LOADS and a base of JointMakers and LoadMakers would do
+    monkeypatch.setattr(joints, "JOINTS", (*JOINTS, Rack))
+    monkeypatch.setattr(loads, "LOADS", (*LOADS, CubicSpring))
+    monkeypatch.setattr(Model, "rack", RackMaker.rack, raising=False)
+    monkeypatch.setattr(Model, "cubic_spring", CubicSpringMaker.cubic_spring, raising=False)
+
+
+def test_new_members_are_read_from_a_file():
+    model = loads_toml(TEXT)
+    (rack,), (spring,) = model.bodies[0].joints, model.loads
+    assert isinstance(rack, Rack)
+    assert rack.radius == 0.5
+    assert spring.title == "cubic_spring 'cubic_spring1'"
+    assert not [problem for problem in model.check() if problem.blocking]
+
+
+def test_a_wrong_key_of_a_new_member_is_named():
+    with pytest.raises(dl.errors.ModelFileError, match=r"there is no key 'radios' here\. Did you mean 'radius'\?"):
+        loads_toml(TEXT.replace("radius", "radios"))
+
+
+def test_new_members_are_written_back():
+    model = loads_toml(TEXT)
+    again = loads_toml(to_toml(model))
+    assert again.bodies == model.bodies
+    assert again.loads == model.loads
+
+
+@pytest.mark.parametrize("formalism", ["kane", "newton_euler"])
+def test_formalisms_agree_on_new_members(formalism):
+    model = loads_toml(TEXT)
+    q, qd = model.initial
+    known = dl.derive(model, "lagrange", engine="portable").accelerations(q, qd)
+    assert dl.derive(model, formalism, engine="portable").accelerations(q, qd) == pytest.approx(known, rel=1e-12)
+    assert dl.forward_dynamics(model, q, qd) == pytest.approx(known, rel=1e-12)
+
+
+def test_the_evidence_agrees_with_new_members():
+    found = dl.verify(loads_toml(TEXT), states=5, engines=["portable"])
+    assert found
+    assert found.principle is not None
+    assert found.principle.status == "agrees"
+
+
+def test_the_evidence_notices_a_wrong_force(monkeypatch):
+    right = CubicSpring.applied
+    monkeypatch.setattr(CubicSpring, "applied", lambda load, motion: right(load, motion) * 2)
+    found = dl.verify(loads_toml(TEXT), states=5, engines=["portable"])
+    assert found.principle is not None
+    assert found.principle.status == "differs"
