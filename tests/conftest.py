@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from dalembert.handles.workspace import forget_workspaces
 from dalembert.model import Model
+from dalembert.recursive.plan import forget_plans
 
 # the same examples every time; HYPOTHESIS_PROFILE=nightly looks at ten times as many
 settings.register_profile("normal", max_examples=50, derandomize=True, deadline=None)
@@ -22,10 +23,15 @@ def _nothing_false_is_kept(request):
     """A test that falsifies a fact neither finds what was compiled before nor leaves what it compiled."""
     falsifies = "monkeypatch" in request.fixturenames
     if falsifies:
-        forget_workspaces()
+        _forget()
     yield
     if falsifies:
-        forget_workspaces()
+        _forget()
+
+
+def _forget():
+    forget_workspaces()
+    forget_plans()
 
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")

@@ -36,7 +36,7 @@ from dalembert.model import loads as pushing
 from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.model.joints import rows
 from dalembert.model.loads import Load
-from dalembert.spatial import rotations
+from dalembert.spatial import roll_pitch_yaw, rotations
 from dalembert.structure import samples
 
 # some of these modules hold a function of their own name
@@ -407,13 +407,13 @@ def frame(name: str, position: int, change: Callable) -> Callable[[pytest.Monkey
 def unturned(self, algebra, position, angles):
     """A placed frame that forgets to turn the angular velocity into its axes."""
     p, J, c = self.point(position)
-    return motion.Frame(self.R @ motion.roll_pitch_yaw(algebra, angles), p, J, c, self.D, self.E)
+    return motion.Frame(self.R @ roll_pitch_yaw(algebra, angles), p, J, c, self.D, self.E)
 
 
 def longer(model):
     """A quaternion whose squares sum to 1.2 in place of 1."""
-    model.holonomic_list = tuple(replace(c, phi=c.phi - se.RealDouble(0.1)) for c in model.holonomic_list)
-    return model
+    held = tuple(replace(c, phi=c.phi - se.RealDouble(0.1)) for c in model.holonomic_list)
+    return model.replaced(holonomic_list=held)
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ def _plan(model: Description) -> Plan:
     )
 
 
+def forget_plans() -> None:
+    """Empty the store of plans; they are found again when they are asked for."""
+    _plan.cache_clear()
+
+
 def _without_norms(written: Elements, declared: int, model: Elements) -> Elements:
     """The model without the norms of quaternions, which stand behind the declared holonomic constraints."""
     norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
