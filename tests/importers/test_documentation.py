@@ -68,6 +68,6 @@ def test_every_section_function_and_limit_is_described():
         assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
     for function in FUNCTIONS:
         assert re.search(rf"`{function}[`(]", PAGE), function
-    for limit in (source.MAX_BYTES, schema.MAX_SAMPLES):
+    for limit in (source.MAX_BYTES, keys.MAX_SAMPLES):
         assert f"{limit:,}".replace(",", " ") in PAGE
     assert str(schema.MAX_ELEMENTS) in PAGE

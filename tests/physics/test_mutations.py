@@ -406,13 +406,14 @@ def frame(name: str, position: int, change: Callable) -> Callable[[pytest.Monkey
 def unturned(self, algebra, position, angles):
     """A placed frame that forgets to turn the angular velocity into its axes."""
     p, J, c = self.point(position)
-    return motion.Frame(self.R @ motion.roll_pitch_yaw(algebra, angles), p, J, c, self.D, self.E)
+    return motion.Frame(self.R @ rotations.roll_pitch_yaw(algebra, angles), p, J, c, self.D, self.E)
 
 
 def longer(model):
     """A quaternion whose squares sum to 1.2 in place of 1."""
-    model.holonomic_list = tuple(replace(c, phi=c.phi - se.RealDouble(0.1)) for c in model.holonomic_list)
-    return model
+    return model.replaced(
+        holonomic_list=tuple(replace(c, phi=c.phi - se.RealDouble(0.1)) for c in model.holonomic_list)
+    )
 
 
 @dataclass(frozen=True)
