@@ -8,6 +8,7 @@ import pytest
 from dalembert.errors import ModelFileError
 from dalembert.expressions import FUNCTIONS
 from dalembert.importers import loads_toml, schema, source
+from dalembert.model import keys
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
