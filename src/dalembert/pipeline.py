@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from dalembert import sources
 from dalembert.analysis import assembly, dynamics, following, recutting
 from dalembert.analysis import mobility as mobilities
+from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, equations_of
@@ -28,6 +29,8 @@ R = TypeVar("R")
 
 def stage(work: Callable[Concatenate[Elements, P], R]) -> Callable[Concatenate[Source, P], R]:
     """The work of a room on a model that may be given by name."""
+
+    work = checked(work)
 
     @wraps(work)
     def staged(model: Source, *arguments: P.args, **options: P.kwargs) -> R:
@@ -45,6 +48,7 @@ mobility = stage(mobilities.mobility_of)
 
 
 # the equations and the motion
+@checked
 def derive(
     model: Source, formalism: str = "lagrange", *, engine: str | None = None, mode: str | None = None
 ) -> Equations:

@@ -93,17 +93,17 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         ),
         (
             lambda m: m.torque_table("p", 5, [1]),
-            "torque_table 'torque_table1', times: got '5'. Expected increasing times.",
+            "torque_table 'torque_table1', times: got 5. Expected increasing times.",
         ),
-        (lambda m: m.body("q", joint=m.fixed(), inertia=3), "body 'q', inertia: got '3'. Expected 3 (diagonal), 6"),
+        (lambda m: m.body("q", joint=m.fixed(), inertia=3), "body 'q', inertia: got 3. Expected 3 (diagonal), 6"),
         (
             lambda m: m.non_ideal(3),
-            "non_ideal: got '3'. Expected one formula for each coordinate, or a mapping by name.",
+            "non_ideal: got 3. Expected one formula for each coordinate, or a mapping by name.",
         ),
         (lambda m: m.parameters([1]), "parameters: got [1]. Expected a mapping of names to values, or m=1.0, l=0.5."),
         (
             lambda m: Model("g", gravity=9.81),
-            "model 'g', gravity: got '9.81'. Expected 3 components, e.g. (0, -9.81, 0).",
+            "model 'g', gravity: got 9.81. Expected 3 components, e.g. (0, -9.81, 0).",
         ),
     ],
 )

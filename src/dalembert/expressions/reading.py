@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import symengine as se
 
+from dalembert.arguments import shown
 from dalembert.errors import FormulaError
 from dalembert.expressions.symbols import flaw
 
@@ -24,7 +25,7 @@ def number(value: object, where: str) -> se.Basic:
     (3, 981/100)
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        fact = f"the value {quote(str(value))} is of type {type(value).__name__}."
+        fact = f"the value {quote(shown(value))} is of type {type(value).__name__}."
         raise FormulaError(f"{where}: {fact} Expected a number or a formula; give one, such as 2.5.")
     exact = isinstance(value, numbers.Integral)
     try:
@@ -33,8 +34,8 @@ def number(value: object, where: str) -> se.Basic:
         result = se.RealDouble(math.inf)
     problem = flaw(result)
     if problem:
-        shown = "the integer" if exact else f"the value {float(result)}"
-        raise FormulaError(f"{where}: {shown} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
+        what = "the integer" if exact else f"the value {float(result)}"
+        raise FormulaError(f"{where}: {what} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
     return result
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dalembert.algebra import Array
 from dalembert.analysis import consistency
 from dalembert.analysis.reactions import JointReaction
+from dalembert.arguments import checked, numbers_given
 from dalembert.equations import About, LinearForm
 from dalembert.equations.legendre import canonical_of
 from dalembert.errors import InputError
@@ -212,6 +213,7 @@ class Equations(Value):
         """The compiled equations."""
         return self.derivation.machine.kernel
 
+    @checked
     def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Equations:
         """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
 
@@ -281,8 +283,8 @@ class Equations(Value):
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"
     ) -> dict[str, JointReaction]:
         """The force and moment in every joint at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
-        positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
         qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
+        positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
         return joint_reactions(self, frame, (positions, velocities, qdd, time, lam))
 
     def gaussian(
@@ -322,16 +324,17 @@ class Equations(Value):
     def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """q, v, t, parameters with constants of the motion, and q̇."""
         n = len(self.model.coordinate_names)
-        positions, velocities = np.array(q, dtype=float), np.array(qd, dtype=float)
+        positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
         for name, value in (("q", positions), ("qd", velocities)):
             if value.ndim not in (1, 2) or value.shape[0] != n or value.shape != positions.shape:
                 raise InputError(
                     f"{name} has shape {value.shape}. Expected ({n},) for one state or ({n}, batch), the same for q and qd; "
                     f"coordinates are {', '.join(self.model.coordinate_names)}."
                 )
-            if not np.isfinite(value).all():
-                raise InputError(f"{name} contains values that are not finite. Expected numbers.")
-        time = np.broadcast_to(np.asarray(t, dtype=float), positions.shape[1:])
+        clock = numbers_given(t, "t")
+        if clock.shape not in ((), positions.shape[1:]):
+            raise InputError(f"t has shape {clock.shape}. Expected one time, or one for each state of the batch.")
+        time = np.broadcast_to(clock, positions.shape[1:])
         v, constants = self.kernel.start(positions, velocities, time, self.values)
         known = self.values if positions.ndim == 1 else np.repeat(self.values[:, None], positions.shape[1], axis=1)
         return positions, v, time, np.concatenate([known, constants], axis=0), velocities
@@ -357,6 +360,7 @@ class Equations(Value):
         other = replace(known, declared=model, mode=self.workspace.mode(self.about))
         return Equations(derivation_of(other, self.formalism), self.changes)
 
+    @checked
     def simulate(
         self,
         duration: float | None = None,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
+from dalembert.arguments import is_real, shown
 from dalembert.equations import About
 from dalembert.errors import InputError, NotApplicableError
 
@@ -19,19 +18,19 @@ def read(given: Any) -> tuple[float, float | None]:
     >>> read(5.0), read((25, 10))
     ((5.0, None), (25.0, 10.0))
     """
-    if isinstance(given, Real) and not isinstance(given, bool):
+    if is_real(given):
         return _gain(given, given), None
     if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
         alpha, beta = given
         return _gain(alpha, given), _gain(beta, given)
-    raise InputError(f"simulate, stabilization: got {given!r}. Expected {_KINDS}.")
+    raise InputError(f"simulate, stabilization: got {shown(given)}. Expected {_KINDS}.")
 
 
 def _gain(value: Any, given: Any) -> float:
-    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value)) and float(value) >= 0:
+    if is_real(value) and float(value) >= 0:
         return float(value)
     raise InputError(
-        f"simulate, stabilization: got {given!r}. Expected finite numbers that are not negative, {_KINDS}."
+        f"simulate, stabilization: got {shown(given)}. Expected finite numbers that are not negative, {_KINDS}."
     )
 
 

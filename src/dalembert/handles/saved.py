@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.exporters import to_toml
 from dalembert.handles.derivation import derivation_of
@@ -95,6 +96,7 @@ def _arrays(part: Part) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
         yield "powers", ("piece", "state", "order"), powers
 
 
+@checked
 def load_run(path: str | Path) -> Trajectory:
     """A run that `Trajectory.save` wrote as NetCDF (.nc), with everything that can be asked of it.
 

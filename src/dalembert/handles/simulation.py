@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis import consistency
+from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
 from dalembert.handles.mechanics import Mechanics
 from dalembert.handles.partition import Partition
@@ -46,18 +47,16 @@ class Task:
     def grid(self, model: Description) -> np.ndarray:
         """The sample times, beginning at the start."""
         if self.times is not None:
-            grid = np.array(self.times, dtype=float)
+            grid = numbers_given(self.times, "simulate, times")
             if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
                 raise InputError("simulate: times must be at least two increasing numbers, the first being the start.")
             return grid
         duration = model.duration if self.duration is None else self.duration
         samples = model.samples if self.samples is None else self.samples
-        if not (np.isfinite(duration) and duration > 0):
+        if not duration > 0:
             raise InputError(f"simulate: the duration is {duration}. Expected a positive number of seconds.")
-        if int(samples) != samples or samples < 2:
+        if samples < 2:
             raise InputError(f"simulate: samples is {samples}. Expected a whole number of at least 2.")
-        if not np.isfinite(self.t0):
-            raise InputError(f"simulate: t0 is {self.t0}. Expected a number.")
         return np.linspace(self.t0, self.t0 + duration, int(samples))
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from dalembert.analysis import norms
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
-from dalembert.errors import InputError
+from dalembert.arguments import checked
+from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
 from dalembert.integrators import Solution
 from dalembert.model.frozen import Value
@@ -137,6 +138,24 @@ class Trajectory(Value):
         samples = zip(self.q.T, self._natural.T, self.t, strict=True)
         return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
 
+    @checked
+    def __getitem__(self, name: str) -> np.ndarray:
+        """One row by name: a coordinate, its rate as dot(x), a speed, or t.
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("simple-pendulum", 1.0, samples=11)
+        >>> run["theta"].shape, bool((run["dot(theta)"] == run.qd[0]).all())
+        ((11,), True)
+        """
+        names = self.equations.model.coordinate_names
+        if name == "t":
+            return self.t
+        rows = dict(zip(names, self.q, strict=True)) | dict(zip((f"dot({x})" for x in names), self.qd, strict=True))
+        rows |= dict(zip(self.equations.workspace.facts.speed_names, self.speeds, strict=True))
+        if name not in rows:
+            raise InputError(f"the run has no '{name}'. {nearest(name, rows)}")
+        return rows[name]
+
     @property
     def status(self) -> str:
         """How the simulation ended, as a sentence."""
@@ -147,6 +166,7 @@ class Trajectory(Value):
         """The key of the formalism that was integrated."""
         return self.equations.formalism
 
+    @checked
     def at(self, t: float) -> np.ndarray:
         """The state (q, v) at any time of the run; needs `simulate(dense=True)`."""
         if not self.solution.dense:
@@ -290,6 +310,7 @@ class Trajectory(Value):
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._together(_carried))
 
+    @checked
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """The force and moment in every joint along the run, by the name of the child body.
 
@@ -327,6 +348,7 @@ class Trajectory(Value):
 
         return dataset.from_trajectory(cast(Run, self))
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to CSV (.csv).
 

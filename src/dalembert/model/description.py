@@ -8,11 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
 from symengine import Piecewise
 
+from dalembert.arguments import shown
 from dalembert.errors import InputError, ModelError, NotApplicableError, Problem, nearest
 from dalembert.expressions import parse
 from dalembert.expressions.reading import decimal
@@ -184,7 +186,9 @@ class Elements(ABC):
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
-            raise InputError(f"{where}: the value is {value}. Expected a finite number.")
+            raise InputError(
+                f"{where}: the value is {value if isinstance(value, str | Number) else shown(value)}. Expected a finite number."
+            )
         return number
 
     # whether it is sound

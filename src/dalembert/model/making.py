@@ -6,20 +6,18 @@ the family puts these classes together, and `Model` inherits from the families.
 
 from __future__ import annotations
 
-import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from numbers import Real
-from types import UnionType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from dalembert.algebra.nodes import exact
 from dalembert.algebra.surds import Component, unit
-from dalembert.errors import InputError, nearest
+from dalembert.arguments import checked, shown
+from dalembert.errors import InputError
 from dalembert.model.formulas import Reader
 from dalembert.model.vectors import Formula, Vector3
 
@@ -27,51 +25,9 @@ Given = Sequence[
     Any
 ]  # values in a row as users write them: numbers, text or SymPy expressions, in a list, tuple or array
 ZERO = (0, 0, 0)
+maker = checked  # of arguments: makers refuse what nobody has
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-# what an argument must be where its annotation is one of these words, and how a message says it
-_PLAIN: dict[str, tuple[type | UnionType, str]] = {
-    "str": (str, "a text"),
-    "str | None": (str | None, "a text"),
-    "int": (int, "a whole number"),
-    "bool": (bool, "True or False"),
-}
-
-
-def maker(function: Callable[P, T]) -> Callable[P, T]:
-    """The method, with our own message for arguments that it does not have, that are missing, or that are no text or number.
-
-    >>> from dalembert.model import Model
-    >>> Model("m").revolute(axsi=(0, 0, 1))
-    Traceback (most recent call last):
-    dalembert.errors.InputError: revolute: there is no argument 'axsi'. Did you mean 'axis'?
-    """
-    signature = inspect.signature(function)
-    plain = {name: _PLAIN[each.annotation] for name, each in signature.parameters.items() if each.annotation in _PLAIN}
-
-    @wraps(function)
-    def made(*args: P.args, **named: P.kwargs) -> T:
-        try:
-            given = signature.bind(*args, **named).arguments
-        except TypeError as error:
-            raise InputError(f"{function.__name__}: {_mismatch(signature, named, error)}") from None
-        for name, (kind, expected) in plain.items():
-            value = given.get(name, signature.parameters[name].default)
-            if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-                raise InputError(f"{function.__name__}, {name}: got {value!r}. Expected {expected}.")
-        return function(*args, **named)
-
-    return made
-
-
-def _mismatch(signature: inspect.Signature, named: dict[str, Any], error: TypeError) -> str:
-    known = [name for name in signature.parameters if name not in ("self", "where")]
-    for name in named:
-        if name not in signature.parameters:
-            return f"there is no argument '{name}'. {nearest(name, known)}"
-    return f"{error}. Expected {', '.join(known)}."
 
 
 class Maker(ABC):
@@ -109,7 +65,7 @@ class Maker(ABC):
     def _vector(self, values: Sequence[Any], where: str, *, constant: bool = False) -> Vector3:
         read = self.reader.constant if constant else self.reader.read
         if not several(values, 3):
-            raise InputError(f"{where}: got {values!r}. Expected 3 components.")
+            raise InputError(f"{where}: got {shown(values)}. Expected 3 components.")
         x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
         return (x, y, z)
 
@@ -134,7 +90,7 @@ class Maker(ABC):
         if formulas is None:
             return (None,) * count
         if not several(formulas, count):
-            raise InputError(f"{where}: got {formulas!r}. Expected {count} formulas.")
+            raise InputError(f"{where}: got {shown(formulas)}. Expected {count} formulas.")
         return tuple(self._motion(formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
 
     def _feedback(self, gains: Any, count: int, where: str) -> tuple[Any, ...]:
@@ -150,7 +106,7 @@ class Maker(ABC):
 def row_of(values: Any, where: str, expected: str) -> list[Any]:
     """The values in a row, such as a list or an array holds them."""
     if not several(values):
-        raise InputError(f"{where}: got {str(values)[:60]!r}. Expected {expected}.")
+        raise InputError(f"{where}: got {shown(values)}. Expected {expected}.")
     return list(values)
 
 
@@ -178,19 +134,18 @@ def _quarter_turn(angle: Any) -> Any:
 def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component, Component]:
     """A unit vector along `axis`, exact to its square roots; whole components stay whole."""
     if not several(axis):
-        raise InputError(f"{where}: the axis is {axis!r}. Expected 3 numbers, e.g. (0, 0, 1).")
+        raise InputError(f"{where}: the axis is {shown(axis)}. Expected 3 numbers, e.g. (0, 0, 1).")
     if len(axis) != 3:
         raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
     if not all(isinstance(a, Real) or (getattr(a, "is_number", False) and getattr(a, "is_real", False)) for a in axis):
-        raise InputError(f"{where}: the axis is {tuple(axis)}. Expected 3 numbers, e.g. (0, 0, 1).")
+        raise InputError(f"{where}: the axis is {shown(tuple(axis))}. Expected 3 numbers, e.g. (0, 0, 1).")
     try:
         length = math.hypot(*axis)
     except OverflowError:
         length = math.inf
     if not (0 < length < math.inf):
-        shown = ", ".join(map(str, axis))[:60]
         raise InputError(
-            f"{where}: the axis has length {length:g}. Expected a direction, got ({shown}). "
+            f"{where}: the axis has length {length:g}. Expected a direction, got {shown(tuple(axis))}. "
             "Give `axis` a non-zero vector."
         )
     return unit([exact(float(a)) for a in axis])
@@ -199,5 +154,5 @@ def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component
 def pair(bodies: Sequence[str], where: str) -> tuple[str, str]:
     """Two names of bodies."""
     if not several(bodies, 2) or not all(isinstance(body, str) for body in bodies):
-        raise InputError(f"{where}, bodies: got {bodies!r}. Expected two names, of bodies or 'world'.")
+        raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected two names, of bodies or 'world'.")
     return (bodies[0], bodies[1])

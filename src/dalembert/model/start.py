@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 
@@ -41,11 +42,12 @@ def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.
                 raise InputError(f"{where}: there is no coordinate '{name}'. {nearest(name, names)}")
             found[name] = model.number(value, f"{where}, '{name}'")
         return np.array(list(found.values()))
-    shape = np.shape(given) if isinstance(given, np.ndarray | Sequence) and not isinstance(given, str) else None
-    if shape != (len(names),):
-        got = f"shape {shape}" if shape is not None else f"a value of type {type(given).__name__}"
-        raise InputError(f"{where}: got {got}. Expected {len(names)} values, for {', '.join(names)}.")
-    return np.array([model.number(x, f"{where}, '{name}'") for name, x in zip(names, given, strict=True)])
+    values = list(given) if isinstance(given, np.ndarray | Sequence) and not isinstance(given, str) else []
+    if len(values) != len(names) or any(
+        isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.ndim > 0) for x in values
+    ):
+        raise InputError(f"{where}: got {shown(given)}. Expected {len(names)} values, for {', '.join(names)}.")
+    return np.array([model.number(x, f"{where}, '{name}'") for name, x in zip(names, values, strict=True)])
 
 
 def coordinate_name(key: Any) -> str:

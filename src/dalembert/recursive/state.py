@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.algebra import FLOATS, Array, Scalar, numbers, vector
+from dalembert.arguments import numbers_given
 from dalembert.errors import InconsistentStateError, InputError
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
@@ -64,13 +65,12 @@ class State:
 def read_state(plan: Plan, q: npt.ArrayLike, qd: npt.ArrayLike | None, t: npt.ArrayLike) -> State:
     """The states; `qd` has one entry for each coordinate or one for each speed, or is None for states at rest."""
     tree = plan.tree
-    places = np.array(q, dtype=float)
+    places = numbers_given(q, "q")
     if places.ndim not in (1, 2) or len(places) != tree.n:
         raise InputError(
             f"q has shape {places.shape}. Expected ({tree.n},) for one state or ({tree.n}, batch); "
             f"coordinates are {', '.join(tree.model.coordinate_names)}."
         )
-    _require_numbers("q", places)
     batch = places.shape[1:]
     places = places.reshape(tree.n, -1)
     K = places.shape[1]
@@ -100,14 +100,13 @@ def read_array(
 ) -> np.ndarray:
     """An array with one entry for each speed, or each coordinate, and the batch of q, as (entries, K)."""
     tree = plan.tree
-    out = np.array(given, dtype=float)
+    out = numbers_given(given, name)
     lengths = {tree.n_speeds: tree.speed_names}
     if not speeds_only:
         lengths[tree.n] = tuple(f"d/dt {coordinate}" for coordinate in tree.model.coordinate_names)
     if out.ndim == 0 or out.shape[1:] != batch or len(out) not in lengths:
         kinds = " or ".join(f"{(n, *batch)} for {', '.join(names)}" for n, names in _told(plan, lengths))
         raise InputError(f"{name} has shape {out.shape}. Expected {kinds}.")
-    _require_numbers(name, out)
     return out.reshape(len(out), -1)
 
 
@@ -119,16 +118,10 @@ def _told(plan: Plan, lengths: dict[int, tuple[str, ...]]) -> list[tuple[int, Se
 
 
 def _time(t: npt.ArrayLike, K: int) -> np.ndarray:
-    if np.ndim(t) > 1 or np.size(t) not in (1, K):
-        raise InputError(f"t has shape {np.shape(t)}. Expected one time, or one for each of the {K} states.")
-    time = np.broadcast_to(np.asarray(t, dtype=float), (K,)).copy()
-    _require_numbers("t", time)
-    return time
-
-
-def _require_numbers(name: str, values: np.ndarray) -> None:
-    if not np.isfinite(values).all():
-        raise InputError(f"{name} contains values that are not finite. Expected numbers.")
+    time = numbers_given(t, "t")
+    if time.ndim > 1 or time.size not in (1, K):
+        raise InputError(f"t has shape {time.shape}. Expected one time, or one for each of the {K} states.")
+    return np.broadcast_to(time.ravel(), (K,))
 
 
 def _require_unit(plan: Plan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndarray | None = None) -> None:

@@ -18,6 +18,7 @@ from symengine import Integer
 
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, zeros
 from dalembert.algebra.surds import Component
+from dalembert.arguments import shown
 from dalembert.errors import InputError
 from dalembert.expressions.writing import written
 from dalembert.model.declared import Place
@@ -165,7 +166,7 @@ def joints_of(given: Any, where: str) -> tuple[Joint, ...]:
     for joint in joints:
         if not isinstance(joint, Joint):
             raise InputError(
-                f"{where}, joint: got {str(joint)[:60]!r}. Expected what a maker of joints returns, such as "
+                f"{where}, joint: got {shown(joint)}. Expected what a maker of joints returns, such as "
                 'model.revolute((0, 0, 1), "q"), or a list of such joints.'
             )
     return joints
