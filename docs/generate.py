@@ -19,7 +19,7 @@ from dalembert import formalisms, gallery
 from dalembert.equations import About
 from dalembert.equations.about import FACTS
 from dalembert.evidence.lineages import PRINCIPLE, RECURSION, grouped, independent_roads
-from dalembert.handles import Workspace
+from dalembert.handles import Workspace, setup, workspace_of
 
 DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"
@@ -124,7 +124,7 @@ def lineages() -> str:
 
 def counts(names: Sequence[str] = MODELS) -> str:
     """Numbers of dynamic equations and states, counted by deriving."""
-    spaces = {name: Workspace(dl.load(name), "portable") for name in names}
+    spaces = {name: workspace_of(setup(dl.load(name), "portable")) for name in names}
     rows = [(f"`{a.key}`", *(count(space, a) for space in spaces.values())) for a in ABOUTS]
     return table(("key", *names), rows)
 
