@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 
 from dalembert.algebra.base import Algebra, Array, Scalar
+from dalembert.algebra.tables import Table
 
 _FUNCTIONS = {
     "sin": np.sin,
@@ -42,6 +43,9 @@ class Floats(Algebra):
             slope = (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / (np.real(x) ** 2 + np.real(y) ** 2)
             return angle + 1j * slope if np.iscomplexobj(x) or np.iscomplexobj(y) else angle
         return _FUNCTIONS[name](*arguments)
+
+    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+        return table.at(x)
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         return np.where(condition, yes, no)

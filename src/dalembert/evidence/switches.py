@@ -7,6 +7,7 @@ from typing import Any
 
 import symengine as se
 
+from dalembert.algebra.tables import tables_in
 from dalembert.model import Model
 from dalembert.model.loads import Force, JointTorque, Torque
 
@@ -20,7 +21,8 @@ def switching_elements(model: Model) -> dict[str, str]:
     >>> list(switching_elements(model))
     ["force 'bumper'"]
     """
-    found = {path for path, formula in _formulas(model) if se.sympify(formula).atoms(se.Piecewise)}
+    formulas = [(path, se.sympify(formula)) for path, formula in _formulas(model)]
+    found = {path for path, formula in formulas if formula.atoms(se.Piecewise) or tables_in(formula)}
     return dict.fromkeys(sorted(found), "it switches; proved on every branch, but not where it switches")
 
 

@@ -220,9 +220,8 @@ def _load(load: Load, parameters: set[str]) -> tuple[str, Element]:
             return kind, {"body": load.body, **force, "point": at, "frame": _unless(load.frame, WORLD)}
         case Torque():
             # a table has no reaction
-            kind, torque = ("torque", {"torque": _vector(load.torque, where)})
-            if load.reaction is None:
-                kind, torque = _timed("torque", load.torque, where)
+            timed = load.reaction is None
+            kind, torque = (_timed if timed else _plain)("torque", load.torque, where)
             return kind, {"body": load.body, **torque, "frame": _unless(load.frame, WORLD), "reaction": load.reaction}
         case JointTorque():
             return _joint_torque(load, parameters, where)
@@ -236,12 +235,16 @@ def _load(load: Load, parameters: set[str]) -> tuple[str, Element]:
             return "damper", {**_ends(load, where), **constants(damping=None)}
 
 
+def _plain(kind: str, vector: Sequence[Any], where: str) -> tuple[str, Element]:
+    return kind, {kind: _vector(vector, where)}
+
+
 def _timed(kind: str, vector: Sequence[Any], where: str) -> tuple[str, Element]:
     """A vector that changes with time along straight lines is a table, every other one its formulas."""
     curves = [knots(formula) for formula in vector]
     times = sorted({time for curve in curves for time, _ in curve or ()})
     if not times or any(curve is None for curve in curves):
-        return kind, {kind: _vector(vector, where)}
+        return _plain(kind, vector, where)
     columns = [_values(curve or [], times, formula) for curve, formula in zip(curves, vector, strict=True)]
     rows = [[_short(value) for value in row] for row in zip(*columns, strict=True)]
     return "wrench_table", {"times": [_short(time) for time in times], kind: rows}
@@ -262,6 +265,10 @@ def _short(number: float) -> float:
 
 def _joint_torque(load: JointTorque, parameters: set[str], where: str) -> tuple[str, Element]:
     """An effort that is cut off at constant limits is an actuator."""
+    if curve := knots(load.value):
+        times, values = zip(*curve, strict=True)
+        rows = {"times": [_short(time) for time in times], "values": [_short(value) for value in values]}
+        return "torque_table", {**_in_joint(load), **rows}
     found = limited(load.value)
     if found is None or not {symbol.name for end in found[1:] for symbol in end.free_symbols} <= parameters:
         return "joint_torque", {**_in_joint(load), "value": written(load.value, where)}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.algebra import default_name, stack, vector
+from dalembert.algebra.base import MAX_CHOICES
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About
@@ -57,7 +58,8 @@ class Workspace:
         model.require_sound()
         self.declared = model.copy()
         self.model = with_contacts(self.declared)
-        self.engine = choose_engine(engine)
+        # heyoka writes a table as choices, which takes it too long for long ones
+        self.engine = choose_engine(engine or ("portable" if self.model.longest_table > MAX_CHOICES else None))
 
     def mode(self, about: About) -> Literal["fused", "assembled"]:
         """Assembled where a solve in numbers is needed: (nearly) dependent constraints, or a singular mass matrix."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from dalembert.errors import InputError, Problem, nearest
@@ -15,6 +16,7 @@ from dalembert.expressions import parse
 from dalembert.model import Model
 
 MAX_ELEMENTS = 2000
+MAX_ROWS = 100_000  # of a table; the size of a file is the narrower bound
 MAX_SAMPLES = 1_000_000
 MAX_NAME = 100
 
@@ -80,6 +82,8 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             yield wrong(where, "a number or a formula in quotation marks", value)
             return
+        if isinstance(value, float) and isfinite(value):
+            return
         yield from attempt(where, lambda: model.formula(value, where, rates=rates, constant=constant))
 
     return check
@@ -114,12 +118,12 @@ def number(value: Any, where: str, model: Model) -> Iterator[Problem]:
         yield from constant(value, where, model)
 
 
-def many(each: Check, what: str) -> Check:
+def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
     """An array of any moderate length."""
 
     def check(value: Any, where: str, model: Model) -> Iterator[Problem]:
-        if not isinstance(value, list) or not 1 <= len(value) <= MAX_ELEMENTS:
-            yield wrong(where, f"an array of 1 to {MAX_ELEMENTS} {what}", value)
+        if not isinstance(value, list) or not 1 <= len(value) <= most:
+            yield wrong(where, f"an array of 1 to {most} {what}", value)
             return
         for i, entry in enumerate(value):
             yield from each(entry, f"{where}[{i}]", model)
@@ -319,11 +323,16 @@ ELEMENTS: dict[str, Keys] = {
     "wrench_table": {
         **_NAMED,
         **_BODY,
-        "times": Key(many(constant, "times"), True),
-        "force": Key(many(fixed_vector, "rows of three")),
-        "torque": Key(many(fixed_vector, "rows of three")),
+        "times": Key(many(constant, "times", MAX_ROWS), True),
+        "force": Key(many(fixed_vector, "rows of three", MAX_ROWS)),
+        "torque": Key(many(fixed_vector, "rows of three", MAX_ROWS)),
         "point": Key(fixed_vector),
         "frame": Key(name),
+    },
+    "torque_table": {
+        **_IN_JOINT,
+        "times": Key(many(constant, "times", MAX_ROWS), True),
+        "values": Key(many(constant, "values", MAX_ROWS), True),
     },
     "joint_torque": {**_IN_JOINT, "value": Key(moving, True)},
     "actuator": {**_IN_JOINT, "effort": Key(moving, True), "limit": Key(limit)},

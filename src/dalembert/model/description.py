@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from symengine import Piecewise
 
+from dalembert.algebra.tables import tables_in
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.elements import (
     Body,
@@ -139,8 +140,13 @@ class Description:
 
     @property
     def smooth(self) -> bool:
-        """False when a formula switches branches (abs, sign, min, max, piecewise)."""
-        return not any(formula.atoms(Piecewise) for formula in self.formulas)
+        """False when a formula switches branches (abs, sign, min, max, piecewise, tables)."""
+        return not any(formula.atoms(Piecewise) or tables_in(formula) for formula in self.formulas)
+
+    @property
+    def longest_table(self) -> int:
+        """The rows of the longest table of time in a formula."""
+        return max((len(table) for formula in self.formulas for table in tables_in(formula)), default=0)
 
     def refuse_canonical(self, who: str) -> None:
         """Raise when the model has constraints on momenta, which `who` cannot treat."""

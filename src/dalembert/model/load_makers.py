@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, Self
 
-import symengine as se
+import numpy as np
 
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import TIME, parse
-from dalembert.expressions.reading import decimal
+from dalembert.expressions import parse
 from dalembert.expressions.symbols import maximum, minimum
 from dalembert.model.checks.values import value as number
 from dalembert.model.declarations import pair
 from dalembert.model.elements import WORLD, Holonomic, Rotor
 from dalembert.model.joint_makers import JointMakers
 from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Spring, Torque
-
-_MOST_ROWS = 2000
+from dalembert.model.tables import column, increasing_times, polyline, three_columns
 
 
 class LoadMakers(JointMakers):
@@ -180,18 +177,12 @@ class LoadMakers(JointMakers):
         """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
         key = self._load_name(name, "torque_table")
         where = f"torque_table '{key}'"
-        clock = self._clock(times, where)
+        clock = increasing_times(times, self._number, where)
         if len(values) != len(clock):
             raise InputError(f"{where}: {len(values)} values for {len(clock)} times. Give one for each.")
-        line = _polyline(clock, [self._number(x, f"{where}, values[{i}]") for i, x in enumerate(values)])
+        line = polyline(clock, column(values, self._number, f"{where}, values"))
         self.loads += (JointTorque(key, body, joint, line, motion),)
         return self
-
-    def _clock(self, times: Sequence[float], where: str) -> list[float]:
-        clock = [self._number(t, f"{where}, times[{i}]") for i, t in enumerate(times)]
-        if not 1 <= len(clock) <= _MOST_ROWS or any(b <= a for a, b in pairwise(clock)):
-            raise InputError(f"{where}, times: expected 1 to {_MOST_ROWS} increasing times, got {len(clock)}.")
-        return clock
 
     def wrench_table(
         self,
@@ -212,7 +203,7 @@ class LoadMakers(JointMakers):
         where = f"wrench_table '{key}'"
         if force is None and torque is None:
             raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
-        clock = self._clock(times, where)
+        clock = increasing_times(times, self._number, where)
         if force is not None:
             at = None if point is None else self._vector(point, f"{where}, point", constant=True)
             self.loads += (Force(key, body, self._table(clock, force, f"{where}, force"), at, frame),)
@@ -221,11 +212,8 @@ class LoadMakers(JointMakers):
             self.loads += (Torque(label, body, self._table(clock, torque, f"{where}, torque"), frame, None),)
         return self
 
-    def _table(self, times: list[float], rows: Sequence[Sequence[float]], where: str) -> tuple[Any, Any, Any]:
-        if len(rows) != len(times) or any(len(row) != 3 for row in rows):
-            raise InputError(f"{where}: expected {len(times)} rows of 3, one for each time.")
-        numbers = [[self._number(x, f"{where}[{i}]") for x in row] for i, row in enumerate(rows)]
-        x, y, z = (_polyline(times, [row[i] for row in numbers]) for i in range(3))
+    def _table(self, times: np.ndarray, rows: Sequence[Sequence[float]], where: str) -> tuple[Any, Any, Any]:
+        x, y, z = (polyline(times, values) for values in three_columns(rows, len(times), self._number, where))
         return (x, y, z)
 
     def spring(
@@ -259,16 +247,3 @@ class LoadMakers(JointMakers):
         c = self._reader.constant(damping, f"{where}, damping")
         self.loads += (Damper(key, pair(bodies, where), self._points(points, where), c),)
         return self
-
-
-def _polyline(times: list[float], values: list[float]) -> Any:
-    """The formula of straight lines through the points, level outside: a nest of choices that halves the table each time."""
-    if len(times) == 1 or not any(v != values[0] for v in values):
-        return decimal(values[0])
-    middle = len(times) // 2
-    if len(times) == 2:
-        (start, end), (low, high) = map(decimal, times), map(decimal, values)
-        line = low + (high - low) / (end - start) * (TIME - start)
-        return se.Piecewise((low, se.Lt(TIME, start)), (high, se.Le(end, TIME)), (line, True))
-    early, late = _polyline(times[: middle + 1], values[: middle + 1]), _polyline(times[middle:], values[middle:])
-    return se.Piecewise((early, se.Lt(TIME, decimal(times[middle]))), (late, True))

@@ -25,6 +25,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import FLOATS, numbers
+from dalembert.algebra.tables import tables_in
 from dalembert.expressions import TIME, coordinate
 from dalembert.model import WORLD, Model
 from dalembert.model.checks.values import at_start, slope, value
@@ -202,6 +203,8 @@ def _stiffnesses(model: Model, length: float) -> Iterator[float]:
 def _switches(model: Model) -> Iterator[float]:
     """The times at which formulas switch, such as those of a table."""
     for formula in model.formulas:
+        for table in tables_in(formula):
+            yield from table.times.tolist()
         for choice in formula.atoms(se.Piecewise):
             for condition in choice.args[1::2]:
                 if TIME in condition.free_symbols:
