@@ -22,6 +22,7 @@ from dalembert.integrators.branch_points import BranchPoints, Spectator
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Model
+from dalembert.model.methods import require_method
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -54,6 +55,7 @@ def simulate(
     name = integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
+    require_method(name, step=settings.step)
     method = find(name)
     way, run = Way(equations, project), Partition(equations)
     if project:

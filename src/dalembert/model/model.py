@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from dalembert.errors import InputError, ModelError, Problem, nearest
+from dalembert.errors import InputError, Problem, nearest, unsound
 from dalembert.expressions import is_identifier
 from dalembert.model.declarations import pair, unit_vector
 from dalembert.model.elements import (
@@ -345,6 +345,4 @@ class Model(LoadMakers):
         """Raise one `ModelError` that lists every problem that stands in the way of deriving equations."""
         found = [problem for problem in self.check() if problem.blocking]
         if found:
-            lines = "\n".join(f"  - {problem}" for problem in found)
-            count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-            raise ModelError(f"model '{self.name}' has {count}:\n{lines}", found)
+            raise unsound(self.name, found)

@@ -92,7 +92,8 @@ def save(run: Run, path: Path) -> Path:
         if path.suffix.lower() == ".csv":
             _write_csv(run, part)
         else:
-            from_trajectory(run).to_netcdf(part, engine=_engine())
+            # in memory first: on a full disk HDF5 ends the interpreter
+            part.write_bytes(from_trajectory(run).to_netcdf(engine=_engine()))
     return path
 
 
