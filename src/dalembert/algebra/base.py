@@ -60,6 +60,10 @@ class Algebra(ABC):
     def logical(self, name: str, *conditions: Scalar) -> Scalar:
         """The conditions joined by `and` or `or`."""
 
+    def pack(self, x: Array) -> Array:
+        """An array of scalars in the form that products are quickest in."""
+        return x
+
     def interpolate(self, table: Table, x: Scalar) -> Scalar:
         """A table at `x`; where an algebra has no better way, a nest of choices that halves the table each time."""
         if len(table) > MAX_CHOICES:

@@ -10,6 +10,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import FLOATS, Array, numbers, vector
+from dalembert.algebra.floats import ONE_STATE
 from dalembert.expressions import rate
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Constraints, Levels
@@ -62,6 +63,9 @@ def drawn(
 def at(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
     """The model in motion over plain numbers, all states at once."""
     known = dict(model.parameter_values if parameters is None else parameters)
+    if len(states) == 1:
+        q, qd = (vector(x[:, 0].tolist()) for x in (states.q, states.qd))
+        return move(model, ONE_STATE, float(states.t[0]), q, qd, known)
     return move(model, FLOATS, states.t, _entries(states.q), _entries(states.qd), known)
 
 
