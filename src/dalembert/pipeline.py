@@ -25,7 +25,7 @@ from dalembert.evidence.verification import verify as verify
 from dalembert.handles import Equations, Trajectory, Workspace
 from dalembert.handles.simulation import start_state
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
+from dalembert.model import Elements, Model
 from dalembert.structure import facts_of
 
 
@@ -71,7 +71,7 @@ def assembled(model: Model) -> Model:
 
 
 def derive(
-    model: Model, formalism: str = "lagrange", *, engine: str | None = None, mode: str | None = None
+    model: Elements, formalism: str = "lagrange", *, engine: str | None = None, mode: str | None = None
 ) -> Equations:
     """The equations of motion of a model by one formalism.
 
@@ -152,13 +152,15 @@ def mobility(model: Model) -> Mobility:
     return mobility_report(written, facts_of(written))
 
 
-def _written(model: Model) -> Model:
+def _written(model: Elements) -> Elements:
     """The model with contacts and norms as formulas, sound."""
     model.require_sound()
     return with_contacts(model)
 
 
-def simulate(model: Model, duration: float | None = None, *, formalism: str = "lagrange", **options: Any) -> Trajectory:
+def simulate(
+    model: Elements, duration: float | None = None, *, formalism: str = "lagrange", **options: Any
+) -> Trajectory:
     """The motion of a model from its initial state; options as in `Equations.simulate`."""
     return derive(model, formalism).simulate(duration, **options)
 

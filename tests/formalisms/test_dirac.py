@@ -78,7 +78,9 @@ def test_what_it_can_and_what_it_cannot_say():
 # (5.291) with its multipliers
 
 
-@pytest.mark.parametrize(("integrator", "shrinks"), [("rk45", 100), ("dop853", 50)])
+@pytest.mark.parametrize(
+    ("integrator", "shrinks"), [("rk45", 100), pytest.param("dop853", 50, marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize("name", ["four-bar", "slider-crank"])
 def test_without_projection_the_drift_is_a_small_part_of_that_by_hamilton(name, integrator, shrinks):
     # with q̇ = H_p alone, the drift by dirac is that by hamilton or more: 0.11 and 0.098 for the four-bar by rk45

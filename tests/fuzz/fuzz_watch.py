@@ -52,7 +52,7 @@ class Outcome:
 def outcome(given: Case, folder: Path) -> Outcome:
     """Load and check one case; any exception that is not ours is kept as text."""
     error = foreign = ""
-    before, start = _peak(), time.perf_counter()
+    before, start = _peak(), time.process_time()
     try:
         with _limited():
             _read(given, folder)
@@ -61,7 +61,7 @@ def outcome(given: Case, folder: Path) -> Outcome:
         str(found)
     except Exception as found:
         foreign = f"{type(found).__name__}: {found}"[:300]
-    return Outcome(given.number, error, time.perf_counter() - start, _peak() - before, foreign)
+    return Outcome(given.number, error, time.process_time() - start, _peak() - before, foreign)
 
 
 def _read(given: Case, folder: Path) -> None:

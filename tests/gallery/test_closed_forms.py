@@ -223,7 +223,12 @@ def test_reactions_are_unique_where_multipliers_are_not():
 
 
 @pytest.mark.parametrize(
-    ("key", "integrator"), [("lagrange", "rk4"), ("udwadia_kalaba", "rk4"), ("gibbs_appell", "taylor")]
+    ("key", "integrator"),
+    [
+        pytest.param("lagrange", "rk4", marks=pytest.mark.nightly),
+        pytest.param("udwadia_kalaba", "rk4", marks=pytest.mark.nightly),
+        ("gibbs_appell", "taylor"),
+    ],
 )
 def test_the_four_bars_pass_their_singular_position(key, integrator):
     data, error = known("n-four-bar")

@@ -42,7 +42,7 @@ def test_the_model_is_sound(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_everything_has_a_description_and_a_unit(name):
     model = gallery.load(name)
-    assert model.description
+    assert model.text
     for element in (*model.parameter_list, *model.coordinate_list):
         assert element.description, element.name
         assert element.unit, element.name

@@ -63,7 +63,16 @@ def test_redundant_rows_are_found_by_name(name):
     assert found.warnings == ()
 
 
-@pytest.mark.parametrize(("name", "freedoms"), [("four-bar", 1), ("stewart-platform", 6), ("bricard", 1), ("3-rrr", 3)])
+@pytest.mark.parametrize(
+    ("name", "freedoms"),
+    [
+        ("bricard", 1),
+        *(
+            pytest.param(*each, marks=pytest.mark.nightly)
+            for each in (("four-bar", 1), ("stewart-platform", 6), ("3-rrr", 3))
+        ),
+    ],
+)
 def test_loops_and_energy_keep_for_a_minute(name, freedoms):
     run = minute(name)
     assert run.t[-1] == 60
@@ -260,6 +269,7 @@ def test_the_crank_turns_back_and_returns(name):
     assert np.abs(run.qd[:, 1:]).max() < 1e-6
 
 
+@pytest.mark.nightly
 def test_the_four_bar_obeys_freudenstein():
     data, p, run = known("four-bar"), values("four-bar"), minute("four-bar")
     a, b, c, d = (p[key] for key in "abcd")
@@ -327,6 +337,7 @@ def slider_crank_rates(_, y):
     return [y[1], (G * cos - 4 * sin * cos * y[1] ** 2) / (2 / 3 + 4 * sin**2)]
 
 
+@pytest.mark.nightly
 def test_the_slider_crank_goes_straight_on_at_its_branch_point():
     data = known("slider-crank")
     run = dl.simulate(dl.load("slider-crank"))

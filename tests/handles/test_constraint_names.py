@@ -6,8 +6,12 @@ import pytest
 import dalembert as dl
 from dalembert import gallery
 
+LARGE = ("stewart-platform", "rope", "hexapod", "quadruped", "bricard", "biped", "floating-arm-7-link", "kuka-kr5")
 
-@pytest.mark.parametrize("name", gallery.names())
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in LARGE else ()) for name in gallery.names()]
+)
 def test_every_row_of_the_multipliers_has_a_name(name):
     model = dl.load(name)
     eom = dl.derive(model, "lagrange", engine="portable")

@@ -112,7 +112,7 @@ def problems(text: str) -> list[str]:
 
 def test_every_element_reaches_the_model():
     model = loads_toml(EVERYTHING)
-    assert (model.name, model.description) == ("everything", "One of each.")
+    assert (model.name, model.text) == ("everything", "One of each.")
     assert str(model.gravity) == "(0, -g, 0)"
     assert model.parameter_values == pytest.approx({"g": 9.81, "l": 0.2, "J": 0.04 / 3})
     length = model.parameter_list[1]
@@ -668,7 +668,7 @@ def test_wrong_values_anywhere_are_problems_and_nothing_else():
     random = Random(7)
     said = []
     for place in places(tomllib.loads(text)):
-        for wrong in random.sample(WRONG, 6):
+        for wrong in random.sample(WRONG, 3):
             data = tomllib.loads(text)
             inner = data
             for key in place[:-1]:
@@ -678,7 +678,7 @@ def test_wrong_values_anywhere_are_problems_and_nothing_else():
                 add_sections(Model("sample"), data, "sample.toml")
             except ModelFileError as error:
                 said.append(str(error))
-    assert len(said) > 500
+    assert len(said) > 250
     assert max(map(len, said)) < 40_000
 
 

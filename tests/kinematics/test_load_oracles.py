@@ -49,7 +49,7 @@ def by_wrenches(model, q, qd, t):
 
 def by_recursion(model, q, qd, t):
     bare = model.copy()
-    bare.loads, bare._gravity = (), (0, 0, 0)
+    bare.loads, bare.gravity_given = (), (0, 0, 0)
     with_loads, without = (dl.inverse_dynamics(m, q, qd, 0 * q, t, friction=True) for m in (model, bare))
     return without - with_loads
 
@@ -238,7 +238,7 @@ ORACLES = (
 def heavy() -> Model:
     """The rod on the cart under gravity along −y and a little of x."""
     model = pair()
-    model._gravity = (0.5, -9.81, 0)
+    model.gravity_given = (0.5, -9.81, 0)
     return model
 
 
@@ -288,7 +288,7 @@ def test_a_rotor_resists_by_the_square_of_its_ratio(key):
 def test_a_drive_takes_the_force_that_its_motion_needs(key):
     # λ of θ − 0.2 t² = 0 is (I + m l²) θ̈ + m g l sin θ
     model = pendulum()
-    model._gravity = (0, -9.81, 0)
+    model.gravity_given = (0, -9.81, 0)
     model.drive("theta", "0.2*t**2")
     t = 1.5
     eom = dl.derive(model, key, engine="portable")

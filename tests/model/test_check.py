@@ -122,7 +122,7 @@ def test_loads(spoil, message):
 
 def test_loads_and_gravity_need_bodies():
     model = analytic().force("cart", (0, 0, 0))
-    model._gravity = (0, -9.81, 0)
+    model.gravity_given = (0, -9.81, 0)
     advice = "Put it into the potential or the forces of the energies."
     assert said(model) == [
         f"force 'force1': it acts on a body, but the system is described by energies. {advice}",
@@ -452,3 +452,10 @@ def test_energies_have_no_bodies_to_join():
 
 def test_shapes_of_bodies_that_do_not_exist():
     assert said(cart().shape("card", "sphere", [1])) == ["shape of 'card': there is no such body. Did you mean 'cart'?"]
+
+
+def test_a_loop_on_a_quaternion_of_length_zero():
+    model = Model("stone").coordinates("w", "x", "y", "z")
+    model.body("stone", joint=model.spherical(quaternion=("w", "x", "y", "z")), mass=1, inertia=(1, 1, 1))
+    model.loop("pin", ("world", "stone"), model.spherical(angles=(0, 0, 0)), position=(1, 0, 0))
+    assert [text.split(":")[0] for text in said(model)] == ["body 'stone'"]

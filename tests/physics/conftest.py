@@ -99,7 +99,7 @@ class _Converter:
 
     def convert(self) -> Model:
         old, out, L, T = self.model, self.model.copy(), self.units.length, self.units.time
-        out._gravity = tuple(_times(x, L / T**2) for x in old._gravity)
+        out.gravity_given = tuple(_times(x, L / T**2) for x in old.gravity_given)
         out.coordinate_list = tuple(self._coordinate(c) for c in old.coordinate_list)
         out.bodies = tuple(self._body(body) for body in old.bodies)
         out.loads = tuple(self._load(load) for load in old.loads)

@@ -131,7 +131,7 @@ def test_torques_of_redysims_kuka(t):
 def weightless(model):
     out = model.copy()
     out.loads = ()
-    out._gravity = (0, 0, 0)
+    out.gravity_given = (0, 0, 0)
     return out
 
 

@@ -15,7 +15,7 @@ from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.loops import ends
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import newton, rank, samples
 from dalembert.structure.constraint_rows import dimensionless, row_sizes
 from dalembert.structure.scales import scales_of
@@ -52,7 +52,7 @@ class Assembly:
 
 
 def assemble(
-    model: Model,
+    model: Elements,
     q: np.ndarray,
     qd: np.ndarray,
     t: float = 0.0,
@@ -68,7 +68,7 @@ def assemble(
 
 
 def all_branches(
-    model: Model, q: np.ndarray, qd: np.ndarray, t: float = 0.0, *, keep: Sequence[str] = (), guesses: int = _GUESSES
+    model: Elements, q: np.ndarray, qd: np.ndarray, t: float = 0.0, *, keep: Sequence[str] = (), guesses: int = _GUESSES
 ) -> list[Assembly]:
     """The different ways to close the loops that are found from many guesses, the nearest first.
 
@@ -104,7 +104,7 @@ def _told(change: np.ndarray, scale: np.ndarray) -> list[float]:
 class _Assembler:
     """Newton's method on the constraints of one model, damped so that a rough guess does not run away."""
 
-    def __init__(self, model: Model, weights: Mapping[str, float], keep: Sequence[str]) -> None:
+    def __init__(self, model: Elements, weights: Mapping[str, float], keep: Sequence[str]) -> None:
         names = model.coordinate_names
         for name in (*keep, *weights):
             if name not in names:

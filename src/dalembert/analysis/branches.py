@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.algebra import plain
 from dalembert.kinematics.loops import ends
 from dalembert.kinematics.motion import Motion
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.elements import Body
 from dalembert.model.loop_bodies import ancestors, loop_bodies
 from dalembert.spatial import roll_pitch_yaw
@@ -17,7 +17,7 @@ from dalembert.structure.samples import States
 _STRAIGHT = 1e-9
 
 
-def bends(model: Model, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
+def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
     """`left`, `right` or `straight` for every turning joint of every loop, by the body it carries or the loop's name.
 
     A joint is bent to the left when the way round the loop turns there counter-clockwise about the joint's axis.

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.errors import InconsistentStateError
 from dalembert.kernels import Manifold
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure.scales import Scales
 
 _TOLERANCE = 1e-8  # of a constraint, relative to the size of its terms
@@ -38,7 +38,7 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
         )
 
 
-def require_same_velocities(model: Model, scales: Scales, given: np.ndarray, rebuilt: np.ndarray) -> None:
+def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, rebuilt: np.ndarray) -> None:
     """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint."""
     unit = scales.velocities.reshape(-1, *(1 for _ in given.shape[1:]))
     gap, allowed = np.abs(given - rebuilt), _SAME * unit * (1 + np.abs(given / unit).max(axis=0))

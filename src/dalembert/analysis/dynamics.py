@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dalembert import recursive
 from dalembert.algebra import FLOATS, Array, zeros
 from dalembert.errors import SingularError
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.recursive import Moving, State, constrained, plan, read_array, read_speed_rates, read_state
 from dalembert.recursive.loads import load_forces
 from dalembert.recursive.rows import Rows, rows
@@ -27,9 +27,10 @@ from dalembert.recursive.rows import Rows, rows
 _SINGULAR = 1e-14  # pivots below this fraction of the diagonal are rounding
 
 
-def speed_names(model: Model) -> tuple[str, ...]:
+def speed_names(model: Elements) -> tuple[str, ...]:
     """The names of the speeds: `dot(theta)` for a coordinate, `omega_x(base)` and so on for a quaternion that turns `base`.
 
+    >>> from dalembert.model import Model
     >>> model = Model("top").coordinates("x", "w", "a", "b", "c")
     >>> ball = model.spherical(quaternion=("w", "a", "b", "c"))
     >>> _ = model.body("top", joint=[model.prismatic((1, 0, 0), "x"), ball], mass=1, inertia=(1, 1, 1))
@@ -39,11 +40,12 @@ def speed_names(model: Model) -> tuple[str, ...]:
     return recursive.tree(model).speed_names
 
 
-def mass_matrix(model: Model, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+def mass_matrix(model: Elements, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
     """The mass matrix of the speeds, rotors included, by composite bodies: (n, n) or (n, n, batch).
 
     Constraints play no part in it: it belongs to the tree of bodies.
 
+    >>> from dalembert.model import Model
     >>> model = Model("pendulum").coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
     >>> mass_matrix(model, [0.3])
@@ -54,7 +56,7 @@ def mass_matrix(model: Model, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.nd
 
 
 def inverse_dynamics(
-    model: Model,
+    model: Elements,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     qdd: npt.ArrayLike,
@@ -72,6 +74,7 @@ def inverse_dynamics(
     drives; the motion has to fulfil the constraints, which carry the rest, and τ is the smallest that does it. Where nothing is
     named or driven, every joint is taken as driven and the constraints carry nothing: τ is that of the tree.
 
+    >>> from dalembert.model import Model
     >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
     >>> inverse_dynamics(model, [0.0], [3.0], [4.0])
@@ -95,7 +98,7 @@ def inverse_dynamics(
 
 
 def forward_dynamics(
-    model: Model,
+    model: Elements,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     tau: npt.ArrayLike | None = None,
@@ -109,6 +112,7 @@ def forward_dynamics(
     model with constraints through its mass matrix, for any rank of the constraints. The state is not asked to fulfil them.
     Friction in joints is left out unless `friction` is true, as in `inverse_dynamics`.
 
+    >>> from dalembert.model import Model
     >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
     >>> forward_dynamics(model, [0.0], [3.0], [12.0])

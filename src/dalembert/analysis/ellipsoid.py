@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.errors import InputError, nearest
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.checks.values import at_start, value
 
 _CLOSE = 1e-9
@@ -51,7 +51,7 @@ def kinetic_energy_ellipsoid(inertia: npt.ArrayLike, energy: float) -> Ellipsoid
         return Ellipsoid(np.sqrt(2 * energy / moments), directions, moments)  # (5.194)
 
 
-def of_body(model: Model, body: str, energy: float, point: npt.ArrayLike | None = None) -> Ellipsoid:
+def of_body(model: Elements, body: str, energy: float, point: npt.ArrayLike | None = None) -> Ellipsoid:
     """The ellipsoid of a body of a model, in body axes: about its mass centre, or about a point given in body axes.
 
     >>> import dalembert as dl

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import Facts, rank, samples
 from dalembert.structure.states import States, constraint_matrix, joined
 
@@ -40,7 +40,7 @@ class Mobility:
         return "\n".join([*lines, *self.warnings])
 
 
-def mobility(model: Model, known: Facts) -> Mobility:
+def mobility(model: Elements, known: Facts) -> Mobility:
     """The mobility report of a model whose structure is known; contacts must be written as formulas already."""
     names = known.levels.names
     rank, weakest = _at_start(model, known)
@@ -78,7 +78,7 @@ def mobility(model: Model, known: Facts) -> Mobility:
     )
 
 
-def _at_start(model: Model, known: Facts) -> tuple[int, float]:
+def _at_start(model: Elements, known: Facts) -> tuple[int, float]:
     """The rank of A at the initial state, and how independent its rows are there compared with elsewhere."""
     if not known.rows:
         return 0, 1.0

@@ -17,7 +17,7 @@ from dalembert.algebra import Array, stack, vector
 from dalembert.kernels import Function, compile_function
 from dalembert.kinematics import applied
 from dalembert.kinematics.contacts import Push
-from dalembert.model import WORLD, Model
+from dalembert.model import WORLD, Elements
 from dalembert.spatial import cross
 from dalembert.structure import System
 
@@ -146,6 +146,6 @@ def _in_frame(
     return JointReaction(body, parent, axes, force, moment)
 
 
-def formula_constraints(model: Model) -> tuple[str, ...]:
+def formula_constraints(model: Elements) -> tuple[str, ...]:
     """The names of constraints given by formulas, whose forces have no place on a body."""
     return tuple(c.name for c in (*model.holonomic_list, *model.nonholonomic_list))

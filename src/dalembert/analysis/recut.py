@@ -26,6 +26,7 @@ from dalembert.kinematics.loops import ends
 from dalembert.model import Model
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Body, Coordinate, Loop
+from dalembert.model.frozen import Frozen
 from dalembert.model.joints import (
     Cylindrical,
     Fixed,
@@ -113,8 +114,6 @@ class _Recut:
         out.bodies = self._hung(out, moves)
         names = self._lost_coordinates(old)
         out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
-        for name in names:
-            out._reader._coordinates.pop(name)
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
         if cut.joint.row_names:
@@ -122,7 +121,7 @@ class _Recut:
         self._require_unused(out, names, lost)
         for name in sorted(names & set(out.limits)):
             out.note(f"{self.where}: the limits of {name} are left out, since it is no coordinate any more.")
-        out.limits = {name: limits for name, limits in out.limits.items() if name not in names}
+        out.limits = Frozen({name: limits for name, limits in out.limits.items() if name not in names})
         return out
 
     def _hung(self, out: Model, moves: dict) -> tuple[Body, ...]:
@@ -131,8 +130,6 @@ class _Recut:
         near = self.loop.bodies[1] if self.flipped else self.loop.bodies[0]
         joints, added = self._former_cut()
         out.coordinate_list += added
-        for name in (c.name for c in added):
-            out._reader.add_coordinate(name, name)
         changed[self.turned[0]] = replace(self.bodies[self.turned[0]], parent=near, joints=joints)
         for child, parent in zip(self.turned, self.turned[1:], strict=False):
             back, places = backwards(self.bodies[child].joints, self.where)

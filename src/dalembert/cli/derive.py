@@ -11,7 +11,7 @@ from dalembert.cli.arguments import Subparsers, add_formalisms, add_model, comma
 
 if TYPE_CHECKING:
     from dalembert.handles import Equations
-    from dalembert.model import Model
+    from dalembert.model import Elements
 
 _PAGE = 100  # columns of text at most
 
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
 Derived = list[tuple["Equations", int]]  # equations to read, and the operations of one evaluation
 
 
-def _derive(model: Model, wanted: list[str]) -> Derived:
+def _derive(model: Elements, wanted: list[str]) -> Derived:
     """The equations over SymEngine, for reading; operations are counted as `compare` does, on the best engine."""
     from dalembert.handles import Equations, Workspace
 

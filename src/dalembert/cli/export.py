@@ -12,7 +12,7 @@ from dalembert.cli.values import assignment
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
-    from dalembert.model import Model
+    from dalembert.model import Elements
 
 FORMATS = ("toml", "urdf")
 
@@ -54,14 +54,14 @@ def _require_another(path: Path, model: str) -> None:
         raise InputError(f"--output {path}: this is the model itself. Choose another name.")
 
 
-def _text(model: Model, name: str) -> str:
+def _text(model: Elements, name: str) -> str:
     from dalembert.exporters.toml import to_toml
     from dalembert.exporters.urdf import to_urdf
 
     return to_toml(model) if name == "toml" else to_urdf(model)
 
 
-def _write(model: Model, path: Path, name: str) -> None:
+def _write(model: Elements, path: Path, name: str) -> None:
     from dalembert.exporters.toml import write_toml
     from dalembert.exporters.urdf import write_urdf
 

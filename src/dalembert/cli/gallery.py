@@ -11,7 +11,7 @@ from dalembert.cli.arguments import Subparsers, add_json, command
 from dalembert.errors import InputError
 
 if TYPE_CHECKING:
-    from dalembert.model import Model
+    from dalembert.model import Elements
 
 _PAGE = 100  # columns of running text
 
@@ -46,7 +46,7 @@ def _all(json: bool) -> int:
     table = output.table("name", "coordinates", "constraints", "description", numbers=["coordinates", "constraints"])
     for name, model in models:
         counts = str(len(model.coordinate_names)), str(len(_constraints(model)) or "-")
-        table.add_row(name, *counts, model.description)
+        table.add_row(name, *counts, model.text)
     output.show(table, "Read about one with 'dalembert gallery NAME'.")
     return 0
 
@@ -71,7 +71,7 @@ def _one(arguments: Namespace) -> int:
     return 0
 
 
-def _plot(model: Model, path: Path) -> None:
+def _plot(model: Elements, path: Path) -> None:
     from dalembert import pipeline
 
     with progress.bar(f"simulating {model.name}") as advance:
@@ -79,16 +79,16 @@ def _plot(model: Model, path: Path) -> None:
     motion.plot(path)
 
 
-def _entry(name: str, model: Model) -> dict[str, Any]:
+def _entry(name: str, model: Elements) -> dict[str, Any]:
     return {
         "name": name,
-        "description": model.description,
+        "description": model.text,
         "coordinates": list(model.coordinate_names),
         "constraints": _constraints(model),
     }
 
 
-def _constraints(model: Model) -> list[str]:
+def _constraints(model: Elements) -> list[str]:
     """The names of all constraints, those of contacts included."""
     from dalembert.kinematics.contacts import with_contacts
 

@@ -14,12 +14,12 @@ from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSp
 from dalembert.structure import Facts, facts_of
 
 if TYPE_CHECKING:
-    from dalembert.model import Model
+    from dalembert.model import Elements
     from dalembert.model.elements import Body, Loop, Rotor
     from dalembert.model.joints import Joint
 
 
-def understood(model: Model) -> dict[str, Any]:
+def understood(model: Elements) -> dict[str, Any]:
     """Everything declared in a sound model, and what follows from it; contacts are shown as the constraints they make."""
     model = with_contacts(model)
     known = facts_of(model)
@@ -28,7 +28,7 @@ def understood(model: Model) -> dict[str, Any]:
     refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
     return {
         "model": model.name,
-        "description": model.description,
+        "description": model.text,
         "gravity": [written_out(g) for g in model.gravity],
         "parameters": [vars(parameter) for parameter in model.parameter_list],
         "coordinates": _coordinates(model, known),
@@ -58,7 +58,7 @@ def understood(model: Model) -> dict[str, Any]:
     }
 
 
-def _coordinates(model: Model, known: Facts) -> list[dict[str, Any]]:
+def _coordinates(model: Elements, known: Facts) -> list[dict[str, Any]]:
     return [
         {
             "name": c.name,
@@ -73,7 +73,7 @@ def _coordinates(model: Model, known: Facts) -> list[dict[str, Any]]:
     ]
 
 
-def _body(body: Body, model: Model) -> dict[str, Any]:
+def _body(body: Body, model: Elements) -> dict[str, Any]:
     return {
         "name": body.name,
         "parent": body.parent,
@@ -114,12 +114,12 @@ def _loop(loop: Loop, known: Facts) -> dict[str, Any]:
     }
 
 
-def _rotor(rotor: Rotor, model: Model) -> dict[str, Any]:
+def _rotor(rotor: Rotor, model: Elements) -> dict[str, Any]:
     on = _motion(rotor, model)
     return {"name": rotor.name, "on": on, "inertia": written_out(rotor.inertia), "ratio": written_out(rotor.ratio)}
 
 
-def _motion(element: InJoint | Rotor, model: Model) -> str:
+def _motion(element: InJoint | Rotor, model: Elements) -> str:
     """The joint something sits in, with the motion where the joint has several."""
     body = next(body for body in model.bodies if body.name == element.body)
     moves = body.joints[element.joint].motions
@@ -127,7 +127,7 @@ def _motion(element: InJoint | Rotor, model: Model) -> str:
     return f"joint {element.joint} of {element.body}{which}"
 
 
-def _load(load: Load, model: Model) -> dict[str, Any]:
+def _load(load: Load, model: Elements) -> dict[str, Any]:
     """What kind of load, on what, by which law."""
     match load:
         case Force():
@@ -168,7 +168,7 @@ def _vector(formulas: tuple[Any, ...]) -> str:
     return f"({', '.join(map(written_out, formulas))})"
 
 
-def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
+def _constraints(model: Elements, known: Facts) -> list[dict[str, Any]]:
     written: list[tuple[str, Any, Any]] = [("holonomic", c, c.phi) for c in model.holonomic_list]
     written += [("nonholonomic", c, c.psi) for c in model.nonholonomic_list]
     written += [("canonical", c, c.phi) for c in model.canonical_list]
@@ -185,13 +185,13 @@ def _constraints(model: Model, known: Facts) -> list[dict[str, Any]]:
     ]
 
 
-def _speeds(model: Model, known: Facts) -> list[dict[str, Any]]:
+def _speeds(model: Elements, known: Facts) -> list[dict[str, Any]]:
     about = {speed.name: speed.description for speed in model.speed_list}
     pairs = zip(known.speed_names, known.speeds, strict=True)
     return [{"name": name, "formula": written_out(u), "description": about.get(name, "")} for name, u in pairs]
 
 
-def _energies(model: Model) -> dict[str, Any] | None:
+def _energies(model: Elements) -> dict[str, Any] | None:
     if model.energies is None:
         return None
     given = model.energies

@@ -28,7 +28,7 @@ from dalembert.evidence.declared_forces import (
     turn_of,
 )
 from dalembert.evidence.watch import Watch, distance, watch
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.loads import Damper, Force, Load, Spring, Torque
 from dalembert.structure.samples import States
 
@@ -44,7 +44,7 @@ class Action:
 
 
 def unbalanced(
-    model: Model, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]
+    model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]
 ) -> dict[str, np.ndarray]:
     """What is left over on each body (K,), relative to the forces and moments at play; reactions in world axes.
 
@@ -68,7 +68,7 @@ def unbalanced(
     return {body.name: _left(seen, body.name, body.center, actions) for body in model.bodies}
 
 
-def undriven(model: Model, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]) -> np.ndarray:
+def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]) -> np.ndarray:
     """The work of the joints of the tree along their own motions less that of their drives (K,), relative to its parts.
 
     Constraints given by formulas act through the joints without a place of their own, so a model has to have none.

@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert import formalisms
 from dalembert.handles import Equations, Trajectory, Workspace
-from dalembert.model import Model
+from dalembert.model import Elements
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _short(value: Any) -> str:
 
 
 def compare(
-    model: Model,
+    model: Elements,
     keys: Sequence[str] | None = None,
     *,
     duration: float | None = None,

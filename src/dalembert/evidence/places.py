@@ -18,7 +18,7 @@ from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector, 
 from dalembert.algebra.surds import Component
 from dalembert.errors import InputError
 from dalembert.expressions.lower import Lowering
-from dalembert.model import WORLD, Model
+from dalembert.model import WORLD, Elements
 from dalembert.model.joints import (
     Cylindrical,
     Fixed,
@@ -53,7 +53,7 @@ class Place:
 class Places:
     """Where all bodies of a model are, over one algebra."""
 
-    model: Model
+    model: Elements
     algebra: Algebra
     lower: Lowering
     frames: Mapping[str, Place]
@@ -77,7 +77,7 @@ class Places:
         return _placed(self.algebra, self.frames[body], self.numbers(position), self.numbers(rotation))
 
 
-def places(model: Model, algebra: Algebra, values: Mapping[str, Scalar]) -> Places:
+def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> Places:
     """The places of all bodies, given a scalar for every symbol."""
     lower = Lowering(algebra, values)
     frames, hinges = {WORLD: Place(zeros(3), identity(3))}, {}

@@ -25,7 +25,7 @@ from dalembert.evidence.identities import Identity, identities_of
 from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, roots_are_independent, solved
 from dalembert.evidence.switches import switching_elements
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import System, facts_of, system_of
 
 _ROUNDS = 40
@@ -133,7 +133,7 @@ class _Findings:
 
 
 def prove(
-    model: Model,
+    model: Elements,
     keys: Sequence[str] | None = None,
     *,
     seed: int = 1,

@@ -8,13 +8,14 @@ from typing import Any
 import symengine as se
 
 from dalembert.algebra.tables import tables_in
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.loads import Force, JointTorque, Torque
 
 
-def switching_elements(model: Model) -> dict[str, str]:
+def switching_elements(model: Elements) -> dict[str, str]:
     """The elements with `abs`, `sign`, `min`, `max`, `piecewise` or tables, each with what is left to numbers.
 
+    >>> from dalembert.model import Model
     >>> model = Model("bead").coordinates("x")
     >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     >>> _ = model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper")
@@ -26,7 +27,7 @@ def switching_elements(model: Model) -> dict[str, str]:
     return dict.fromkeys(sorted(found), "it switches; proved on every branch, but not where it switches")
 
 
-def _formulas(model: Model) -> Iterator[tuple[str, Any]]:
+def _formulas(model: Elements) -> Iterator[tuple[str, Any]]:
     for load in model.loads:
         match load:
             case Force():

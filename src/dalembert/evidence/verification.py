@@ -18,7 +18,7 @@ from dalembert.evidence.differences import Reference, difference_of_acceleration
 from dalembert.evidence.lineages import PRINCIPLE, RECURSION
 from dalembert.handles import Equations, Workspace
 from dalembert.handles.workspace import ENGINES, choose_engine
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import samples
 from dalembert.structure.facts import with_regular_speeds
 from dalembert.structure.samples import States
@@ -54,7 +54,7 @@ class Finding:
 
 
 def verify(
-    model: Model,
+    model: Elements,
     *,
     states: int = 200,
     tolerance: float = 1e-10,
@@ -208,7 +208,7 @@ def _notes(task: Task, asked: int, findings: Mapping[str, Finding]) -> tuple[str
     return tuple(out)
 
 
-def _nothing(model: Model, findings: Mapping[str, Finding]) -> str:
+def _nothing(model: Elements, findings: Mapping[str, Finding]) -> str:
     reasons = "; ".join(f"{key}: {finding.verdict.reason}" for key, finding in findings.items())
     return (
         f"model '{model.name}': verify has nothing to compare, because no formalism could be evaluated ({reasons}). Expected at "

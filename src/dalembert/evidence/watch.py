@@ -20,7 +20,7 @@ from dalembert.algebra.series import SERIES, Series, series
 from dalembert.evidence.places import Places, places
 from dalembert.expressions import rate
 from dalembert.expressions.lower import Lowering
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure.samples import States
 
 _STEP = 1e-30
@@ -40,7 +40,7 @@ class Traced:
 class Watch:
     """A model watched at a batch of states while it moves with given accelerations."""
 
-    model: Model
+    model: Elements
     states: States
     qdd: np.ndarray
     path: Places
@@ -100,7 +100,7 @@ def _entries(quantity: Array | Scalar) -> Array:
     return out
 
 
-def watch(model: Model, states: States, qdd: np.ndarray, parameters: Mapping[str, float] | None = None) -> Watch:
+def watch(model: Elements, states: States, qdd: np.ndarray, parameters: Mapping[str, float] | None = None) -> Watch:
     """A model watched at a batch of states, with q̈ (n, K)."""
     known = dict(model.parameter_values if parameters is None else parameters)
     n, K = states.q.shape

@@ -12,15 +12,16 @@ from dalembert.errors import InputError
 from dalembert.exporters.files import write_text
 from dalembert.exporters.toml_elements import elements, given, head, last_sections, sections
 from dalembert.importers import loads_toml
-from dalembert.model import Model
+from dalembert.model import Elements
 
 
-def to_toml(model: Model) -> str:
+def to_toml(model: Elements) -> str:
     """The text of a model file; `loads_toml` reads it back to the same model, and the notes of importers are comments.
 
     Loads and contacts come back ordered by kind. A model that a file cannot hold, because a formula or a name is too long
     for one, raises an `InputError`.
 
+    >>> from dalembert.model import Model
     >>> model = Model("falling stone", gravity=(0, 0, -9.81)).coordinate("z", 10.0)
     >>> _ = model.body("stone", joint=model.prismatic((0, 0, 1), "z"), mass=1)
     >>> print(to_toml(model))
@@ -48,10 +49,11 @@ def to_toml(model: Model) -> str:
     return text
 
 
-def write_toml(model: Model, path: str | Path) -> None:
+def write_toml(model: Elements, path: str | Path) -> None:
     """Write a model to a file, which appears only when it is complete.
 
     >>> import tempfile
+    >>> from dalembert.model import Model
     >>> model = Model.from_energies("spring", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_toml(model, Path(folder) / "spring.toml")
@@ -61,7 +63,7 @@ def write_toml(model: Model, path: str | Path) -> None:
     write_text(Path(path), to_toml(model))
 
 
-def _blocks(model: Model) -> Iterator[str]:
+def _blocks(model: Elements) -> Iterator[str]:
     """The head, the tables and the elements, each as a block of lines."""
     yield "".join(f"# {line}\n" for note in model.notes for line in _comment(note)) + _lines(head(model))
     for name, entries in sections(model):

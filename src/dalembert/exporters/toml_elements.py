@@ -16,7 +16,7 @@ from dalembert.algebra.surds import Component, Surd
 from dalembert.errors import InputError
 from dalembert.exporters.formulas import Knots, knots, limited, written
 from dalembert.expressions import TIME, coordinate
-from dalembert.model import WORLD, Body, Coordinate, Model, Parameter
+from dalembert.model import WORLD, Body, Coordinate, Elements, Parameter
 from dalembert.model.declarations import unit_vector
 from dalembert.model.elements import Contact, Holonomic, KnifeEdge, Loop, Nonholonomic, Shape, Speed
 from dalembert.model.joints import (
@@ -38,20 +38,20 @@ Element = dict[str, Any]
 _ORIGIN = [0, 0, 0]
 
 
-def head(model: Model) -> Element:
+def head(model: Elements) -> Element:
     """Name, description and gravity."""
     gravity = _unless(_vector(model.gravity, "gravity"), _ORIGIN)
-    head = {"name": model.name, "description": model.description or None, "gravity": gravity}
+    head = {"name": model.name, "description": model.text or None, "gravity": gravity}
     return given({**head, "published": True if model.published else None})
 
 
-def sections(model: Model) -> Iterator[tuple[str, Element]]:
+def sections(model: Elements) -> Iterator[tuple[str, Element]]:
     """The tables that stand before the elements: parameters and coordinates."""
     yield "parameters", {p.name: _parameter(p) for p in model.parameter_list}
     yield "coordinates", {c.name: _coordinate(c) for c in model.coordinate_list}
 
 
-def last_sections(model: Model) -> Iterator[tuple[str, Element]]:
+def last_sections(model: Elements) -> Iterator[tuple[str, Element]]:
     """The tables that stand after the elements."""
     yield "speeds", {u.name: _speed(u) for u in model.speed_list}
     yield "energies", _energies(model)
@@ -76,7 +76,7 @@ def _speed(speed: Speed) -> Any:
     return {"formula": text, "description": speed.description} if speed.description else text
 
 
-def _energies(model: Model) -> Element:
+def _energies(model: Elements) -> Element:
     if model.energies is None:
         return {}
     known = model.energies
@@ -91,7 +91,7 @@ def _energies(model: Model) -> Element:
     )
 
 
-def _simulation(model: Model) -> Element:
+def _simulation(model: Elements) -> Element:
     return given(
         {
             "duration": model.duration,
@@ -103,7 +103,7 @@ def _simulation(model: Model) -> Element:
     )
 
 
-def elements(model: Model) -> Iterator[tuple[str, Element]]:
+def elements(model: Elements) -> Iterator[tuple[str, Element]]:
     """Every element with its kind, in an order in which they can be read."""
     for body in model.bodies:
         yield "body", _body(body)
@@ -286,7 +286,7 @@ def _ends(load: Spring | Damper, where: str) -> Element:
     return {"bodies": list(load.bodies), "points": _unless(points, [_ORIGIN, _ORIGIN])}
 
 
-def _holonomic(model: Model) -> Iterator[tuple[str, Element]]:
+def _holonomic(model: Elements) -> Iterator[tuple[str, Element]]:
     """The formulas, and at the end the drives: in this order they are read."""
     found = [(constraint, _driven(constraint, model)) for constraint in model.holonomic_list]
     count = len(found)
@@ -298,7 +298,7 @@ def _holonomic(model: Model) -> Iterator[tuple[str, Element]]:
         yield "drive", drive or {}
 
 
-def _driven(constraint: Holonomic, model: Model) -> Element | None:
+def _driven(constraint: Holonomic, model: Elements) -> Element | None:
     """The drive that made a constraint, None for a constraint that was written as a formula."""
     name = constraint.description.removeprefix("prescribed motion of ")
     if constraint.feedback or name == constraint.description or name not in model.coordinate_names:

@@ -14,22 +14,23 @@ from pathlib import Path
 from dalembert.errors import InputError, ModelError
 from dalembert.exporters.files import write_text
 from dalembert.exporters.urdf_writer import Writer, unsaid
-from dalembert.model import WORLD, Model
+from dalembert.model import WORLD, Elements
 from dalembert.model.checks import numbers, structure
 from dalembert.model.checks.loads import title
 from dalembert.model.loads import JointFriction, JointSpring
 
 
-def write_urdf(model: Model, path: str | Path) -> None:
+def write_urdf(model: Elements, path: str | Path) -> None:
     """Write a model as a URDF file; the file appears only when it is complete. See `to_urdf`."""
     write_text(Path(path), to_urdf(model))
 
 
-def to_urdf(model: Model) -> str:
+def to_urdf(model: Elements) -> str:
     """The text of a URDF file that describes the model, or an `InputError` that names what URDF cannot say.
 
     Joints have the names of coordinates and links those of bodies, so that reading the text gives the same model back.
 
+    >>> from dalembert.model import Model
     >>> model = Model("pendulum", gravity=(0, 0, -9.81)).coordinates("theta")
     >>> _ = model.body("rod", joint=model.revolute((0, 1, 0), "theta"), mass=2, center=(0, 0, -0.5))
     >>> print(to_urdf(model))
@@ -62,7 +63,7 @@ def to_urdf(model: Model) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(robot, encoding="unicode")}\n'
 
 
-def _unsayable(model: Model) -> Iterator[InputError]:
+def _unsayable(model: Elements) -> Iterator[InputError]:
     """An error for every element that has no counterpart in URDF."""
     if model.energies is not None:
         yield InputError(f"model '{model.name}' is described by energies. Expected bodies; URDF knows nothing else.")

@@ -11,7 +11,7 @@ from dalembert.algebra.surds import Component
 from dalembert.errors import InputError
 from dalembert.exporters.urdf_text import origin, text, texts, visual
 from dalembert.expressions import TIME, coordinate
-from dalembert.model import WORLD, Body, Model
+from dalembert.model import WORLD, Body, Elements
 from dalembert.model.checks.loads import title
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Holonomic, Limits, Shape
@@ -33,7 +33,7 @@ def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which
 class Writer:
     """Writes one model, element by element."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Elements) -> None:
         self.model = model
         self.table = at_start(model)
         self.names = {WORLD, *(body.name for body in model.bodies)}

@@ -25,7 +25,7 @@ from dalembert.formalisms import (
     volterra,
     volterra_reduced,
 )
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import Facts
 
 FORMALISMS: tuple[ModuleType, ...] = (
@@ -66,7 +66,7 @@ def find(key: str) -> ModuleType:
     raise InputError(f"there is no formalism '{key}'. {nearest(key, KEYS)}")
 
 
-def refusal(about: About, model: Model, known: Facts) -> str | None:
+def refusal(about: About, model: Elements, known: Facts) -> str | None:
     """Why a formalism cannot treat a model, or None when it can."""
     if about.needs == "bodies" and model.energies is not None:
         return "the model is given by its energies, and this formalism needs the momenta of bodies"
@@ -91,12 +91,12 @@ def refusal(about: About, model: Model, known: Facts) -> str | None:
     return None
 
 
-def applicable(model: Model, known: Facts) -> tuple[str, ...]:
+def applicable(model: Elements, known: Facts) -> tuple[str, ...]:
     """The keys of the formalisms that can treat a model."""
     return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
 
 
-def too_large(about: About, model: Model, engine: str) -> str | None:
+def too_large(about: About, model: Elements, engine: str) -> str | None:
     """Why the equations of a formalism would take minutes to compile on an engine, or None when they would not."""
     n, rows = len(model.coordinate_list), len(model.constraint_names) + len(model.canonical_list)
     quick = TRACTABLE if not rows else TRACTABLE - IN_SPEEDS

@@ -60,7 +60,7 @@ def load(name: str, **options: Any) -> Model:
     text = folder.joinpath(file).read_text(encoding="utf-8")
     if file.endswith(".urdf"):
         model = loads_urdf(text, f"gallery/{name}/{file}")
-        model.description = story(name).splitlines()[0].lstrip("# ")  # URDF has no place for one
+        model.text = story(name).splitlines()[0].lstrip("# ")  # URDF has no place for one
         return model
     return loads(text, f"gallery/{name}/{file}")
 

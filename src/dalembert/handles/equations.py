@@ -24,7 +24,7 @@ from dalembert.handles.simulation import simulate, start_state
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
 from dalembert.handles.workspace import Workspace
 from dalembert.kernels import Kernel
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.elements import Speed
 from dalembert.show import latex
 from dalembert.structure import System, facts_of
@@ -79,7 +79,7 @@ class Equations:
         return self.about.key
 
     @property
-    def model(self) -> Model:
+    def model(self) -> Elements:
         """The model, as it was when the equations were derived."""
         return self.workspace.model
 
@@ -231,11 +231,11 @@ class Equations:
 
     def with_choice(self, speeds: Sequence[Any], rows: tuple[int, ...]) -> Equations:
         """The equations of the same model by the same formalism in other speeds and with other independent constraints."""
-        model = self.workspace.declared.copy()
+        model = self.workspace.declared
         taken = {*model.coordinate_names, *model.parameter_values}
         fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
-        model.speed_list = tuple(Speed(name, formula) for name, formula in zip(fresh, speeds, strict=False))
-        space = Workspace(model, self.engine, self.workspace._mode, rows or None)
+        chosen = tuple(Speed(name, formula) for name, formula in zip(fresh, speeds, strict=False))
+        space = Workspace(model.replaced(speed_list=chosen), self.engine, self.workspace._mode, rows or None)
         return Equations(space, self.formalism, self._changes, self._alpha)
 
     def _require_same_structure(self, changes: Mapping[str, float]) -> None:

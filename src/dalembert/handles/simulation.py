@@ -21,7 +21,7 @@ from dalembert.integrators.base import Guide
 from dalembert.integrators.branch_points import BranchPoints, Spectator
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.methods import require_method
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _projection(equations: Equations, mechanics: Mechanics) -> Any:
     return mechanics.project if manifold.holonomic or loose or (manifold.rows and not free) else None
 
 
-def start_state(model: Model, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+def start_state(model: Elements, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
     """Initial positions and velocities from arrays or mappings by name; None takes the model's."""
     names, (q, qd) = model.coordinate_names, model.initial
     return _start(names, q0, q, "q0"), _start(names, qd0, qd, "qd0")

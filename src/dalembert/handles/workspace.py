@@ -19,7 +19,7 @@ from dalembert.errors import EngineError, InputError, nearest
 from dalembert.kernels import Function, Lengths, Manifold, compile_function
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.contacts import pushes, with_contacts
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import Facts, System, facts_of, system_of
 
 ENGINES = {"heyoka": "fast", "portable": "graph"}
@@ -48,7 +48,7 @@ class Workspace:
     """One model on one engine."""
 
     def __init__(
-        self, model: Model, engine: str | None = None, mode: str | None = None, rows: tuple[int, ...] | None = None
+        self, model: Elements, engine: str | None = None, mode: str | None = None, rows: tuple[int, ...] | None = None
     ) -> None:
         if mode not in (None, *MODES):
             raise InputError(
@@ -56,7 +56,7 @@ class Workspace:
             )
         self._mode, self._rows = mode, rows
         model.require_sound()
-        self.declared = model.copy()
+        self.declared = model.description
         self.model = with_contacts(self.declared)
         # heyoka writes a table as choices, which takes it too long for long ones
         self.engine = choose_engine(engine or ("portable" if self.model.longest_table > MAX_CHOICES else None))

@@ -1,7 +1,7 @@
 """The format of a model file as tables: which keys an element has, and what each of them may hold.
 
 A check yields the problems of one value. Formulas are read by the model itself, so a file can say exactly what the
-Python interface can.
+Python interface can. Kept by hand: no library for schemas reads formulas or knows the nearest name to a mistyped one.
 """
 
 from __future__ import annotations

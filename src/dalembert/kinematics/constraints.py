@@ -21,7 +21,7 @@ from dalembert.algebra import Array, DifferentialAlgebra, Scalar, matrix, vector
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.kinematics.loops import LoopRow, loop_rows
 from dalembert.kinematics.motion import Motion
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.checks.values import at_start, is_affine
 from dalembert.model.elements import Holonomic, Nonholonomic
 
@@ -41,7 +41,7 @@ class Levels:
     gains: tuple[tuple[Any, ...], ...]  # feedback of every row of a loop
 
 
-def levels(model: Model) -> Levels:
+def levels(model: Elements) -> Levels:
     """The constraints of a model, differentiated as formulas."""
     q = [coordinate(name) for name in model.coordinate_names]
     qd = [rate(name) for name in model.coordinate_names]

@@ -14,12 +14,12 @@ from dalembert.algebra.surds import Component
 from dalembert.expressions import rate
 from dalembert.kinematics.loops import loop_rows
 from dalembert.kinematics.motion import Motion, move
-from dalembert.model import WORLD, Model
+from dalembert.model import WORLD, Elements
 from dalembert.model.elements import Contact, Holonomic, KnifeEdge, Nonholonomic, RollingDisk
 from dalembert.spatial import cross, perpendicular
 
 
-def with_contacts(model: Model) -> Model:
+def with_contacts(model: Elements) -> Elements:
     """The model with every contact, and the norm of every quaternion, written as formulas; the same where there is none."""
     norms = [
         Holonomic(f"norm of {body.name}", sum((part * part for part in joint.values[-4:]), start=se.Integer(-1)) / 2)
@@ -28,8 +28,7 @@ def with_contacts(model: Model) -> Model:
         if joint.quaternion
     ]
     if norms:
-        model = model.copy()
-        model.holonomic_list += tuple(norms)
+        model = model.replaced(holonomic_list=(*model.holonomic_list, *norms))
     if not model.contacts:
         return model
     algebra = choose("symbolic")
@@ -38,13 +37,12 @@ def with_contacts(model: Model) -> Model:
     parameters = list(model.parameter_values)
     (t,) = algebra.symbols(["t"])
     motion = move(model, algebra, t, q, qd, dict(zip(parameters, algebra.symbols(parameters), strict=True)))
-    out = model.copy()
-    out.contacts = ()
+    held, rolling = list(model.holonomic_list), list(model.nonholonomic_list)
     for contact in model.contacts:
-        held, rolling = _formulas(contact, motion)
-        out.holonomic_list += tuple(Holonomic(name, se.sympify(phi)) for name, phi in held.items())
-        out.nonholonomic_list += tuple(Nonholonomic(name, se.sympify(psi)) for name, psi in rolling.items())
-    return out
+        on_positions, on_velocities = _formulas(contact, motion)
+        held += (Holonomic(name, se.sympify(phi)) for name, phi in on_positions.items())
+        rolling += (Nonholonomic(name, se.sympify(psi)) for name, psi in on_velocities.items())
+    return model.replaced(contacts=(), holonomic_list=tuple(held), nonholonomic_list=tuple(rolling))
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Push:
     point: Array
 
 
-def pushes(declared: Model, motion: Motion) -> dict[str, list[Push]]:
+def pushes(declared: Elements, motion: Motion) -> dict[str, list[Push]]:
     """Constraint by constraint, where its force acts: contacts on their body, loops on the second body and back on the first."""
     out = {name: [Push(body, e, zeros(3), at)] for name, (body, e, at) in _contact_forces(declared, motion).items()}
     for row in loop_rows(motion):
@@ -67,7 +65,7 @@ def pushes(declared: Model, motion: Motion) -> dict[str, list[Push]]:
     return out
 
 
-def _contact_forces(declared: Model, motion: Motion) -> dict[str, tuple[str, Array, Array]]:
+def _contact_forces(declared: Elements, motion: Motion) -> dict[str, tuple[str, Array, Array]]:
     """Constraint by constraint: the body it pushes, the direction of its force and the point, both in world axes."""
     out: dict[str, tuple[str, Array, Array]] = {}
     for contact in declared.contacts:

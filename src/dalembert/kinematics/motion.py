@@ -20,7 +20,7 @@ import symengine as se
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.lower import Lowering
-from dalembert.model import WORLD, Body, Model
+from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Joint
 from dalembert.spatial import roll_pitch_yaw, skew
 
@@ -94,7 +94,7 @@ class JointMotion:
 class Motion:
     """A model in motion over one algebra: the symbols (or numbers) it moves by, and what follows from them."""
 
-    model: Model
+    model: Elements
     algebra: Algebra
     t: Scalar
     q: Array
@@ -128,7 +128,9 @@ class Motion:
         return next(body for body in self.bodies if body.name == name)
 
 
-def values(model: Model, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: dict[str, Scalar]) -> dict:
+def values(
+    model: Elements, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: dict[str, Scalar]
+) -> dict:
     """A scalar for every symbol that formulas of the model may contain."""
     names = model.coordinate_names
     return {
@@ -139,7 +141,7 @@ def values(model: Model, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], p
     }
 
 
-def move(model: Model, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: dict[str, Scalar]) -> Motion:
+def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: dict[str, Scalar]) -> Motion:
     """The motion of a model, given scalars for time, coordinates, velocities and parameters."""
     lower = Lowering(algebra, values(model, t, list(q), list(qd), parameters))
     walk = _Walk(model, algebra, lower, len(q))
@@ -148,7 +150,7 @@ def move(model: Model, algebra: Algebra, t: Scalar, q: Array, qd: Array, paramet
     return replace(motion, added=tuple(_added(motion)))
 
 
-def outwards(model: Model) -> list[Body]:
+def outwards(model: Elements) -> list[Body]:
     """The bodies in an order in which every parent comes before its children."""
     placed, rest, order = {WORLD}, list(model.bodies), []
     while rest:
@@ -165,7 +167,7 @@ def outwards(model: Model) -> list[Body]:
 class _Walk:
     """Visits the bodies outwards and carries the frames along."""
 
-    def __init__(self, model: Model, algebra: Algebra, lower: Lowering, n: int) -> None:
+    def __init__(self, model: Elements, algebra: Algebra, lower: Lowering, n: int) -> None:
         self._names = model.coordinate_names
         self._algebra, self._lower = algebra, lower
         self._n = n
@@ -249,7 +251,7 @@ def _on_rail(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) ->
     return MovingBody(name, world, mass, zeros(3, 3), zeros(3), zeros(3), B, vector([drift, 0, 0]), zeros(3))
 
 
-def _usual_inertia(body: Body, model: Model) -> float:
+def _usual_inertia(body: Body, model: Elements) -> float:
     """The size of a body's inertia with the default parameters, as a plain number."""
     lower = Lowering(FLOATS, dict(model.parameter_values))
     trace = sum(float(lower(body.inertia[i][i])) for i in range(3))

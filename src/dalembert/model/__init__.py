@@ -1,5 +1,7 @@
 """The description of a mechanical system."""
 
+from dalembert.model.description import Description as Description
+from dalembert.model.description import Elements as Elements
 from dalembert.model.elements import WORLD as WORLD
 from dalembert.model.elements import Body as Body
 from dalembert.model.elements import Coordinate as Coordinate

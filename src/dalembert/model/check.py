@@ -8,12 +8,12 @@ from dalembert.errors import Problem
 from dalembert.model.checks import bodies, constraints, energies, loads, loops, numbers, simulation, speeds, structure
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 _PARTS = (structure, numbers, bodies, loads, energies, constraints, loops, speeds, simulation)
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """All problems of a model, each with its place, what is wrong and what to do; an empty list for a sound model.
 
     >>> from dalembert.model import Model

@@ -12,24 +12,66 @@ import numpy as np
 from dalembert.algebra.nodes import exact
 from dalembert.algebra.surds import Component, unit
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import is_identifier, parse
-from dalembert.expressions.reading import decimal
-from dalembert.model.checks.values import value as evaluate
-from dalembert.model.description import Description
+from dalembert.expressions import is_identifier
+from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Coordinate, Parameter, Vector3
+from dalembert.model.frozen import Frozen
 
 
-class Declarations(Description):
-    """Parameters, coordinates, the initial state, and the reading of numbers, vectors and matrices."""
+class Declarations(Elements):
+    """Parameters, coordinates, the initial state, and the reading of numbers, vectors and matrices.
+
+    `description` is the value that is built; the attributes of a model are its elements.
+    """
+
+    _value: Description
+
+    def __init__(self, name: str, gravity: Sequence[Any] = (0, 0, 0), description: str = "") -> None:
+        given = tuple(gravity) if isinstance(gravity, Iterable) and not isinstance(gravity, str) else (gravity,)
+        if len(given) != 3:
+            raise InputError(f"model '{name}': gravity has {len(given)} components. Expected 3, e.g. (0, -9.81, 0).")
+        self._hold(Description(name, given, description))
+
+    @property
+    def description(self) -> Description:
+        """The value that is built so far."""
+        return self._value
+
+    def _hold(self, description: Description) -> Self:
+        object.__setattr__(self, "_value", description)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in FIELDS:
+            return getattr(self.description, name)
+        raise AttributeError(f"a model has no attribute '{name}'. {nearest(name, (*FIELDS, *dir(type(self))))}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in FIELDS:
+            raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
+        self._hold(replace(self.description, **{name: Frozen(value) if isinstance(value, dict) else value}))
+
+    @classmethod
+    def of(cls, description: Elements) -> Self:
+        """A model to go on with from a description, or from another model."""
+        return cls.__new__(cls)._hold(description.description)
+
+    def replaced(self, **elements: Any) -> Self:
+        """Another model with other elements, by the names of the attributes."""
+        return type(self).of(replace(self.description, **elements))
+
+    def copy(self) -> Self:
+        """An independent copy; the elements are immutable and shared."""
+        return self.replaced()
 
     # what is declared
 
     def parameter(self, name: Any, value: float | str, description: str = "", unit: str = "") -> Self:
         """Declare a parameter with its default value, description and unit."""
         key = self._declare(name, "parameter")
-        number = self._number(value, f"parameter '{key}'")
+        number = self.number(value, f"parameter '{key}'")
         self.parameter_list += (Parameter(key, number, description, unit),)
-        self._reader.add_parameter(key, name)
+        self._remember(key, name)
         return self
 
     def parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
@@ -43,11 +85,15 @@ class Declarations(Description):
     ) -> Self:
         """Declare a generalized coordinate with its default initial position and velocity."""
         key = self._declare(name, "coordinate")
-        q0 = self._number(start, f"coordinate '{key}', initial position")
-        qd0 = self._number(start_rate, f"coordinate '{key}', initial rate")
+        q0 = self.number(start, f"coordinate '{key}', initial position")
+        qd0 = self.number(start_rate, f"coordinate '{key}', initial rate")
         self.coordinate_list += (Coordinate(key, description, unit, q0, qd0),)
-        self._reader.add_coordinate(key, name)
+        self._remember(key, name)
         return self
+
+    def _remember(self, name: str, given: Any) -> None:
+        if not isinstance(given, str):
+            self.symbols = self.symbols | {name: given}
 
     def coordinates(self, *names: Any) -> Self:
         """Declare several coordinates at once, by name or as dynamicsymbols; they start at zero, at rest."""
@@ -77,52 +123,14 @@ class Declarations(Description):
         With `assemble` the initial state is only a guess: loading moves it to the nearest one that fulfils the constraints.
         """
         where = "simulation"
-        self.duration = self._number(duration, f"{where}, duration")
-        if self.duration <= 0:
-            raise InputError(f"{where}: the duration is {self.duration:g}. Expected a positive time.")
+        seconds = self.number(duration, f"{where}, duration")
+        if seconds <= 0:
+            raise InputError(f"{where}: the duration is {seconds:g}. Expected a positive time.")
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
             raise InputError(f"{where}: samples is {samples}. Expected a whole number of at least 2.")
-        self.samples = samples
-        self.integrator = integrator
-        self.step = None if step is None else self._number(step, f"{where}, step")
-        self.assemble_start = assemble
-        return self
-
-    # what needs values to be read
-
-    @property
-    def gravity(self) -> Vector3:
-        """The acceleration of gravity in world axes, as formulas."""
-        return self._vector(self._gravity, f"model '{self.name}', gravity", constant=True)
-
-    def with_parameters(self, values: Mapping[str, float] | None = None, **more: float) -> Self:
-        """A copy of the model with other default values of its parameters."""
-        changes = {**(values or {}), **more}
-        known = self.parameter_values
-        for name in changes:
-            if name not in known:
-                raise InputError(f"model '{self.name}': there is no parameter '{name}'. {nearest(name, known)}")
-        out = self.copy()
-        out.parameter_list = tuple(
-            Parameter(
-                p.name, self._number(changes.get(p.name, p.value), f"parameter '{p.name}'"), p.description, p.unit
-            )
-            for p in self.parameter_list
-        )
-        return out
-
-    def stabilized(self, alpha: float, beta: float) -> Self:
-        """A copy whose constraints all have feedback: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
-        gains = tuple(self._number(gain, "stabilization") for gain in (alpha, beta))
-        out = self.copy()
-        out.holonomic_list = tuple(
-            c if c.feedback else replace(c, feedback=tuple(map(decimal, gains))) for c in self.holonomic_list
-        )
-        out.loops = tuple(c if c.feedback else replace(c, feedback=tuple(map(decimal, gains))) for c in self.loops)
-        out.nonholonomic_list = tuple(
-            c if c.feedback else replace(c, feedback=(decimal(gains[1]),)) for c in self.nonholonomic_list
-        )
-        return out
+        length = None if step is None else self.number(step, f"{where}, step")
+        given = {"duration": seconds, "samples": samples, "integrator": integrator, "step": length}
+        return self._hold(replace(self.description, **given, assemble_start=assemble))
 
     # how declarations are read
 
@@ -134,24 +142,9 @@ class Declarations(Description):
                 f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
                 "that is not t, pi or the name of a function."
             )
-        if key in self._reader.names or any(s.name == key for s in self.speed_list):
+        if key in self.reader.names or any(s.name == key for s in self.speed_list):
             raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
         return key
-
-    def _number(self, value: Any, where: str) -> float:
-        """A finite number, given as such or as a formula of earlier parameters."""
-        try:
-            if isinstance(value, str):
-                known = self.parameter_values
-                formula = parse(value, coordinates=(), parameters=known, where=where, rates=False, time=False)
-                number = evaluate(formula, known)
-            else:
-                number = float(value)
-        except (TypeError, OverflowError):
-            number = math.nan
-        if isinstance(value, bool) or not math.isfinite(number):
-            raise InputError(f"{where}: the value is {value}. Expected a finite number.")
-        return number
 
     def _by_name(self, values: Mapping[str, float] | Sequence[float], what: str) -> dict[str, float]:
         names = self.coordinate_names
@@ -166,10 +159,10 @@ class Declarations(Description):
                     f"start, {what}: {len(values)} values for {len(names)} coordinates. Give one for each."
                 )
             pairs = zip(names, values, strict=True)
-        return {name: self._number(value, f"coordinate '{name}', {what}") for name, value in pairs}
+        return {name: self.number(value, f"coordinate '{name}', {what}") for name, value in pairs}
 
     def _vector(self, values: Sequence[Any], where: str, *, constant: bool = False) -> Vector3:
-        read = self._reader.constant if constant else self._reader.read
+        read = self.reader.constant if constant else self.reader.read
         if isinstance(values, str) or len(values) != 3:
             raise InputError(f"{where}: got {values!r}. Expected 3 components.")
         x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
@@ -208,7 +201,7 @@ class Declarations(Description):
         if len(given) != count:
             expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
             raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
-        return tuple(self._reader.constant(gain, where) for gain in given)
+        return tuple(self.reader.constant(gain, where) for gain in given)
 
     def _contact_name(self, name: str | None, kind: str) -> str:
         key = name or f"{kind}{len(self.contacts) + 1}"

@@ -1,22 +1,30 @@
-"""What a model holds and what can be read off it."""
+"""What a model holds, as an immutable value, and what can be read off it."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from symengine import Piecewise
 
 from dalembert.algebra.tables import tables_in
-from dalembert.errors import InputError, NotApplicableError
+from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
+from dalembert.expressions import parse
+from dalembert.expressions.reading import decimal
+from dalembert.model.checks.values import value as evaluate
 from dalembert.model.elements import (
     Body,
     CanonicalConstraint,
     Contact,
     Coordinate,
     Energies,
+    Formula,
     Holonomic,
     Limits,
     Loop,
@@ -25,46 +33,58 @@ from dalembert.model.elements import (
     Rotor,
     Shape,
     Speed,
+    Vector3,
 )
 from dalembert.model.formulas import Reader
+from dalembert.model.frozen import Frozen
 from dalembert.model.loads import Force, JointTorque, Load, Torque
 
+_NONE: Frozen[str, Any] = Frozen()
 
-class Description:
+
+class Elements(ABC):
     """The elements of a model, each an immutable record, and what follows from them at once."""
 
-    def __init__(self, name: str, gravity: Sequence[Any] = (0, 0, 0), description: str = "") -> None:
-        self.name = name
-        self.description = description
-        self.parameter_list: tuple[Parameter, ...] = ()
-        self.coordinate_list: tuple[Coordinate, ...] = ()
-        self.bodies: tuple[Body, ...] = ()
-        self.loads: tuple[Load, ...] = ()
-        self.holonomic_list: tuple[Holonomic, ...] = ()
-        self.nonholonomic_list: tuple[Nonholonomic, ...] = ()
-        self.canonical_list: tuple[CanonicalConstraint, ...] = ()
-        self.contacts: tuple[Contact, ...] = ()
-        self.loops: tuple[Loop, ...] = ()
-        self.rotors: tuple[Rotor, ...] = ()
-        self.limits: dict[str, Limits] = {}
-        self.shapes: tuple[Shape, ...] = ()
-        self.published = False  # the numbers are a vendor's: odd inertias are told, not refused
-        self.notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
-        self.speed_list: tuple[Speed, ...] = ()
-        self.energies: Energies | None = None
-        self.non_ideal_forces: dict[str, Any] = {}
-        self.duration = 10.0
-        self.samples = 501
-        self.integrator: str | None = None  # None: the best that can run
-        self.step: float | None = None
-        self.assemble_start = False  # True: the initial state is a guess, to be assembled
-        self._reader = Reader()
-        # gravity may name parameters that are declared later, so it is read when it is asked for
-        self._gravity = tuple(gravity)
-        if len(self._gravity) != 3:
-            raise InputError(
-                f"model '{name}': gravity has {len(self._gravity)} components. Expected 3, e.g. (0, -9.81, 0)."
-            )
+    name: str
+    text: str  # what the model is, in the user's words
+    gravity_given: tuple[Any, ...]  # may name parameters that are declared later, so it is read when it is asked for
+    parameter_list: tuple[Parameter, ...]
+    coordinate_list: tuple[Coordinate, ...]
+    symbols: Frozen[str, Any]  # the SymPy objects that names were declared by
+    bodies: tuple[Body, ...]
+    loads: tuple[Load, ...]
+    holonomic_list: tuple[Holonomic, ...]
+    nonholonomic_list: tuple[Nonholonomic, ...]
+    canonical_list: tuple[CanonicalConstraint, ...]
+    contacts: tuple[Contact, ...]
+    loops: tuple[Loop, ...]
+    rotors: tuple[Rotor, ...]
+    limits: Frozen[str, Limits]
+    shapes: tuple[Shape, ...]
+    published: bool  # the numbers are a vendor's: odd inertias are told, not refused
+    notes: tuple[str, ...]  # what an importer understood, changed or left out
+    speed_list: tuple[Speed, ...]
+    energies: Energies | None
+    non_ideal_forces: Frozen[str, Formula]
+    duration: float
+    samples: int
+    integrator: str | None  # None: the best that can run
+    step: float | None
+    assemble_start: bool  # True: the initial state is a guess, to be assembled
+
+    @property
+    @abstractmethod
+    def description(self) -> Description:
+        """All elements as one immutable value."""
+
+    @abstractmethod
+    def replaced(self, **elements: Any) -> Self:
+        """The same with other elements, by the names of the attributes."""
+
+    @property
+    def reader(self) -> Reader:
+        """Reads formulas of the declared names."""
+        return Reader(self.coordinate_names, tuple(p.name for p in self.parameter_list), self.symbols)
 
     # what others read
 
@@ -86,8 +106,8 @@ class Description:
         (1/2)*k*x**2
         """
         if momenta:
-            return self._reader.canonical(value, where)
-        return self._reader.constant(value, where) if constant else self._reader.read(value, where, rates=rates)
+            return self.reader.canonical(value, where)
+        return self.reader.constant(value, where) if constant else self.reader.read(value, where, rates=rates)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -117,7 +137,7 @@ class Description:
     @property
     def sympy_symbols(self) -> dict[str, Any]:
         """The SymPy symbols the user declared, by name (empty for models written as text)."""
-        return self._reader.sympy_symbols
+        return dict(self.symbols)
 
     @property
     def formulas(self) -> tuple[Any, ...]:
@@ -156,14 +176,129 @@ class Description:
                 "Only the formalism dirac treats such constraints; remove it, or derive by dirac."
             )
 
-    def copy(self) -> Self:
-        """An independent copy; the elements are immutable and shared."""
-        out = copy.copy(self)
-        out._reader = self._reader.copy()
-        return out
+    @property
+    def gravity(self) -> Vector3:
+        """The acceleration of gravity in world axes, as formulas."""
+        where, read = f"model '{self.name}', gravity", self.reader.constant
+        x, y, z = (read(value, f"{where}[{i}]") for i, value in enumerate(self.gravity_given))
+        return (x, y, z)
+
+    def number(self, value: Any, where: str) -> float:
+        """A finite number, given as such or as a formula of parameters."""
+        try:
+            if isinstance(value, str):
+                known = self.parameter_values
+                formula = parse(value, coordinates=(), parameters=known, where=where, rates=False, time=False)
+                number = evaluate(formula, known)
+            else:
+                number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if isinstance(value, bool) or not math.isfinite(number):
+            raise InputError(f"{where}: the value is {value}. Expected a finite number.")
+        return number
+
+    # whether it is sound
+
+    def check(self) -> list[Problem]:
+        """All problems of the model at once; an empty list when there are none."""
+        from dalembert.model.check import problems
+
+        return problems(self)
+
+    def require_sound(self) -> None:
+        """Raise one `ModelError` that lists every problem that stands in the way of deriving equations."""
+        found = [problem for problem in self.check() if problem.blocking]
+        if found:
+            raise unsound(self.name, found)
+
+    # others like it
+
+    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+        """The same with other default values of parameters, by name or by SymPy symbol."""
+        changes = parameter_changes(self, {**(values or {}), **more})
+        known = (replace(p, value=changes.get(p.name, p.value)) for p in self.parameter_list)
+        return self.replaced(parameter_list=tuple(known))
+
+    def stabilized(self, alpha: float, beta: float) -> Self:
+        """The same with feedback on all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
+        both = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
+        return self.replaced(
+            holonomic_list=tuple(c if c.feedback else replace(c, feedback=both) for c in self.holonomic_list),
+            loops=tuple(c if c.feedback else replace(c, feedback=both) for c in self.loops),
+            nonholonomic_list=tuple(c if c.feedback else replace(c, feedback=both[1:]) for c in self.nonholonomic_list),
+        )
 
     def __repr__(self) -> str:
         return (
             f"<Model '{self.name}': {len(self.bodies)} bodies, {len(self.coordinate_list)} coordinates, "
             f"{len(self.constraint_names) + len(self.canonical_list)} constraints>"
         )
+
+
+@dataclass(frozen=True, repr=False)
+class Description(Elements):
+    """A model as a value: it compares and hashes by content, and pickles.
+
+    >>> from dalembert.model import Model
+    >>> Model("m").coordinates("x").description == Model("m").coordinates("x").description
+    True
+    """
+
+    name: str
+    gravity_given: tuple[Any, ...] = (0, 0, 0)
+    text: str = ""
+    parameter_list: tuple[Parameter, ...] = ()
+    coordinate_list: tuple[Coordinate, ...] = ()
+    symbols: Frozen[str, Any] = _NONE
+    bodies: tuple[Body, ...] = ()
+    loads: tuple[Load, ...] = ()
+    holonomic_list: tuple[Holonomic, ...] = ()
+    nonholonomic_list: tuple[Nonholonomic, ...] = ()
+    canonical_list: tuple[CanonicalConstraint, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    rotors: tuple[Rotor, ...] = ()
+    limits: Frozen[str, Limits] = _NONE
+    shapes: tuple[Shape, ...] = ()
+    published: bool = False
+    notes: tuple[str, ...] = ()
+    speed_list: tuple[Speed, ...] = ()
+    energies: Energies | None = None
+    non_ideal_forces: Frozen[str, Formula] = _NONE
+    duration: float = 10.0
+    samples: int = 501
+    integrator: str | None = None
+    step: float | None = None
+    assemble_start: bool = False
+
+    @cached_property
+    def content(self) -> str:
+        """The SHA-256 of everything in it."""
+        return hashlib.sha256(repr([getattr(self, each.name) for each in fields(self)]).encode()).hexdigest()
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+    @property
+    def description(self) -> Description:
+        """It is a value already."""
+        return self
+
+    def replaced(self, **elements: Any) -> Description:
+        """The same with other elements, by the names of the attributes."""
+        return replace(self, **elements)
+
+
+FIELDS = tuple(each.name for each in fields(Description))
+
+
+def parameter_changes(model: Elements, values: Mapping[Any, Any]) -> dict[str, float]:
+    """New values of parameters by name, checked; keys may be the SymPy symbols."""
+    known, out = {p.name for p in model.parameter_list}, {}
+    for key, value in values.items():
+        name = key if isinstance(key, str) else str(key)
+        if name not in known:
+            raise InputError(f"model '{model.name}': there is no parameter '{name}'. {nearest(name, known)}")
+        out[name] = model.number(value, f"parameter '{name}'")
+    return out

@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dalembert.errors import FormulaError
 from dalembert.expressions import from_sympy, parse
 
 
+@dataclass(frozen=True)
 class Reader:
     """Knows the declared names and turns whatever the user wrote into a formula."""
 
-    def __init__(self) -> None:
-        self._coordinates: dict[str, Any] = {}
-        self._parameters: dict[str, Any] = {}
-
-    def add_coordinate(self, name: str, given: Any) -> None:
-        """Remember a coordinate and the dynamicsymbol it was declared by, if any."""
-        self._coordinates[name] = None if isinstance(given, str) else given
-
-    def add_parameter(self, name: str, given: Any) -> None:
-        """Remember a parameter and the SymPy symbol it was declared by, if any."""
-        self._parameters[name] = None if isinstance(given, str) else given
-
-    def copy(self) -> Reader:
-        """An independent copy."""
-        out = Reader()
-        out._coordinates, out._parameters = dict(self._coordinates), dict(self._parameters)
-        return out
+    coordinates: tuple[str, ...]
+    parameters: tuple[str, ...]
+    symbols: Mapping[str, Any]  # the SymPy objects that names were declared by
 
     @property
     def names(self) -> set[str]:
         """All declared names."""
-        return {*self._coordinates, *self._parameters}
-
-    @property
-    def sympy_symbols(self) -> dict[str, Any]:
-        """The SymPy objects that were declared, by name."""
-        both = {**self._coordinates, **self._parameters}
-        return {name: given for name, given in both.items() if given is not None}
+        return {*self.coordinates, *self.parameters}
 
     def read(self, formula: Any, where: str, *, rates: bool = True) -> Any:
         """The formula of coordinates, time, parameters and, if `rates`, velocities."""
         if isinstance(formula, str | int | float):
-            return parse(formula, coordinates=self._coordinates, parameters=self._parameters, where=where, rates=rates)
+            return parse(formula, coordinates=self.coordinates, parameters=self.parameters, where=where, rates=rates)
         return from_sympy(
             formula,
             coordinates=self._sympy_coordinates(),
@@ -55,18 +38,14 @@ class Reader:
     def canonical(self, formula: Any, where: str) -> Any:
         """The formula of coordinates, time, parameters and momenta p(x); momenta can be written as text only."""
         if isinstance(formula, str | int | float):
-            known, values = self._coordinates, self._parameters
+            known, values = self.coordinates, self.parameters
             return parse(formula, coordinates=known, parameters=values, where=where, rates=False, momenta=True)
         return self.read(formula, where, rates=False)
 
     def constant(self, formula: Any, where: str) -> Any:
         """A formula of parameters only."""
-        if isinstance(formula, str):
-            moving = set(self._coordinates)
-            out = parse(formula, coordinates=moving, parameters=self._parameters, where=where)
-        else:
-            out = self.read(formula, where)
-        changing = sorted(str(s) for s in out.free_symbols if str(s) not in self._parameters)
+        out = self.read(formula, where)
+        changing = sorted(str(s) for s in out.free_symbols if str(s) not in self.parameters)
         if changing:
             raise FormulaError(
                 f"{where}: '{formula}' depends on {', '.join(changing)}. "
@@ -77,9 +56,9 @@ class Reader:
     def _sympy_coordinates(self) -> dict[Any, str]:
         from sympy.physics.mechanics import dynamicsymbols
 
-        return {dynamicsymbols(name) if given is None else given: name for name, given in self._coordinates.items()}
+        return {self.symbols.get(name, dynamicsymbols(name)): name for name in self.coordinates}
 
     def _sympy_parameters(self) -> dict[Any, str]:
         from sympy import Symbol
 
-        return {Symbol(name) if given is None else given: name for name, given in self._parameters.items()}
+        return {self.symbols.get(name, Symbol(name)): name for name in self.parameters}

@@ -49,7 +49,7 @@ class JointMakers(Declarations):
         """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
         where = f"{where} (revolute)"
         place = self._placement(where, position, rotation)
-        return Revolute(*place, unit_vector(axis, where), self._reader.read(angle, f"{where}, angle", rates=False))
+        return Revolute(*place, unit_vector(axis, where), self.reader.read(angle, f"{where}, angle", rates=False))
 
     def prismatic(
         self,
@@ -63,7 +63,7 @@ class JointMakers(Declarations):
         """A joint that slides along `axis` by `displacement`, any expression of coordinates and time."""
         where = f"{where} (prismatic)"
         place = self._placement(where, position, rotation)
-        value = self._reader.read(displacement, f"{where}, displacement", rates=False)
+        value = self.reader.read(displacement, f"{where}, displacement", rates=False)
         return Prismatic(*place, unit_vector(axis, where), value)
 
     def screw(
@@ -78,7 +78,7 @@ class JointMakers(Declarations):
     ) -> Screw:
         """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
         where = f"{where} (screw)"
-        advance = self._number(pitch, f"{where}, pitch")
+        advance = self.number(pitch, f"{where}, pitch")
         if not advance:
             raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")
         place = self._placement(where, position, rotation)
@@ -195,7 +195,7 @@ class JointMakers(Declarations):
         return Spherical(*place, sequence, (a, b, c))
 
     def _motion(self, formula: Any, where: str) -> Any:
-        return self._reader.read(formula, where, rates=False)
+        return self.reader.read(formula, where, rates=False)
 
     def _motions(self, formulas: Sequence[Any], count: int, where: str) -> tuple[Any, ...]:
         if isinstance(formulas, str) or len(formulas) != count:

@@ -57,7 +57,7 @@ class LoadMakers(JointMakers):
         Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
         """
         key = self._load_name(name, "joint_torque")
-        self.loads += (JointTorque(key, body, joint, self._reader.read(value, f"joint_torque '{key}'"), motion),)
+        self.loads += (JointTorque(key, body, joint, self.reader.read(value, f"joint_torque '{key}'"), motion),)
         return self
 
     def actuator(
@@ -73,14 +73,14 @@ class LoadMakers(JointMakers):
         """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
         key = self._load_name(name, "actuator")
         where = f"actuator '{key}'"
-        value = self._reader.read(effort, f"{where}, effort")
+        value = self.reader.read(effort, f"{where}, effort")
         if limit is not None:
             given = list(limit) if isinstance(limit, list | tuple) else [limit]
             if len(given) not in (1, 2):
                 raise InputError(
                     f"{where}, limit: got {len(given)} values. Expected one, or the lowest and the highest."
                 )
-            ends = [self._reader.constant(end, f"{where}, limit") for end in given]
+            ends = [self.reader.constant(end, f"{where}, limit") for end in given]
             low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
             width = number(high - low, self.parameter_values)
             if not width >= 0:
@@ -106,7 +106,7 @@ class LoadMakers(JointMakers):
         key = self._load_name(name, "joint_spring")
         where = f"joint_spring '{key}'"
         given = (("stiffness", stiffness), ("rest", rest), ("damping", damping))
-        k, at, c = (self._reader.constant(value, f"{where}, {what}") for what, value in given)
+        k, at, c = (self.reader.constant(value, f"{where}, {what}") for what, value in given)
         self.loads += (JointSpring(key, body, joint, motion, k, at, c),)
         return self
 
@@ -128,7 +128,7 @@ class LoadMakers(JointMakers):
         key = self._load_name(name, "joint_friction")
         where = f"joint_friction '{key}'"
         given = (("viscous", viscous), ("coulomb", coulomb), ("smoothing", smoothing))
-        b, c, eps = (self._reader.constant(value, f"{where}, {what}") for what, value in given)
+        b, c, eps = (self.reader.constant(value, f"{where}, {what}") for what, value in given)
         self.loads += (JointFriction(key, body, joint, motion, b, c, eps),)
         return self
 
@@ -144,7 +144,7 @@ class LoadMakers(JointMakers):
         where = f"rotor '{key}'"
         if any(rotor.name == key for rotor in self.rotors):
             raise InputError(f"{where}: declared twice. Give each rotor its own name.")
-        J, N = self._reader.constant(inertia, f"{where}, inertia"), self._reader.constant(ratio, f"{where}, ratio")
+        J, N = self.reader.constant(inertia, f"{where}, inertia"), self.reader.constant(ratio, f"{where}, ratio")
         self.rotors += (Rotor(key, body, joint, motion, J, N),)
         return self
 
@@ -159,7 +159,7 @@ class LoadMakers(JointMakers):
             )
         key = name or f"drive of {coordinate}"
         formula = parse(motion, coordinates=(), parameters=self.parameter_values, where=f"'{key}'", rates=False)
-        phi = self._reader.read(coordinate, f"'{key}'") - formula
+        phi = self.reader.read(coordinate, f"'{key}'") - formula
         gains = self._feedback(feedback, 2, f"'{key}', feedback")
         self.holonomic_list += (Holonomic(key, phi, f"prescribed motion of {coordinate}", gains),)
         return self
@@ -177,10 +177,10 @@ class LoadMakers(JointMakers):
         """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
         key = self._load_name(name, "torque_table")
         where = f"torque_table '{key}'"
-        clock = increasing_times(times, self._number, where)
+        clock = increasing_times(times, self.number, where)
         if len(values) != len(clock):
             raise InputError(f"{where}: {len(values)} values for {len(clock)} times. Give one for each.")
-        line = polyline(clock, column(values, self._number, f"{where}, values"))
+        line = polyline(clock, column(values, self.number, f"{where}, values"))
         self.loads += (JointTorque(key, body, joint, line, motion),)
         return self
 
@@ -203,7 +203,7 @@ class LoadMakers(JointMakers):
         where = f"wrench_table '{key}'"
         if force is None and torque is None:
             raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
-        clock = increasing_times(times, self._number, where)
+        clock = increasing_times(times, self.number, where)
         if force is not None:
             at = None if point is None else self._vector(point, f"{where}, point", constant=True)
             self.loads += (Force(key, body, self._table(clock, force, f"{where}, force"), at, frame),)
@@ -213,7 +213,7 @@ class LoadMakers(JointMakers):
         return self
 
     def _table(self, times: np.ndarray, rows: Sequence[Sequence[float]], where: str) -> tuple[Any, Any, Any]:
-        x, y, z = (polyline(times, values) for values in three_columns(rows, len(times), self._number, where))
+        x, y, z = (polyline(times, values) for values in three_columns(rows, len(times), self.number, where))
         return (x, y, z)
 
     def spring(
@@ -228,8 +228,8 @@ class LoadMakers(JointMakers):
         """Connect points of two bodies (or of the world) by a linear spring."""
         key = self._load_name(name, "spring")
         where = f"spring '{key}'"
-        k = self._reader.constant(stiffness, f"{where}, stiffness")
-        length = self._reader.constant(natural_length, f"{where}, natural_length")
+        k = self.reader.constant(stiffness, f"{where}, stiffness")
+        length = self.reader.constant(natural_length, f"{where}, natural_length")
         self.loads += (Spring(key, pair(bodies, where), self._points(points, where), k, length),)
         return self
 
@@ -244,6 +244,6 @@ class LoadMakers(JointMakers):
         """Connect points of two bodies (or of the world) by a linear damper."""
         key = self._load_name(name, "damper")
         where = f"damper '{key}'"
-        c = self._reader.constant(damping, f"{where}, damping")
+        c = self.reader.constant(damping, f"{where}, damping")
         self.loads += (Damper(key, pair(bodies, where), self._points(points, where), c),)
         return self

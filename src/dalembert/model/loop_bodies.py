@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from dalembert.model.elements import WORLD, Loop
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 
-def ancestors(model: Model, body: str) -> list[str]:
+def ancestors(model: Elements, body: str) -> list[str]:
     """The body, its parent, and so on, without the world."""
     parents = {b.name: b.parent for b in model.bodies}
     out = []
@@ -20,7 +20,7 @@ def ancestors(model: Model, body: str) -> list[str]:
     return out
 
 
-def loop_bodies(model: Model, loop: Loop) -> list[str]:
+def loop_bodies(model: Elements, loop: Loop) -> list[str]:
     """The bodies whose joints belong to a loop: from its first body up, then down to its second."""
     up, down = (ancestors(model, body) for body in loop.bodies)
     shared = set(up) & set(down)

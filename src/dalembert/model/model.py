@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from dalembert.errors import InputError, Problem, nearest, unsound
+from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.model.declarations import pair, unit_vector
 from dalembert.model.elements import (
@@ -65,7 +65,7 @@ class Model(LoadMakers):
         if any(b.name == name for b in self.bodies):
             raise InputError(f"{where}: declared twice. Give each body its own name.")
         joints = (joint,) if isinstance(joint, Joint) else tuple(joint)
-        constant = self._reader.constant
+        constant = self.reader.constant
         self.bodies += (
             Body(
                 name,
@@ -131,8 +131,8 @@ class Model(LoadMakers):
         if coordinate not in self.coordinate_names:
             raise InputError(f"{where}: there is no such coordinate. {nearest(coordinate, self.coordinate_names)}")
         given = (("lower", lower), ("upper", upper), ("velocity", velocity), ("effort", effort))
-        values = {key: None if x is None else self._number(x, f"{where}, {key}") for key, x in given}
-        self.limits = {**self.limits, coordinate: Limits(**values)}
+        values = {key: None if x is None else self.number(x, f"{where}, {key}") for key, x in given}
+        self.limits = self.limits | {coordinate: Limits(**values)}
         return self
 
     def shape(
@@ -151,18 +151,18 @@ class Model(LoadMakers):
         counts = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "mesh": 3}
         if kind not in counts:
             raise InputError(f"{where}: there is no shape '{kind}'. {nearest(kind, counts)}")
-        numbers = tuple(self._number(x, where) for x in size)
+        numbers = tuple(self.number(x, where) for x in size)
         if len(numbers) != counts[kind]:
             raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
         if len(position) != 3 or len(rotation) != 3:
             raise InputError(f"{where}: position and rotation need 3 numbers each.")
-        px, py, pz = (self._number(x, f"{where}, position") for x in position)
-        rx, ry, rz = (self._number(x, f"{where}, rotation") for x in rotation)
+        px, py, pz = (self.number(x, f"{where}, position") for x in position)
+        rx, ry, rz = (self.number(x, f"{where}, rotation") for x in rotation)
         paint = None
         if color is not None:
             if len(color) != 4:
                 raise InputError(f"{where}, color: got {len(color)} values. Expected 4: red, green, blue, alpha.")
-            r, g, b, a = (self._number(x, f"{where}, color") for x in color)
+            r, g, b, a = (self.number(x, f"{where}, color") for x in color)
             paint = (r, g, b, a)
         self.shapes += (Shape(body, kind, numbers, (px, py, pz), (rx, ry, rz), paint, mesh),)
         return self
@@ -181,7 +181,7 @@ class Model(LoadMakers):
         the target is allowed.
         """
         key = name or f"holonomic{len(self.holonomic_list) + 1}"
-        formula = self._reader.read(phi, f"holonomic '{key}'", rates=False)
+        formula = self.reader.read(phi, f"holonomic '{key}'", rates=False)
         gains = self._feedback(feedback, 2, f"holonomic '{key}', feedback")
         self.holonomic_list += (Holonomic(key, formula, description, gains),)
         return self
@@ -189,7 +189,7 @@ class Model(LoadMakers):
     def nonholonomic(self, psi: Any, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
         """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
         key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
-        formula = self._reader.read(psi, f"nonholonomic '{key}'")
+        formula = self.reader.read(psi, f"nonholonomic '{key}'")
         gains = self._feedback(feedback, 1, f"nonholonomic '{key}', feedback")
         self.nonholonomic_list += (Nonholonomic(key, formula, description, gains),)
         return self
@@ -207,7 +207,7 @@ class Model(LoadMakers):
         -3 + x*p(y) - y*p(x)
         """
         key = name or f"canonical{len(self.canonical_list) + 1}"
-        formula = self._reader.canonical(phi, f"canonical '{key}'")
+        formula = self.reader.canonical(phi, f"canonical '{key}'")
         self.canonical_list += (CanonicalConstraint(key, formula, description),)
         return self
 
@@ -223,8 +223,8 @@ class Model(LoadMakers):
         for name, force in forces.items():
             if name not in names:
                 raise InputError(f"non_ideal: there is no coordinate '{name}'. {nearest(name, names)}")
-            formula = self._reader.read(force, f"non_ideal '{name}'")
-            self.non_ideal_forces = {**self.non_ideal_forces, name: formula}
+            formula = self.reader.read(force, f"non_ideal '{name}'")
+            self.non_ideal_forces = self.non_ideal_forces | {name: formula}
         return self
 
     def knife_edge(
@@ -256,7 +256,7 @@ class Model(LoadMakers):
         key = self._contact_name(name, "rolling_disk")
         where = f"rolling_disk '{key}'"
         at = self._vector(center, f"{where}, center", constant=True)
-        size = self._reader.constant(radius, f"{where}, radius")
+        size = self.reader.constant(radius, f"{where}, radius")
         disc = RollingDisk(key, body, size, at, unit_vector(axis, where), unit_vector(normal, where), contact)
         self.contacts += (disc,)
         return self
@@ -264,9 +264,9 @@ class Model(LoadMakers):
     def speed(self, value: Any, name: str | None = None, description: str = "") -> Self:
         """Choose one quasi-velocity, a formula linear in the velocities."""
         key = name or f"u{len(self.speed_list) + 1}"
-        if not is_identifier(key) or key in self._reader.names or any(s.name == key for s in self.speed_list):
+        if not is_identifier(key) or key in self.reader.names or any(s.name == key for s in self.speed_list):
             raise InputError(f"speed '{key}': not a free name. Expected an identifier that nothing else uses.")
-        self.speed_list += (Speed(key, self._reader.read(value, f"speed '{key}'"), description),)
+        self.speed_list += (Speed(key, self.reader.read(value, f"speed '{key}'"), description),)
         return self
 
     def speeds(self, *values: Any) -> Self:
@@ -288,7 +288,7 @@ class Model(LoadMakers):
                 f"model '{self.name}': {len(forces)} forces for {len(names)} coordinates. "
                 "Give one force for each, or none."
             )
-        read = self._reader.read
+        read = self.reader.read
         self.energies = Energies(
             read(kinetic, "kinetic energy"),
             read(potential, "potential energy", rates=False),
@@ -332,17 +332,3 @@ class Model(LoadMakers):
         if len(non_ideal):
             model.non_ideal(non_ideal)
         return model.speeds(*speeds)
-
-    # whether it is sound
-
-    def check(self) -> list[Problem]:
-        """All problems of the model at once; an empty list when there are none."""
-        from dalembert.model.check import problems
-
-        return problems(self)
-
-    def require_sound(self) -> None:
-        """Raise one `ModelError` that lists every problem that stands in the way of deriving equations."""
-        found = [problem for problem in self.check() if problem.blocking]
-        if found:
-            raise unsound(self.name, found)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from dalembert.algebra import Array, Scalar, vector, zeros
 from dalembert.kinematics.applied import applied, non_ideal_forces
 from dalembert.kinematics.motion import JointMotion, Motion, move
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.loads import JointFriction, JointSpring, JointTorque
 from dalembert.recursive.links import Moving
 from dalembert.recursive.speeds import to_rates, to_speed_forces
@@ -21,15 +21,14 @@ from dalembert.recursive.tree import Tree
 _IN_JOINT = (JointTorque, JointSpring, JointFriction)
 
 
-def loaded(model: Model, *, friction: bool) -> Model:
+def loaded(model: Elements, *, friction: bool) -> Elements:
     """The model with the loads that act: all of them, or all but the friction in its joints."""
-    out = model.copy()
-    out.loads = tuple(load for load in model.loads if friction or not isinstance(load, JointFriction))
-    return out
+    acting = tuple(load for load in model.loads if friction or not isinstance(load, JointFriction))
+    return model.replaced(loads=acting)
 
 
 def load_forces(
-    model: Model,
+    model: Elements,
     moving: Moving,
     t: Scalar,
     q: Sequence[Scalar],
@@ -54,12 +53,10 @@ def load_forces(
 
 def _gravities(motion: Motion) -> int:
     """How many of the applied forces are gravity; they come first."""
-    bare = motion.model.copy()
-    bare.loads = ()
-    return len(applied(replace(motion, model=bare)))
+    return len(applied(replace(motion, model=motion.model.replaced(loads=()))))
 
 
-def _joints(model: Model, moving: Moving) -> tuple[JointMotion, ...]:
+def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
     """The motions of joints that have a load inside."""
     used = {(load.body, load.joint, load.motion) for load in model.loads if isinstance(load, _IN_JOINT)}
     return tuple(_joint(moving.tree, moving, *key) for key in sorted(used))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from dalembert.algebra import FLOATS
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
+from dalembert.model import Description, Elements
 from dalembert.recursive.links import Fixture, fixtures
 from dalembert.recursive.loads import loaded
 from dalembert.recursive.tree import Tree, tree
@@ -27,8 +25,8 @@ class Plan:
     tree: Tree
     parameters: dict[str, float]
     fixtures: tuple[Fixture, ...]
-    frictionless: Model  # with the loads that act where friction is left out
-    model: Model  # with all loads; contacts are formulas, norms of quaternions are left to the speeds
+    frictionless: Elements  # with the loads that act where friction is left out
+    model: Elements  # with all loads; contacts are formulas, norms of quaternions are left to the speeds
     levels: Levels
     scales: Scales
 
@@ -52,28 +50,20 @@ class Plan:
         return bool(self.levels.names)
 
 
-_PLANS: weakref.WeakKeyDictionary[Model, tuple[dict[str, Any], Plan]] = weakref.WeakKeyDictionary()
+def plan(model: Elements) -> Plan:
+    """The plan of a model, found once for its content; a model that is not sound is refused.
 
-
-def plan(model: Model) -> Plan:
-    """The plan of a model, found anew only when the model has changed; a model that is not sound is refused.
-
+    >>> from dalembert.model import Model
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     >>> plan(model) is plan(model)
     True
     """
-    # elements are immutable and every change replaces a whole tuple, so a model is the same as long as its attributes are
-    now = dict(vars(model))
-    before, known = _PLANS.get(model, ({}, None))
-    if known is not None and before.keys() == now.keys() and all(before[key] is value for key, value in now.items()):
-        return known
-    found = _plan(model.copy())
-    _PLANS[model] = (now, found)
-    return found
+    return _plan(model.description)
 
 
-def _plan(model: Model) -> Plan:
+@lru_cache(maxsize=64)
+def _plan(model: Description) -> Plan:
     model.require_sound()
     links = tree(model)
     written = _without_norms(with_contacts(model), len(model.holonomic_list), model)
@@ -89,9 +79,8 @@ def _plan(model: Model) -> Plan:
     )
 
 
-def _without_norms(written: Model, declared: int, model: Model) -> Model:
+def _without_norms(written: Elements, declared: int, model: Elements) -> Elements:
     """The model without the norms of quaternions, which stand behind the declared holonomic constraints."""
     norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
-    out = written.copy()
-    out.holonomic_list = written.holonomic_list[:declared] + written.holonomic_list[declared + norms :]
-    return out
+    rest = written.holonomic_list[:declared] + written.holonomic_list[declared + norms :]
+    return written.replaced(holonomic_list=rest)

@@ -22,7 +22,7 @@ from dalembert.algebra import Array, choose, vector
 from dalembert.errors import InputError
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.kinematics.motion import outwards
-from dalembert.model import WORLD, Body, Model
+from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Fixed, Joint
 
 Formula = Any
@@ -73,7 +73,7 @@ class Link:
 class Tree:
     """The links of a model, parents before children, and its speeds."""
 
-    model: Model
+    model: Elements
     links: tuple[Link, ...]
     attitudes: tuple[Attitude, ...]
 
@@ -116,9 +116,10 @@ class Tree:
         return len(used) == len(set(used))
 
 
-def tree(model: Model) -> Tree:
+def tree(model: Elements) -> Tree:
     """The links of a model.
 
+    >>> from dalembert.model import Model
     >>> model = Model("arm").coordinates("a", "b")
     >>> _ = model.body("hand", joint=[model.revolute((0, 0, 1), "a"), model.prismatic((1, 0, 0), "b")], mass=1)
     >>> [(link.name, link.parent) for link in tree(model).links]
@@ -142,7 +143,7 @@ def tree(model: Model) -> Tree:
     return Tree(model, tuple(links), attitudes)
 
 
-def _attitudes(model: Model) -> tuple[Attitude, ...]:
+def _attitudes(model: Elements) -> tuple[Attitude, ...]:
     """The quaternions in the order of their parts w among the coordinates."""
     places = {name: i for i, name in enumerate(model.coordinate_names)}
     found: dict[tuple[int, ...], tuple[str, Joint]] = {}
@@ -182,7 +183,7 @@ def _columns(n: int, attitudes: Sequence[Attitude]) -> tuple[int | None, ...]:
 class _Grow:
     """Makes the links of a model."""
 
-    model: Model
+    model: Elements
     attitudes: tuple[Attitude, ...]
     columns: tuple[int | None, ...]
 
@@ -228,7 +229,7 @@ class _Grow:
         return tuple(sorted(found | {a.first + k for a in turned for k in range(3)}))
 
 
-def _value(model: Model, formula: Formula) -> Value:
+def _value(model: Elements, formula: Formula) -> Value:
     names = model.coordinate_names
     slopes = tuple((i, se.diff(formula, x)) for i, x in enumerate(map(coordinate, names)) if x in formula.free_symbols)
     velocity = _along(formula, names)

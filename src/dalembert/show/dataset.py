@@ -126,7 +126,7 @@ def _descriptions(run: Run) -> dict[str, Any]:
 def _attributes(run: Run) -> dict[str, str | float]:
     return {
         "model": model_of(run).name,
-        "description": model_of(run).description,
+        "description": model_of(run).text,
         "formalism": run.formalism,
         "integrator": run.integrator,
         "status": run.status,

@@ -13,7 +13,7 @@ from dalembert.algebra import Array
 from dalembert.equations import LinearForm
 from dalembert.expressions import rate, to_sympy
 from dalembert.expressions.numbers import readable
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.show import names
 from dalembert.show.sheet import Section, Sheet, prepare
 from dalembert.show.text import as_dict as as_dict
@@ -28,7 +28,7 @@ _SHORT = 60  # characters of LaTeX in an entry of a matrix
 _MOST_LINES = 120  # in a notebook
 
 
-def to_sympy_matrix(model: Model, array: Array, dynamic: Iterable[str] = ()) -> sympy.Matrix:
+def to_sympy_matrix(model: Elements, array: Array, dynamic: Iterable[str] = ()) -> sympy.Matrix:
     """A SymPy matrix of `dynamicsymbols`, their derivatives, time and the symbols the user declared.
 
     `dynamic` names further symbols that change with time, such as speeds. A constant of the motion becomes the symbol

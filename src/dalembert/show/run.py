@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import Facts
 
 
@@ -116,7 +116,7 @@ class Run(Protocol):
         ...
 
 
-def model_of(run: Run) -> Model:
+def model_of(run: Run) -> Elements:
     """The model that moves."""
     return run.equations.model
 

@@ -12,7 +12,7 @@ import symengine as se
 from dalembert.algebra import Scalar, numbers
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Constraints, Levels
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import rank
 from dalembert.structure.scales import Scales
 from dalembert.structure.states import States, constraint_matrix, constraints_at, drawn, joined
@@ -36,7 +36,7 @@ class Rows:
 
 
 def constraint_rows(
-    model: Model, facts: Levels, states: States, scales: Scales, chosen: tuple[int, ...] | None = None
+    model: Elements, facts: Levels, states: States, scales: Scales, chosen: tuple[int, ...] | None = None
 ) -> Rows:
     """The rows of a model at states; `chosen` are independent ones that were chosen before."""
     sizes = row_sizes(model, facts, scales, states)
@@ -52,7 +52,7 @@ def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.nda
 
 
 def row_sizes(
-    model: Model,
+    model: Elements,
     facts: Levels,
     scales: Scales,
     states: States | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.algebra.linear import PivotOrder
 from dalembert.errors import SingularError
 from dalembert.kinematics.constraints import Levels, levels
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import rank, samples
 from dalembert.structure.constraint_rows import constraint_rows, dimensionless
 from dalembert.structure.ignorable import find_ignorable
@@ -80,7 +80,7 @@ class Facts:
         return dimensionless(A, self.scales.positions if unit is None else unit, np.array(self.sizes))
 
 
-def facts_of(model: Model, rows: tuple[int, ...] | None = None) -> Facts:
+def facts_of(model: Elements, rows: tuple[int, ...] | None = None) -> Facts:
     """The structural facts of a model, looked at in its initial state and at random consistent ones.
 
     `rows` are independent constraints that were chosen before; None chooses them.
@@ -148,7 +148,7 @@ def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[floa
     return tuple(tuple(row) for row in (P / P[0, 0]).tolist())
 
 
-def _norms(model: Model, completing: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+def _norms(model: Elements, completing: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
     """Of the completing coordinates, one for each quaternion: the places of its four parts."""
     names, out = model.coordinate_names, {}
     for ball in quaternions(model):
@@ -177,7 +177,7 @@ def _free_directions(S: np.ndarray, unit: np.ndarray, d: int) -> tuple[np.ndarra
     return regular, rank.pseudo_inverse(S[regular], unit)[:, :, :d]
 
 
-def _require_inertia(model: Model, M_u: np.ndarray, names: tuple[str, ...]) -> None:
+def _require_inertia(model: Elements, M_u: np.ndarray, names: tuple[str, ...]) -> None:
     """Raise when some motion that the constraints leave free has no inertia."""
     if rank.definite(M_u):
         return
@@ -189,7 +189,7 @@ def _require_inertia(model: Model, M_u: np.ndarray, names: tuple[str, ...]) -> N
     )
 
 
-def _require_independent(model: Model, names: tuple[str, ...], S: np.ndarray, unit: np.ndarray) -> None:
+def _require_independent(model: Elements, names: tuple[str, ...], S: np.ndarray, unit: np.ndarray) -> None:
     if rank.usual_rank(S, unit) < S.shape[2]:
         raise SingularError(
             f"model '{model.name}': the speeds {', '.join(names)} and the constraints do not determine the velocities. "
@@ -197,7 +197,7 @@ def _require_independent(model: Model, names: tuple[str, ...], S: np.ndarray, un
         )
 
 
-def with_regular_speeds(model: Model, known: Facts, states: States) -> States:
+def with_regular_speeds(model: Elements, known: Facts, states: States) -> States:
     """The states at which speeds and constraints determine the velocities; another branch of a mechanism may need others."""
     Y = slopes(model, known.speeds, states)
     a = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows, :]

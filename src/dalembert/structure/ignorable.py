@@ -24,7 +24,7 @@ from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Constraints, Levels
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.kinematics.motion import Motion, move
-from dalembert.model import Model
+from dalembert.model import Elements
 
 _TRIES = 5000
 _SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
@@ -50,9 +50,10 @@ class _Conditions:
     parts: tuple[tuple[Node, str], ...]
 
 
-def find_ignorable(model: Model, levels: Levels) -> Ignorable:
+def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
     """The ignorable coordinates of a model whose contacts are written as formulas.
 
+    >>> from dalembert.model import Model
     >>> model = Model("bead").coordinates("x", "y")
     >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     >>> _ = model.force("bead", ("piecewise(3, t > 20, 0)", 0, 0), name="late")
@@ -84,7 +85,7 @@ def find_ignorable(model: Model, levels: Levels) -> Ignorable:
     return Ignorable(tuple(places), reasons, generic)
 
 
-def _moving(model: Model) -> Motion:
+def _moving(model: Elements) -> Motion:
     names, parameters = model.coordinate_names, list(model.parameter_values)
     q, qd = GRAPH.symbols(names), GRAPH.symbols([rate(name).name for name in names])
     return move(model, GRAPH, symbol("t"), q, qd, dict(zip(parameters, GRAPH.symbols(parameters), strict=True)))
@@ -94,7 +95,9 @@ def _forces(motion: Motion) -> list[Node]:
     return [node(e) for e in stack(generalized_forces(motion), non_ideal_forces(motion))]
 
 
-def _conditions(model: Model, levels: Levels, i: int, slope: Scalar, column: Array, forces: list[Node]) -> _Conditions:
+def _conditions(
+    model: Elements, levels: Levels, i: int, slope: Scalar, column: Array, forces: list[Node]
+) -> _Conditions:
     """Definition 1 for one coordinate: ∂L/∂q_i, its column of the constraints, and the forces on it."""
     name = model.coordinate_names[i]
     parts: list[tuple[Node, str]] = [(node(slope), f"the Lagrangian depends on {name}")]
@@ -114,7 +117,7 @@ def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
     return {y: {a.value for a in ordered([y]) if a.operation == "symbol"} for y in conditions}
 
 
-def _refuted(model: Model, conditions: _Conditions) -> tuple[str | None, bool]:
+def _refuted(model: Elements, conditions: _Conditions) -> tuple[str | None, bool]:
     """The sentence of the first condition that is not proved, or None; and whether the proof holds for all parameters."""
     given, for_all = {name: node(exact(x)) for name, x in model.parameter_values.items()}, True
     for part, sentence in conditions.parts:

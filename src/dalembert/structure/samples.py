@@ -16,7 +16,7 @@ from dalembert.errors import InconsistentStateError
 from dalembert.kinematics.applied import active_forces, generalized_forces
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.energies import kinetic, potential
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure import newton, rank
 from dalembert.structure.constraint_rows import row_sizes
 from dalembert.structure.scales import Scales, scales_of
@@ -36,7 +36,7 @@ Parameters = Mapping[str, float] | None
 
 
 def consistent(
-    model: Model, count: int, *, seed: int = _SEED, parameters: Parameters = None, include_initial: bool = False
+    model: Elements, count: int, *, seed: int = _SEED, parameters: Parameters = None, include_initial: bool = False
 ) -> States:
     """`count` random states on the constraints, around the model's initial state, from a fixed seed.
 
@@ -72,7 +72,7 @@ def consistent(
     return found
 
 
-def _defined(model: Model, states: States, parameters: Parameters) -> States:
+def _defined(model: Elements, states: States, parameters: Parameters) -> States:
     """The states at which energies and forces have values: a root of a negative number would pass for anything."""
     with np.errstate(all="ignore"):
         motion = at(model, states, parameters)
@@ -83,7 +83,7 @@ def _defined(model: Model, states: States, parameters: Parameters) -> States:
 
 
 def _regular(
-    model: Model, facts: Levels, states: States, kept: list[States], scales: Scales, parameters: Parameters
+    model: Elements, facts: Levels, states: States, kept: list[States], scales: Scales, parameters: Parameters
 ) -> States:
     """The states without those next to a singular position, where constraints are all but dependent."""
     if not facts.names or not len(states):
@@ -104,7 +104,7 @@ def _regular(
     return states.where(good[-len(states) :])
 
 
-def project(model: Model, facts: Levels, states: States, parameters: Parameters = None) -> States:
+def project(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> States:
     """The states brought onto the constraints by Newton steps, without those that do not get there."""
     return _Projector(model, facts, scales_of(model), parameters)(states)
 
@@ -113,7 +113,7 @@ def project(model: Model, facts: Levels, states: States, parameters: Parameters 
 class _Projector:
     """Brings states onto the constraints, positions first, then velocities, and remembers what came nearest and failed."""
 
-    model: Model
+    model: Elements
     facts: Levels
     scales: Scales
     parameters: Parameters

@@ -27,7 +27,7 @@ import symengine as se
 from dalembert.algebra import FLOATS, numbers
 from dalembert.algebra.tables import tables_in
 from dalembert.expressions import TIME, coordinate
-from dalembert.model import WORLD, Model
+from dalembert.model import WORLD, Elements
 from dalembert.model.checks.values import at_start, slope, value
 from dalembert.model.elements import RollingDisk
 from dalembert.model.joints import Joint
@@ -62,9 +62,10 @@ class Scales:
         return np.array(self.qd) / self.time
 
 
-def scales_of(model: Model) -> Scales:
+def scales_of(model: Elements) -> Scales:
     """The scales of a model.
 
+    >>> from dalembert.model import Model
     >>> model = Model("pendulum", gravity=(0, -9.81, 0)).coordinates("theta")
     >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0, -0.5, 0))
     >>> found = scales_of(model)
@@ -80,17 +81,17 @@ def scales_of(model: Model) -> Scales:
     return Scales(length, mass, time, q, qd, model.duration, max([model.duration, *_switches(model)]))
 
 
-def _number(formula: Any, model: Model) -> float:
+def _number(formula: Any, model: Elements) -> float:
     """The size of a constant formula, 0 where it has no value."""
     found = abs(value(formula, model.parameter_values))
     return found if math.isfinite(found) else 0.0
 
 
-def _norm(vector: Sequence[Any], model: Model) -> float:
+def _norm(vector: Sequence[Any], model: Elements) -> float:
     return math.hypot(*(_number(x, model) for x in vector))
 
 
-def _lengths(model: Model) -> Iterator[float]:
+def _lengths(model: Elements) -> Iterator[float]:
     """Every length among the numbers of the model; points of the ground count by their distance from their centre."""
     ground: list[list[float]] = []
     for place, vector in _points(model):
@@ -113,7 +114,7 @@ def _lengths(model: Model) -> Iterator[float]:
             yield _number(contact.radius, model)
 
 
-def _points(model: Model) -> Iterator[tuple[str, Sequence[Any]]]:
+def _points(model: Elements) -> Iterator[tuple[str, Sequence[Any]]]:
     """Every fixed point of the model and what it is fixed on."""
     for body in model.bodies:
         yield body.name, body.center
@@ -129,7 +130,7 @@ def _points(model: Model) -> Iterator[tuple[str, Sequence[Any]]]:
             yield load.body, load.point
 
 
-def _length_of_motion(model: Model, turning: set[str], mass: float) -> float:
+def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
     """A length where the model has no sizes: how far it starts from zero, or how far it goes."""
     sliding = [c for c in model.coordinate_list if c.name not in turning]
     starts = max((abs(c.start) for c in sliding), default=0.0)
@@ -139,7 +140,7 @@ def _length_of_motion(model: Model, turning: set[str], mass: float) -> float:
     return starts or far or sag or 1.0
 
 
-def _turning(model: Model) -> set[str]:
+def _turning(model: Elements) -> set[str]:
     """The coordinates that are angles or parts of a quaternion; where no joint tells, those inside sine, cosine or tangent."""
     jointed = {symbol.name for joint, k in _motions(model) for symbol in joint.values[k].free_symbols}
     found = {symbol.name for joint, k in _motions(model) if _turns(joint, k) for symbol in joint.values[k].free_symbols}
@@ -147,12 +148,12 @@ def _turning(model: Model) -> set[str]:
     return (found | (waves - jointed)) & set(model.coordinate_names)
 
 
-def _waves(model: Model) -> list[Any]:
+def _waves(model: Elements) -> list[Any]:
     """What stands inside sine, cosine and tangent."""
     return [wave.args[0] for formula in model.formulas for wave in formula.atoms(se.sin, se.cos, se.tan)]
 
 
-def _motions(model: Model) -> Iterator[tuple[Joint, int]]:
+def _motions(model: Elements) -> Iterator[tuple[Joint, int]]:
     for body in model.bodies:
         for joint in body.joints:
             yield from ((joint, motion) for motion in range(len(joint.values)))
@@ -168,7 +169,7 @@ def _turns(joint: Joint, motion: int) -> bool:
     return bool(np.any(numbers(joint.angular(FLOATS, start), 1)[:, motion]))
 
 
-def _coordinate(model: Model, name: str, turning: bool, length: float) -> float:
+def _coordinate(model: Elements, name: str, turning: bool, length: float) -> float:
     """The scale of one coordinate: what moves its joints, or the sine it stands in, by a radian or by the length."""
     table, symbol = at_start(model), coordinate(name)
     formulas = [joint.values[k] for joint, k in _motions(model) if _turns(joint, k) == turning]
@@ -178,7 +179,7 @@ def _coordinate(model: Model, name: str, turning: bool, length: float) -> float:
     return (1.0 if turning else length) / steepest
 
 
-def _time(model: Model, length: float, mass: float, q: Sequence[float]) -> float:
+def _time(model: Elements, length: float, mass: float, q: Sequence[float]) -> float:
     gravity = _norm(model.gravity, model)
     if gravity:
         return math.sqrt(length / gravity)
@@ -189,7 +190,7 @@ def _time(model: Model, length: float, mass: float, q: Sequence[float]) -> float
     return 1 / float(np.median(rates)) if rates else model.duration / 10
 
 
-def _stiffnesses(model: Model, length: float) -> Iterator[float]:
+def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
     """The stiffness of every spring along a length."""
     bodies = {body.name: body for body in model.bodies}
     for load in model.loads:
@@ -200,7 +201,7 @@ def _stiffnesses(model: Model, length: float) -> Iterator[float]:
             yield _number(load.stiffness, model) / (length**2 if torsion else 1.0)
 
 
-def _switches(model: Model) -> Iterator[float]:
+def _switches(model: Elements) -> Iterator[float]:
     """The times at which formulas switch, such as those of a table."""
     for formula in model.formulas:
         for table in tables_in(formula):
@@ -211,7 +212,7 @@ def _switches(model: Model) -> Iterator[float]:
                     yield from _times(condition, model)
 
 
-def _times(condition: Any, model: Model) -> Iterator[float]:
+def _times(condition: Any, model: Elements) -> Iterator[float]:
     if not isinstance(condition, se.StrictLessThan | se.LessThan):
         for part in condition.args:
             yield from _times(part, model)

@@ -17,7 +17,7 @@ from dalembert.algebra import FLOATS, choose, numbers, vector
 from dalembert.algebra.linear import PivotOrder, pivot_order
 from dalembert.errors import InputError
 from dalembert.expressions import rate
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.model.joints import Quaternion
 from dalembert.structure import rank
 from dalembert.structure.constraint_rows import Rows
@@ -45,7 +45,7 @@ class Reduced:
     note: str | None
 
 
-def choose_speeds(model: Model, rows: Rows, states: States, scales: Scales) -> Choice:
+def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -> Choice:
     """d speeds: the user's, completed by velocities that stay independent at all states."""
     n, r = len(model.coordinate_list), len(rows.independent)
     d, given = n - r, model.speed_list
@@ -73,7 +73,7 @@ def choose_speeds(model: Model, rows: Rows, states: States, scales: Scales) -> C
     return Choice(names, (*(u.value for u in given), *added), len(given))
 
 
-def _natural_speeds(model: Model, states: States, scales: Scales) -> tuple[list[Any], np.ndarray, np.ndarray]:
+def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Any], np.ndarray, np.ndarray]:
     """The velocities a choice is made from, H of q̇ = H s (K, n, m), and their scales: rates, and ω for a quaternion."""
     names = model.coordinate_names
     n, K = len(names), len(states)
@@ -100,7 +100,7 @@ def _natural_speeds(model: Model, states: States, scales: Scales) -> tuple[list[
     return speeds, np.stack(columns, axis=2), np.array(units)
 
 
-def quaternions(model: Model) -> list[Quaternion]:
+def quaternions(model: Elements) -> list[Quaternion]:
     """The attitudes of a model that are given by quaternions."""
     found = [getattr(joint, "attitude", joint) for body in model.bodies for joint in body.joints]
     return [ball for ball in found if isinstance(ball, Quaternion)]
@@ -190,7 +190,7 @@ def _left_out(choice: Choice, chosen: list[int], mixing: np.ndarray) -> str | No
 # choices along a run
 
 
-def speed_rows(model: Model, speeds: tuple[Any, ...], q: np.ndarray, t: float) -> np.ndarray:
+def speed_rows(model: Elements, speeds: tuple[Any, ...], q: np.ndarray, t: float) -> np.ndarray:
     """Y of u = Y q̇ + Z at one state, each row of unit length."""
     state = States(q[:, None], np.zeros_like(q)[:, None], np.array([t]))
     return rank.leveled(slopes(model, speeds, state))[0][0]
@@ -202,7 +202,7 @@ def independence(Y: np.ndarray, a: np.ndarray, unit: np.ndarray | None = None) -
     return float(rank.independence(S)) if len(S) else 1.0
 
 
-def best_speeds(model: Model, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Any, ...]:
+def best_speeds(model: Elements, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Any, ...]:
     """The natural speeds that complete the independent constraints a q̇ + b = 0 best at one state."""
     from dalembert.structure.scales import scales_of
 

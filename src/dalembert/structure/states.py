@@ -16,7 +16,7 @@ from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Constraints, Levels
 from dalembert.kinematics.energies import mass_matrix
 from dalembert.kinematics.motion import Motion, move, values
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure.scales import Scales, scales_of
 
 _AFTER = 1.5  # times the last switch: so long is looked at what came of it
@@ -44,7 +44,7 @@ def joined(*parts: States) -> States:
 
 
 def drawn(
-    model: Model, rng: np.random.Generator, count: int, scales: Scales | None = None, width: float = 1.0
+    model: Elements, rng: np.random.Generator, count: int, scales: Scales | None = None, width: float = 1.0
 ) -> States:
     """Random states around the start, not yet on the constraints; times over the duration, half of them also beyond.
 
@@ -60,16 +60,16 @@ def drawn(
     return States(q, qd, width * end * rng.uniform(0, 1, count))
 
 
-def at(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+def at(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
     """The model in motion over plain numbers, all states at once."""
     known = dict(model.parameter_values if parameters is None else parameters)
     if len(states) == 1:
-        q, qd = (vector(x[:, 0].tolist()) for x in (states.q, states.qd))
-        return move(model, ONE_STATE, float(states.t[0]), q, qd, known)
+        # numbers of NumPy: 1/0 is infinite
+        return move(model, ONE_STATE, states.t[0], vector(list(states.q[:, 0])), vector(list(states.qd[:, 0])), known)
     return move(model, FLOATS, states.t, _entries(states.q), _entries(states.qd), known)
 
 
-def at_formulas(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+def at_formulas(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
     """Like `at`, without the walk over the bodies: enough for constraints and speeds."""
     known = dict(model.parameter_values if parameters is None else parameters)
     q, qd = _entries(states.q), _entries(states.qd)
@@ -78,21 +78,21 @@ def at_formulas(model: Model, states: States, parameters: Mapping[str, float] | 
 
 
 def constraints_at(
-    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
+    model: Elements, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
 ) -> Constraints:
     """The constraints at many states at once; the bodies are moved only where loops need them."""
     return Constraints((at if model.loops else at_formulas)(model, states, parameters), facts)
 
 
 def constraint_matrix(
-    model: Model, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
+    model: Elements, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """A at all states, with shape (K, rows, n)."""
     A = constraints_at(model, facts, states, parameters).A
     return np.moveaxis(numbers(A, len(states)), -1, 0)
 
 
-def mass_matrices(model: Model, states: States, parameters: Mapping[str, float] | None = None) -> np.ndarray:
+def mass_matrices(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> np.ndarray:
     """The mass matrix at all states, with shape (K, n, n)."""
     if model.energies is None:
         return np.moveaxis(numbers(mass_matrix(at(model, states, parameters)), len(states)), -1, 0)
@@ -101,7 +101,7 @@ def mass_matrices(model: Model, states: States, parameters: Mapping[str, float] 
 
 
 def slopes(
-    model: Model, formulas: tuple[Any, ...], states: States, parameters: Mapping[str, float] | None = None
+    model: Elements, formulas: tuple[Any, ...], states: States, parameters: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """The derivatives of formulas by the velocities at all states, with shape (K, formulas, n)."""
     out = np.zeros((len(states), len(formulas), len(states.q)))

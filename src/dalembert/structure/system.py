@@ -11,7 +11,7 @@ from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.motion import Motion, move
 from dalembert.kinematics.speeds import Speeds, invert, speed_map
-from dalembert.model import Model
+from dalembert.model import Elements
 from dalembert.structure.facts import Facts, facts_of
 
 
@@ -19,7 +19,7 @@ from dalembert.structure.facts import Facts, facts_of
 class System:
     """A model in motion over the symbols of a differential algebra."""
 
-    model: Model
+    model: Elements
     algebra: DifferentialAlgebra
     facts: Facts
     motion: Motion
@@ -114,7 +114,7 @@ def combined(known: Facts, rows: Array) -> Array:
     return out
 
 
-def system_of(model: Model, algebra: str | None = None, known: Facts | None = None) -> System:
+def system_of(model: Elements, algebra: str | None = None, known: Facts | None = None) -> System:
     """The shared facts of a model over an algebra; `known` saves finding the structure again."""
     from dalembert.algebra import default_name
 

@@ -11,14 +11,14 @@ from dalembert.model.checks.loads import named
 from dalembert.model.checks.values import Table, at_start, value
 
 if TYPE_CHECKING:
+    from dalembert.model.description import Elements
     from dalembert.model.elements import Body
-    from dalembert.model.model import Model
 
 _CLOSE = 1e-9
 _ROUNDED = 0.1  # published inertias break the triangle inequality by this much; more is a mistake
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """Negative masses, inertias that no distribution of mass has, and bodies without mass that carry nothing."""
     table = at_start(model)
     used = {b.parent for b in model.bodies} | {name for load in model.loads for _, name in named(load)}

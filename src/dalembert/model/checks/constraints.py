@@ -10,12 +10,12 @@ from dalembert.expressions import TIME, coordinate, momentum, rate
 from dalembert.model.checks.values import Table, at_start, size, slope, value
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 _CLOSE = 1e-8
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """Constraints that say nothing about the motion, or that the initial state violates."""
     q = {coordinate(name) for name in model.coordinate_names}
     qd = {rate(name) for name in model.coordinate_names}
@@ -42,7 +42,7 @@ def problems(model: Model) -> list[Problem]:
     return found + _canonical(model)
 
 
-def _quaternions(model: Model, table: Table) -> list[Problem]:
+def _quaternions(model: Elements, table: Table) -> list[Problem]:
     """Quaternions that are no rotation at the start: none is of length 0, and a guess may have any other length."""
     found = []
     for body in model.bodies:
@@ -57,7 +57,7 @@ def _quaternions(model: Model, table: Table) -> list[Problem]:
     return found
 
 
-def _canonical(model: Model) -> list[Problem]:
+def _canonical(model: Elements) -> list[Problem]:
     """Canonical constraints without momenta; whether the start fulfils the others is asked where momenta are known."""
     p = {momentum(name) for name in model.coordinate_names}
     advice = "It restricts positions: declare it as holonomic."

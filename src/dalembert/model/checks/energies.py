@@ -9,10 +9,10 @@ from dalembert.expressions import rate
 from dalembert.model.checks.values import at_start, is_quadratic
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """A kinetic energy that misses a velocity, or is not T = ½ q̇ᵀM q̇ + q̇ᵀN + T₀."""
     if model.energies is None:
         return []
@@ -29,7 +29,7 @@ def problems(model: Model) -> list[Problem]:
     return found
 
 
-def _joined(model: Model) -> list[Problem]:
+def _joined(model: Elements) -> list[Problem]:
     """Loops and rotors, which need bodies."""
     if model.bodies:  # another check tells that there are two descriptions
         return []

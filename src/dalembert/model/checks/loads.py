@@ -11,10 +11,10 @@ from dalembert.model.elements import WORLD
 from dalembert.model.loads import Damper, Force, InJoint, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """Loads and gravity without bodies, bodies and joints that do not exist, connections of a body with itself."""
     if model.energies is not None and not model.bodies:
         return _without_bodies(model)
@@ -31,7 +31,7 @@ def problems(model: Model) -> list[Problem]:
     return found
 
 
-def _friction(load: JointFriction, model: Model) -> list[Problem]:
+def _friction(load: JointFriction, model: Elements) -> list[Problem]:
     table = at_start(model)
     if value(load.coulomb, table) == 0 or value(load.smoothing, table) > 0:
         return []
@@ -39,7 +39,7 @@ def _friction(load: JointFriction, model: Model) -> list[Problem]:
     return [Problem(f"{title(load)}, smoothing", fact, "Expected a small positive rate, such as 1e-3.")]
 
 
-def _contacts(model: Model) -> list[Problem]:
+def _contacts(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     return [
         Problem(f"contact '{contact.name}'", f"there is no body '{contact.body}'.", nearest(contact.body, names))
@@ -48,7 +48,7 @@ def _contacts(model: Model) -> list[Problem]:
     ]
 
 
-def _loops(model: Model) -> list[Problem]:
+def _loops(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     found = []
     for loop in model.loops:
@@ -69,7 +69,7 @@ def _loops(model: Model) -> list[Problem]:
     return found
 
 
-def _rotors(model: Model) -> list[Problem]:
+def _rotors(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     found = []
     for rotor in model.rotors:
@@ -111,7 +111,7 @@ def named(load: Load) -> list[tuple[str, str]]:
             return [("bodies", name) for name in load.bodies]
 
 
-def _without_bodies(model: Model) -> list[Problem]:
+def _without_bodies(model: Elements) -> list[Problem]:
     advice = "Put it into the potential or the forces of the energies."
     found = [
         Problem(
@@ -129,7 +129,7 @@ def _without_bodies(model: Model) -> list[Problem]:
     return found
 
 
-def _bodies(load: Load, model: Model) -> list[Problem]:
+def _bodies(load: Load, model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     found = []
     for key, name in named(load):
@@ -143,7 +143,7 @@ def _bodies(load: Load, model: Model) -> list[Problem]:
     return found
 
 
-def joint_motion(title: str, name: str, joint: int, motion: int, model: Model) -> list[Problem]:
+def joint_motion(title: str, name: str, joint: int, motion: int, model: Elements) -> list[Problem]:
     """The problem of a joint, or a motion of it, that does not exist or cannot be driven on its own."""
     body = next((body for body in model.bodies if body.name == name), None)
     if body is None:

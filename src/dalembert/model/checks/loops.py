@@ -19,7 +19,7 @@ from dalembert.model.elements import WORLD, Loop
 from dalembert.spatial import roll_pitch_yaw
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 Place = tuple[Array, Array]  # R_WF and p_WF
 
@@ -28,7 +28,7 @@ _STEP = 1e-30
 _ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.assembled(model)` in Python)."
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """Loops that do not close at the start, or that the initial rates open; a start that is only a guess is not asked."""
     if model.assemble_start or not any(not loop.feedback for loop in model.loops):
         return []
@@ -39,14 +39,14 @@ def problems(model: Model) -> list[Problem]:
         return [problem for loop in closed for problem in _open(loop, places, lower)]
 
 
-def _stepped(model: Model) -> dict[str, complex]:
+def _stepped(model: Elements) -> dict[str, np.complex128]:
     """A number for every symbol, with a small step of time as its imaginary part."""
-    table: dict[str, Any] = at_start(model)
+    table = {name: np.complex128(x) for name, x in at_start(model).items()}  # of NumPy: 1/0 is infinite
     moved = {name: table[name] + 1j * _STEP * table[rate(name).name] for name in model.coordinate_names}
-    return {**table, **moved, TIME.name: 1j * _STEP}
+    return {**table, **moved, TIME.name: np.complex128(1j * _STEP)}
 
 
-def _places(model: Model, lower: Lowering) -> dict[str, Place]:
+def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
     """Where the bodies are; those that hang on nothing are left out, as another check tells of them."""
     found: dict[str, Place] = {WORLD: (identity(3), zeros(3))}
     waiting = list(model.bodies)

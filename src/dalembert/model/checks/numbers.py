@@ -12,11 +12,11 @@ from dalembert.model.checks.values import Table, at_start, value
 from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 
 if TYPE_CHECKING:
+    from dalembert.model.description import Elements
     from dalembert.model.elements import Body
-    from dalembert.model.model import Model
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """Formulas that divide by zero, take the root of a negative number, or grow beyond the numbers."""
     table = at_start(model)
     found = _gravity(model, table)
@@ -26,7 +26,7 @@ def problems(model: Model) -> list[Problem]:
     return found
 
 
-def _gravity(model: Model, table: Table) -> list[Problem]:
+def _gravity(model: Elements, table: Table) -> list[Problem]:
     """Gravity is read late, when all parameters are known, so its formulas can still be wrong here."""
     try:
         entries = list(_vector("gravity", model.gravity))
@@ -42,7 +42,7 @@ def _undefined(path: str, formula: Any, table: Table) -> Problem:
     return Problem(path, fact, "Change the formula, the parameters or the initial state.")
 
 
-def formulas(model: Model) -> Iterator[tuple[str, Any]]:
+def formulas(model: Elements) -> Iterator[tuple[str, Any]]:
     """Every formula of the model with the path of its element."""
     for body in model.bodies:
         yield from _of_body(body)

@@ -8,10 +8,10 @@ from dalembert.errors import InputError, Problem
 from dalembert.model.methods import FIXED, require_method
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """An integrator that does not exist, and a step that nothing uses."""
     try:
         if model.integrator is not None:

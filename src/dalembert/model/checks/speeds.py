@@ -9,10 +9,10 @@ from dalembert.expressions import rate
 from dalembert.model.checks.values import at_start, is_affine
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """Speeds that are not u = Y(q, t) q̇ + Z(q, t), or more of them than coordinates."""
     found = []
     start = at_start(model)

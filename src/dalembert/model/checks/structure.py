@@ -10,15 +10,15 @@ from dalembert.expressions import coordinate
 from dalembert.model.elements import WORLD
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 
-def problems(model: Model) -> list[Problem]:
+def problems(model: Elements) -> list[Problem]:
     """What is missing, declared in two ways, hung on nothing, hung in a ring, or never used."""
     return [*_description(model), *_parents(model), *_rings(model), *_unused(model), *_names(model), *_shapes(model)]
 
 
-def _description(model: Model) -> list[Problem]:
+def _description(model: Elements) -> list[Problem]:
     path, found = f"model '{model.name}'", []
     if not model.coordinate_list:
         fact = "it is empty: there are no coordinates."
@@ -32,7 +32,7 @@ def _description(model: Model) -> list[Problem]:
     return found
 
 
-def _parents(model: Model) -> list[Problem]:
+def _parents(model: Elements) -> list[Problem]:
     names = {body.name for body in model.bodies}
     return [
         Problem(f"body '{b.name}'", f"its parent '{b.parent}' does not exist.", nearest(b.parent, {WORLD, *names}))
@@ -41,7 +41,7 @@ def _parents(model: Model) -> list[Problem]:
     ]
 
 
-def _rings(model: Model) -> list[Problem]:
+def _rings(model: Elements) -> list[Problem]:
     """Bodies that carry each other; each ring is told once."""
     parents = {body.name: body.parent for body in model.bodies}
     seen: set[str] = set()
@@ -59,7 +59,7 @@ def _rings(model: Model) -> list[Problem]:
     return found
 
 
-def _unused(model: Model) -> list[Problem]:
+def _unused(model: Elements) -> list[Problem]:
     """Coordinates that move nothing."""
     if not model.bodies:
         return []
@@ -71,7 +71,7 @@ def _unused(model: Model) -> list[Problem]:
     ]
 
 
-def _names(model: Model) -> list[Problem]:
+def _names(model: Elements) -> list[Problem]:
     return [
         Problem(f"constraint '{name}'", f"the name is used {count} times.", "Give each constraint a name of its own.")
         for name, count in Counter((*model.constraint_names, *(c.name for c in model.canonical_list))).items()
@@ -79,7 +79,7 @@ def _names(model: Model) -> list[Problem]:
     ]
 
 
-def _shapes(model: Model) -> list[Problem]:
+def _shapes(model: Elements) -> list[Problem]:
     names = {WORLD, *(body.name for body in model.bodies)}
     return [
         Problem(f"shape of '{shape.body}'", "there is no such body.", nearest(shape.body, names))

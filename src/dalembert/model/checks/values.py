@@ -18,7 +18,7 @@ from dalembert.expressions import TIME, rate
 from dalembert.expressions.lower import Lowering
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    from dalembert.model.description import Elements
 
 Table = dict[str, float]
 _STEP = 1e-50
@@ -27,7 +27,7 @@ _TRIALS = ((0.1, 1.0), (0.1, 100.0), (1e-4, 1e-6), (1e-4, 1e6), (1e-8, 1e-3), (1
 _CLOSE = 1e-9
 
 
-def at_start(model: Model) -> Table:
+def at_start(model: Elements) -> Table:
     """A number for every symbol: the initial state at t = 0 and the default parameters."""
     q, qd = model.initial
     names = model.coordinate_names
