@@ -83,7 +83,7 @@ def test_a_failure_leaves_no_part_of_a_file(
         raise RuntimeError("interrupted")
 
     monkeypatch.setattr(dataset, "_write_csv", fail)
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", lambda self, part, **options: fail(run, part))
+    monkeypatch.setattr(dataset, "_write_netcdf", fail)
     with pytest.raises(RuntimeError, match="interrupted"):
         dataset.save(run, path)
     assert path.read_text() == "before"

@@ -92,9 +92,13 @@ def save(run: Run, path: Path) -> Path:
         if path.suffix.lower() == ".csv":
             _write_csv(run, part)
         else:
-            # in memory first: on a full disk HDF5 ends the interpreter
-            part.write_bytes(from_trajectory(run).to_netcdf(engine=_engine()))
+            _write_netcdf(run, part)
     return path
+
+
+def _write_netcdf(run: Run, path: Path) -> None:
+    """The Dataset, made in memory first: on a full disk HDF5 ends the interpreter."""
+    path.write_bytes(from_trajectory(run).to_netcdf(engine=_engine()))
 
 
 def _write_csv(run: Run, path: Path) -> None:
