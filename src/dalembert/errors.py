@@ -76,6 +76,18 @@ class Problem:
         return f"{self.path}: {self.fact} {self.advice}".rstrip()
 
 
+def unsound(name: str, problems: Sequence[Problem]) -> ModelError:
+    """The error that lists all problems of a model.
+
+    >>> print(unsound("arm", [Problem("body 'rod'", "the mass is -1.")]))
+    model 'arm' has 1 problem:
+      - body 'rod': the mass is -1.
+    """
+    lines = "\n".join(f"  - {problem}" for problem in problems)
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return ModelError(f"model '{name}' has {count}:\n{lines}", problems)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint with the known name closest to `name`, or the list of what is known.
 

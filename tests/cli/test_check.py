@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dalembert as dl
+
 
 def test_what_was_understood(run):
     found = run("check", "cart-pendulum")
@@ -298,3 +300,19 @@ def test_what_importers_noted_is_told(run, monkeypatch):
     monkeypatch.setattr(pipeline, "load", lambda _: gallery.load("cart-pendulum").note("the wheel was left out"))
     assert "note                   the wheel was left out" in run("check", "cart-pendulum").out
     assert run("check", "cart-pendulum", "--json").data["notes"] == ["the wheel was left out"]
+
+
+def test_the_same_problems_as_in_python(run, tmp_path):
+    text = LOOP.replace("q2 = { start = -1.0471975511965976 }", "q2 = { start = -1 }")
+    (tmp_path / "open.toml").write_text(f"{text}\n[simulation]\nintegrator = 'rk5'\n")
+    found = run("check", "open.toml", "--json")
+    problems = dl.load(tmp_path / "open.toml").check()
+    assert (found.code, found.data["problems"]) == (2, [vars(problem) for problem in problems])
+    assert [problem.path for problem in problems] == ["loop 'pin'", "simulation"]
+
+
+def test_published_data_are_shown_and_accepted(run):
+    found = run("check", "puma560")
+    assert found.code == 0
+    assert "Published data, taken as they are:\nbody 'forearm', inertia: the principal moments" in found.out
+    assert len(run("check", "puma560", "--json").data["problems"]) == 1

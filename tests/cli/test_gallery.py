@@ -11,7 +11,7 @@ def test_the_list_has_every_example(run):
     for name in gallery.names():
         line = next(line for line in found.out.splitlines() if line.startswith(name))
         assert line.split()[1] == str(len(gallery.load(name).coordinate_names))
-        assert gallery.load(name).description in line
+        assert gallery.load(name).text in line
 
 
 def test_the_list_as_json(run):

@@ -75,10 +75,19 @@ def test_settings_reach_the_integrator(run):
 
 
 def test_settings_that_are_not_used_are_said(run):
-    found = run("simulate", "simple-pendulum", *SHORT, "--step", "0.1", "--json")
+    found = run("simulate", "simple-pendulum", *SHORT, "--integrator", "rk4", "--rtol", "1e-3", "--json")
     assert found.code == 0
-    assert found.err == "note: --step was not used: the integrator dop853 has no such setting.\n"
+    assert found.err == "note: --rtol was not used: the integrator rk4 has no such setting.\n"
     assert found.data["steps"] > 0
+
+
+def test_a_step_is_refused_by_methods_that_choose_their_own(run):
+    found = run("simulate", "simple-pendulum", *SHORT, "--integrator", "rk45", "--step", "0.1")
+    assert (found.code, found.out) == (2, "")
+    assert found.err == (
+        "error: step is 0.1, but the integrator rk45 chooses its own steps. "
+        "Use one of rk4, algorithm3, algorithm4, algorithm5, or give rtol or max_step in place of step.\n"
+    )
 
 
 def test_files(run, tmp_path):

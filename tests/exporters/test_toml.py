@@ -131,6 +131,7 @@ LOADS: dict[str, Callable[[Model], Any]] = {
     "damper": lambda m: m.damper(("cart", "arm"), damping=0.3, points=((0, 1, 0), (0, 0.5, 0.5))),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),
+    "torque table": lambda m: m.torque_table("arm", [0, 0.3, 1e6], [1 / 3, -2, 5]),
     "both tables": lambda m: m.wrench_table(
         "arm",
         [-1, 0.5, 2],

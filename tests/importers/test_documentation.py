@@ -9,6 +9,7 @@ from dalembert.errors import ModelFileError
 from dalembert.expressions import FUNCTIONS
 from dalembert.importers import loads_toml, schema, source
 from dalembert.model import keys
+from dalembert.model.loads import tables
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
@@ -69,6 +70,6 @@ def test_every_section_function_and_limit_is_described():
         assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
     for function in FUNCTIONS:
         assert re.search(rf"`{function}[`(]", PAGE), function
-    for limit in (source.MAX_BYTES, keys.MAX_SAMPLES):
+    for limit in (source.MAX_BYTES, keys.MAX_SAMPLES, keys.MAX_FILE_ROWS, tables.MAX_ROWS):
         assert f"{limit:,}".replace(",", " ") in PAGE
-    assert str(schema.MAX_ELEMENTS) in PAGE
+    assert str(keys.MAX_ELEMENTS) in PAGE

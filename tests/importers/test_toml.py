@@ -558,7 +558,8 @@ def test_drives_friction_rotors_limits_and_shapes_reach_the_model():
         ),
         (
             "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [1, 0]\nforce = [[0, 0, 0], [0, 0, 0]]",
-            "wrench_table 'w': times: expected 1 to 2000 increasing times, got 2.",
+            "wrench_table 'w': times: times[1] is 0 and times[0] is 1. Expected increasing times; sort the rows and keep one "
+            "for each time.",
         ),
         (
             "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = [0, 1]\nforce = [[0, 0, 0]]",
@@ -571,7 +572,7 @@ def test_drives_friction_rotors_limits_and_shapes_reach_the_model():
         ),
         (
             "[[wrench_table]]\nname = 'w'\nbody = 'cart'\ntimes = 3\ntorque = [[0, 0, 0]]",
-            "wrench_table 'w', times: got the number 3. Expected an array of 1 to 2000 times.",
+            "wrench_table 'w', times: got the number 3. Expected an array of 1 to 100000 times.",
         ),
         (
             "[[actuator]]\nname = 'a'\nbody = 'cart'\neffort = 1\nlimit = [1, 2, 3]",

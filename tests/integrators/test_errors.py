@@ -91,7 +91,7 @@ def test_states_of_a_wrong_shape_or_name_are_refused(pendulum):
     assert refusal(pendulum, 1.0, q0=[1.0]) == "simulate, q0: got shape (1,). Expected 2 values, for x, y."
     assert refusal(pendulum, 1.0, qd0=[[1.0, 2.0]]) == "simulate, qd0: got shape (1, 2). Expected 2 values, for x, y."
     assert refusal(pendulum, 1.0, q0={"z": 1.0}) == "simulate, q0: there is no coordinate 'z'. Known names: x, y."
-    assert refusal(pendulum, 1.0, q0=[np.nan, 0.0]) == "simulate, q0: not all values are finite. Got [nan, 0.0]."
+    assert refusal(pendulum, 1.0, q0=[np.nan, 0.0]) == "simulate, q0, 'x': the value is nan. Expected a finite number."
 
 
 def test_a_state_by_name_completes_the_default():

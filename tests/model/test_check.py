@@ -380,3 +380,82 @@ def test_all_problems_come_at_once_as_one_error():
         model.require_sound()
     assert len(caught.value.problems) == 3
     assert str(caught.value).startswith("model 'cart' has 3 problems:\n  - body 'cart', mass: the mass is -1.")
+
+
+# loops, quaternions, simulation: what could not be run
+
+
+def four_bar(q2=-1.0471975511965976, rate=0.0) -> Model:
+    third = 1.0471975511965976
+    model = Model("four-bar").coordinate("q1", third, rate).coordinate("q2", q2).coordinate("q3", third, rate)
+    model.body("crank", joint=model.revolute((0, 0, 1), "q1"), mass=1, inertia=(1, 1, 1))
+    coupler = model.revolute((0, 0, 1), "q2", position=(1, 0, 0))
+    model.body("coupler", parent="crank", joint=coupler, mass=1, inertia=(1, 1, 1))
+    model.body("rocker", joint=model.revolute((0, 0, 1), "q3", position=(2, 0, 0)), mass=1, inertia=(1, 1, 1))
+    pin = model.revolute((0, 0, 1), 0, position=(2, 0, 0))
+    return model.loop("pin", ("coupler", "rocker"), pin, position=(1, 0, 0))
+
+
+def test_a_loop_that_is_not_closed():
+    assert said(four_bar()) == []
+    (first,) = said(four_bar(q2=-1.0))
+    assert first.startswith("loop 'pin': it is not closed at the start: x = ")
+    assert first.endswith(
+        "expected 0. Change the initial positions, or set `assemble = true` in [simulation] "
+        "(`dl.assembled(model)` in Python)."
+    )
+    (second,) = said(four_bar(rate=2.0))
+    assert second.startswith("loop 'pin': the initial rates open it: ")
+    assert "Change the initial rates" in second
+
+
+def test_a_start_that_is_a_guess_is_not_asked():
+    assert said(four_bar(q2=-1.0).simulation(assemble=True)) == []
+    assert said(plane().holonomic("x**2 + y**2 - 4").simulation(assemble=True)) == []
+
+
+def test_a_quaternion_that_is_no_rotation():
+    model = Model("stone").coordinate("w", 2.0).coordinates("x", "y", "z")
+    model.body("stone", joint=model.spherical(quaternion=("w", "x", "y", "z")), mass=1, inertia=(1, 1, 1))
+    assert said(model) == [
+        "body 'stone': its quaternion is (2, 0, 0, 0) at the start, of length 2. "
+        "Start it at (1, 0, 0, 0), or at another quaternion (w, x, y, z) of length 1."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"integrator": "rk5"}, "simulation: there is no integrator 'rk5'. Did you mean 'rk45'?"),
+        (
+            {"integrator": "rk45", "step": 0.1},
+            "simulation: step is 0.1, but the integrator rk45 chooses its own steps.",
+        ),
+        ({"step": 0.1}, "simulation: step is 0.1, but no integrator is named. Give `integrator` one with fixed steps"),
+        ({"integrator": "rk4", "step": -1}, "simulation: step is -1. Give it a positive time."),
+    ],
+)
+def test_a_simulation_that_cannot_be_run(given, message):
+    (found,) = said(cart().simulation(**given))
+    assert found.startswith(message)
+
+
+def test_energies_have_no_bodies_to_join():
+    model = analytic()
+    model.loop("pin", ("world", "b"), model.revolute((0, 0, 1), 0)).rotor("b", 1)
+    assert said(model) == [
+        "loop 'pin': it joins bodies, but the system is described by energies. Write it as a holonomic formula.",
+        "rotor 'rotor1': it turns with a body, but the system is described by energies. "
+        "Write it as a term of the kinetic energy.",
+    ]
+
+
+def test_shapes_of_bodies_that_do_not_exist():
+    assert said(cart().shape("card", "sphere", [1])) == ["shape of 'card': there is no such body. Did you mean 'cart'?"]
+
+
+def test_a_loop_on_a_quaternion_of_length_zero():
+    model = Model("stone").coordinates("w", "x", "y", "z")
+    model.body("stone", joint=model.spherical(quaternion=("w", "x", "y", "z")), mass=1, inertia=(1, 1, 1))
+    model.loop("pin", ("world", "stone"), model.spherical(angles=(0, 0, 0)), position=(1, 0, 0))
+    assert [text.split(":")[0] for text in said(model)] == ["body 'stone'"]

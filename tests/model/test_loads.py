@@ -10,6 +10,7 @@ import dalembert as dl
 from dalembert import formalisms
 from dalembert.errors import InputError, ModelError
 from dalembert.model import Model
+from dalembert.model.loads import JointTorque
 
 G = 9.81
 EXACT = {"integrator": "dop853", "rtol": 1e-12, "atol": 1e-13}
@@ -327,19 +328,34 @@ def test_long_tables_are_met_as_well():
         (lambda m: m.wrench_table("block", [0, 1], force=[[1, 0], [1, 0]]), "force: expected 2 rows of 3"),
         (
             lambda m: m.wrench_table("block", [1, 1], force=[[1, 0, 0]] * 2),
-            "times: expected 1 to 2000 increasing times",
+            "times: times[1] is 1 and times[0] is 1. Expected increasing times",
         ),
-        (lambda m: m.wrench_table("block", [], force=[]), "times: expected 1 to 2000 increasing times, got 0."),
-        (lambda m: m.wrench_table("block", range(2001), force=[[0, 0, 0]] * 2001), "increasing times, got 2001."),
+        (lambda m: m.wrench_table("block", [], force=[]), "times: expected 1 to 1000000 increasing times, got 0."),
+        (lambda m: m.wrench_table("block", range(1_000_001), force=[]), "increasing times, got 1000001."),
         (lambda m: m.wrench_table("block", [0, math.nan], force=[[0, 0, 0]] * 2), "Expected a finite number."),
         (lambda m: m.wrench_table("block", [0], torque=[[0, math.inf, 0]]), "torque[0]: the value is inf."),
         (lambda m: m.torque_table("block", [0, 1], [1]), "1 values for 2 times. Give one for each."),
+        (lambda m: m.torque_table("block", [0, 10**400], [0, 1]), "times[1]: "),
+        (
+            lambda m: m.wrench_table("block", [0, 1], force=[[1, 0, 0]] * 2, torque=[[0, 0, 0]]),
+            "torque: expected 2 rows of 3",
+        ),
     ],
 )
 def test_what_tables_refuse(call, message):
+    model = slider()
     with pytest.raises(InputError) as caught:
-        call(slider())
+        call(model)
     assert message in str(caught.value)
+    assert model.loads == ()
+
+
+def test_a_table_says_what_it_is_and_its_opposite_is_a_table():
+    (load,) = slider().torque_table("block", np.array([0, 2]), ["1/2", -3]).loads
+    assert isinstance(load, JointTorque)
+    assert load.law() == ("torque_table", "a table from t = 0 to 2")
+    kind, element = load.reversed().element(set())
+    assert (kind, element["times"], element["values"]) == ("torque_table", [0, 2], [-0.5, 3])
 
 
 # drives

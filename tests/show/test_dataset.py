@@ -78,12 +78,12 @@ def test_a_failure_leaves_no_part_of_a_file(
     path = tmp_path / f"run{suffix}"
     path.write_text("before")
 
-    def fail(given: Trajectory, part: Path) -> None:
+    def fail(given: Trajectory, part: Path, record: dataset.Record | None = None) -> None:
         part.write_text("half")
         raise RuntimeError("interrupted")
 
     monkeypatch.setattr(dataset, "_write_csv", fail)
-    monkeypatch.setattr(xarray.Dataset, "to_netcdf", lambda self, part, **options: fail(run, part))
+    monkeypatch.setattr(dataset, "_write_netcdf", fail)
     with pytest.raises(RuntimeError, match="interrupted"):
         dataset.save(run, path)
     assert path.read_text() == "before"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.handles.workspace import forget_workspaces
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
@@ -295,6 +296,7 @@ def test_verify_would_see_a_late_force_that_was_overlooked(monkeypatch):
         return replace(find_ignorable(model, levels), places=(0,))
 
     monkeypatch.setattr("dalembert.structure.facts.find_ignorable", overlooked)
+    forget_workspaces()
     agreement = dl.verify(model, states=20, engines=["portable"])
     assert not agreement
     differing = {key for key, verdict in agreement.formalisms.items() if verdict.status == "differs"}

@@ -9,6 +9,8 @@ import numpy as np
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector
 
+hy.set_logger_level_critical()  # heyoka logs to stdout, which belongs to the result
+
 _FUNCTIONS = {
     "sin": hy.sin,
     "cos": hy.cos,

@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 
 from dalembert.algebra.base import Algebra, Array, Scalar
+from dalembert.algebra.tables import Table
 
 _FUNCTIONS = {
     "sin": np.sin,
@@ -43,6 +44,9 @@ class Floats(Algebra):
             return angle + 1j * slope if np.iscomplexobj(x) or np.iscomplexobj(y) else angle
         return _FUNCTIONS[name](*arguments)
 
+    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+        return table.at(x)
+
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         return np.where(condition, yes, no)
 
@@ -53,7 +57,18 @@ class Floats(Algebra):
         return reduce(np.logical_and if name == "and" else np.logical_or, conditions)
 
 
-FLOATS = Floats()
+class OneState(Floats):
+    """Numbers of one state: arrays of them are arrays of doubles, so that products of matrices take no Python.
+
+    >>> OneState().pack(np.array([1, 2.5], dtype=object))
+    array([1. , 2.5])
+    """
+
+    def pack(self, x: Array) -> Array:
+        return x.astype(float)
+
+
+FLOATS, ONE_STATE = Floats(), OneState()
 
 
 def numbers(entries: Array, batch: int) -> np.ndarray:
@@ -63,6 +78,8 @@ def numbers(entries: Array, batch: int) -> np.ndarray:
     array([[1. , 1. ],
            [2.5, 2.5]])
     """
+    if entries.dtype != object:
+        return np.repeat(entries[..., None], batch, axis=-1)
     out = np.empty((*entries.shape, batch), dtype=complex if any(map(np.iscomplexobj, entries.flat)) else float)
     for index in np.ndindex(*entries.shape):
         out[index] = entries[index]

@@ -23,6 +23,7 @@ from dalembert.algebra.nodes import (
     constant,
     divide,
     either,
+    interpolate,
     less,
     less_equal,
     multiply,
@@ -33,7 +34,9 @@ from dalembert.algebra.nodes import (
     select,
     subtract,
     symbol,
+    table_leaf,
 )
+from dalembert.algebra.tables import Table
 
 # differentiation: dy as a linear function of the da, for y = operation(a, ...)
 
@@ -71,6 +74,7 @@ _SLOPES: dict[str, Callable[..., Node]] = {
     "log": lambda y, a, da: divide(da, a),
     "pow": _slope_of_power,
     "select": lambda y, c, a, b, dc, da, db: select(c, da, db),
+    "interpolate": lambda y, a, b, da, db: multiply(interpolate(table_leaf(a.value.slope), b), db),
 }
 _CONDITIONS = frozenset(("less", "less_equal", "and", "or"))
 
@@ -162,6 +166,10 @@ class Graph(DifferentialAlgebra):
     def function(self, name: str, *arguments: Scalar) -> Scalar:
         """A function by its name."""
         return call(name, *map(node, arguments))
+
+    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+        """One node for the whole table."""
+        return interpolate(table_leaf(table), node(x))
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         """One of two scalars by a condition."""

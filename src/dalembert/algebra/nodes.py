@@ -29,6 +29,7 @@ import numpy as np
 
 from dalembert.algebra.base import Scalar
 from dalembert.algebra.surds import Surd
+from dalembert.algebra.tables import Table
 
 _SIGNS = {
     "add": "+",
@@ -57,7 +58,7 @@ class Node:
 
     operation: str
     arguments: tuple[Node, ...]
-    value: Any  # the name of a symbol; the value of a number, a Fraction (or an infinity or NaN)
+    value: Any  # the name of a symbol; the value of a number, a Fraction (or an infinity or NaN); a table
     number: int
 
     def __add__(self, other: Any) -> Node:
@@ -383,6 +384,18 @@ def call(name: str, *arguments: Node) -> Node:
     return _node(name, *arguments)
 
 
+def table_leaf(table: Table) -> Node:
+    """A table as a node."""
+    return _leaf("table", table)
+
+
+def interpolate(table: Node, x: Node) -> Node:
+    """A table at x."""
+    if x.operation == "constant":
+        return constant(float(table.value.at(float(x.value))))
+    return ZERO if table.value.order > 1 else _node("interpolate", table, x)
+
+
 def less(a: Node, b: Node) -> Node:
     """The condition a < b."""
     both = a.operation == b.operation == "constant"
@@ -431,6 +444,7 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
     "and": both,
     "or": either,
     "select": select,
+    "interpolate": interpolate,
 }
 
 
@@ -462,7 +476,7 @@ def numbers_in(order: Iterable[Node]) -> dict[Node, float]:
 
     >>> x = symbol("x")
     >>> {str(y): round(value, 3) for y, value in numbers_in(ordered([x * call("sin", constant(0.5))])).items()}
-    {'1/2': 0.5, 'sin(1/2)': 0.479}
+    {'pi': 3.142, '1/2': 0.5, 'sin(1/2)': 0.479}
     """
     known: dict[Node, float] = {PI: float(np.pi)}
     with np.errstate(all="ignore"):

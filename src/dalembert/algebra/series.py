@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.base import Algebra, Scalar
+from dalembert.algebra.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +152,11 @@ class SeriesAlgebra(Algebra):
         base = series(x)
         v = base.value
         return base.through(v**y, y * v ** (y - 1), y * (y - 1) * v ** (y - 2))
+
+    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+        """A table with its slope."""
+        x = series(x)
+        return x.through(table.at(x.value), table.slope.at(x.value), 0.0)
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         """`yes` where the condition holds, `no` elsewhere, with the derivatives of the branch that is taken."""

@@ -9,6 +9,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector
+from dalembert.algebra.tables import Table, interpolation
 
 _FUNCTIONS = {
     "sin": se.sin,
@@ -45,6 +46,9 @@ class Symbolic(DifferentialAlgebra):
 
     def function(self, name: str, *arguments: Scalar) -> Scalar:
         return _FUNCTIONS[name](*arguments)
+
+    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+        return interpolation(table, x)
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         return se.Piecewise((yes, condition), (no, True))

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from dalembert.model import Model
 
 Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
-_ADAPTIVE = ("rk45", "dop853", "radau", "ida")
-_FIXED = ("rk4", "algorithm3", "algorithm4", "algorithm5")
-_USED_BY = {"rtol": ("taylor", *_ADAPTIVE), "atol": _ADAPTIVE, "step": _FIXED}
-EXIT_CODES = "exit codes: 0 done, 1 the work failed, 2 the input is wrong"
+EXIT_CODES = "exit codes: 0 done, 1 the work failed, 2 the input is wrong, 130 interrupted, 141 the reader went away"
 
 
 def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
@@ -91,8 +88,10 @@ def keys(given: Iterable[str]) -> list[str]:
 
 def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
     """Say which of the options given the integrator has no use for."""
-    for setting, methods in _USED_BY.items():
-        if getattr(arguments, setting, None) is not None and integrator not in methods:
+    from dalembert.model.methods import METHODS
+
+    for setting in ("rtol", "atol"):
+        if getattr(arguments, setting, None) is not None and setting not in METHODS[integrator]:
             output.note(f"--{setting} was not used: the integrator {integrator} has no such setting.")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.cli import documents, output
 from dalembert.cli.arguments import Subparsers, add_json, add_model, command, load
+from dalembert.errors import unsound
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,12 +28,17 @@ def run(arguments: Namespace) -> int:
     """Print what was understood; a model with problems raises all of them."""
     from dalembert.cli.understood import understood
 
-    found = understood(load(arguments, quiet=True))
+    model = load(arguments, quiet=True)
+    problems = model.check()
+    if problems and not model.published:  # a vendor's odd numbers are shown
+        raise unsound(model.name, problems)
+    found = {**understood(model), "problems": [vars(problem) for problem in problems]}
     if arguments.json:
         documents.show(found)
         return 0
     head = f"{found['model']}: {found['description'] or 'no description'}"
-    output.show(head, "", *_tables(found), output.facts(_summary(found)), "The model is sound.")
+    last = ["Published data, taken as they are:", *map(str, problems)] if problems else ["The model is sound."]
+    output.show(head, "", *_tables(found), output.facts(_summary(found)), *last)
     return 0
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 
@@ -45,9 +46,10 @@ def _plain(value: Any) -> Any:
 def failure(error: BaseException, *, as_json: bool) -> None:
     """Say on stderr what went wrong, and with `as_json` also as a document on stdout."""
     problems = [vars(problem) for problem in getattr(error, "problems", ())]
-    if as_json:
-        show({"error": str(error), "kind": type(error).__name__, "problems": problems})
-        sys.stdout.flush()
+    with suppress(OSError):  # stdout may be what failed; the sentence on stderr is left
+        if as_json:
+            show({"error": str(error), "kind": type(error).__name__, "problems": problems})
+            sys.stdout.flush()
     print(f"error: {_printable(str(error))}", file=sys.stderr)
 
 

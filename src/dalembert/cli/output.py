@@ -117,7 +117,10 @@ def small(value: float | None) -> str:
 
 
 def forgive_encoding() -> None:
-    """Let the standard streams replace what their encoding cannot write."""
+    """Let the standard streams replace what their encoding cannot write, and send what is closed nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # Python's sign for a stream that was closed from the beginning
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -41,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return PIPE_CLOSED
+    except OSError as error:  # a full disk
+        _drop_stdout()
+        documents.failure(WorkError(f"the result cannot be written to stdout ({error.strerror})."), as_json=False)
+        return FAILED
     return code
 
 

@@ -62,7 +62,7 @@ class _Walk:
     def _of(self, y: Node) -> tuple[int, Below]:
         above, below, arguments = self.above, self.below, y.arguments
         match y.operation:
-            case "constant" | "pi":
+            case "constant" | "pi" | "table":
                 return 0, _NONE
             case "symbol":
                 return 1, _NONE

@@ -7,20 +7,22 @@ from typing import Any
 
 import symengine as se
 
+from dalembert.algebra.tables import tables_in
 from dalembert.model import Elements
 
 
 def switching_elements(model: Elements) -> dict[str, str]:
     """The elements with `abs`, `sign`, `min`, `max`, `piecewise` or tables, each with what is left to numbers.
 
-    >>> from dalembert.model import Elements
+    >>> from dalembert.model import Model
     >>> model = Model("bead").coordinates("x")
     >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     >>> _ = model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper")
     >>> list(switching_elements(model))
     ["force 'bumper'"]
     """
-    found = {path for path, formula in _formulas(model) if se.sympify(formula).atoms(se.Piecewise)}
+    formulas = [(path, se.sympify(formula)) for path, formula in _formulas(model)]
+    found = {path for path, formula in formulas if formula.atoms(se.Piecewise) or tables_in(formula)}
     return dict.fromkeys(sorted(found), "it switches; proved on every branch, but not where it switches")
 
 

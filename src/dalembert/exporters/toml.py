@@ -22,7 +22,7 @@ def to_toml(model: Elements) -> str:
     Loads and contacts come back ordered by kind. A model that a file cannot hold, because a formula or a name is too long
     for one, raises an `InputError`.
 
-    >>> from dalembert.model import Elements
+    >>> from dalembert.model import Model
     >>> model = Model("falling stone", gravity=(0, 0, -9.81)).coordinate("z", 10.0)
     >>> _ = model.body("stone", joint=model.prismatic((0, 0, 1), "z"), mass=1)
     >>> print(to_toml(model))
@@ -54,7 +54,7 @@ def write_toml(model: Elements, path: str | Path) -> None:
     """Write a model to a file, which appears only when it is complete.
 
     >>> import tempfile
-    >>> from dalembert.model import Elements
+    >>> from dalembert.model import Model
     >>> model = Model.from_energies("spring", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_toml(model, Path(folder) / "spring.toml")

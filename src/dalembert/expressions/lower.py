@@ -10,6 +10,7 @@ import symengine as se
 from symengine.lib.symengine_wrapper import Constant
 
 from dalembert.algebra import Algebra, Scalar
+from dalembert.algebra.tables import split_interpolation
 from dalembert.errors import FormulaError
 
 _FUNCTIONS: dict[type, str] = {
@@ -61,6 +62,8 @@ class Lowering:
             return self._power(*formula.args)
         if isinstance(formula, se.Piecewise):
             return self._piecewise(formula.args)
+        if (held := split_interpolation(formula)) is not None:
+            return self._algebra.interpolate(held[0], self(held[1]))
         arguments = [self(a) for a in formula.args]
         if isinstance(formula, se.Add):
             return sum(arguments[1:], start=arguments[0])

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import symengine as se
+from symengine.lib.symengine_wrapper import FunctionSymbol
 
 from dalembert.expressions.reading import fold
 from dalembert.expressions.sympy_bridge import to_sympy
@@ -29,7 +30,7 @@ def rebuild(node: Any, parts: list[Any]) -> Any:
     """The same kind of expression with other parts."""
     if isinstance(node, se.Piecewise):
         return se.Piecewise(*zip(parts[::2], parts[1::2], strict=True))
-    return type(node)(*parts)
+    return node.func(*parts) if isinstance(node, FunctionSymbol) else type(node)(*parts)
 
 
 def with_numbers(expression: Any, change: Callable[[Any], Any]) -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import symengine as se
+from symengine.lib.symengine_wrapper import FunctionSymbol
 
 from dalembert.errors import FormulaError, nearest
 from dalembert.expressions.internal import rate
@@ -106,6 +107,8 @@ def _to_sympy_node(node: Any, parts: list[Any]) -> Any:
         return node._sympy_()
     if isinstance(node, se.Piecewise):
         return _unevaluated_piecewise(zip(parts[::2], parts[1::2], strict=True))
+    if isinstance(node, FunctionSymbol):
+        return sympy.Function(node.get_name())(*parts)
     kind: Any = getattr(sympy, type(node).__name__)
     options = {"evaluate": False} if issubclass(kind, sympy.logic.boolalg.Boolean) else {}
     return kind(*parts, **options)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import symengine as se
 from symengine.lib.symengine_wrapper import BooleanFalse, BooleanTrue, Constant
 
+from dalembert.algebra.tables import split_interpolation
 from dalembert.errors import FormulaError
-from dalembert.expressions import TIME, Kind, kind_of
+from dalembert.expressions import Kind, kind_of
 from dalembert.expressions.parser import MAX_COPYING, MAX_LENGTH
 from dalembert.expressions.reading import fold
 from dalembert.expressions.symbols import absolute, maximum, minimum, signum
@@ -27,7 +27,6 @@ _FUNCTIONS: dict[Any, str] = {
 }
 # how strongly the parts of a text hold together
 _OR, _AND, _SUM, _PRODUCT, _POWER, _ATOM = range(6)
-_CLOSE = 1e-12
 
 
 class _Text(NamedTuple):
@@ -214,55 +213,13 @@ Knots = list[tuple[float, float]]
 
 
 def knots(formula: Any) -> Knots | None:
-    """The points (time, value) of a formula that runs in straight lines between them and is level outside.
+    """The points (time, value) of a table of time, none for a constant, and None for every other formula.
 
-    A constant has none; None for every other formula.
-
-    >>> line = 1.0 + 2.0 * TIME
-    >>> knots(se.Piecewise((se.RealDouble(1), se.Lt(TIME, 0.0)), (se.RealDouble(5), se.Le(2.0, TIME)), (line, True)))
+    >>> from dalembert.algebra.tables import interpolation, table
+    >>> knots(interpolation(table([0, 2], [1, 5]), se.Symbol("t")))
     [(0.0, 1.0), (2.0, 5.0)]
     """
-    return _knots(formula, None, None)
-
-
-def _knots(formula: Any, first: float | None, last: float | None) -> Knots | None:
-    """The points from `first` to `last`, both included where they are given."""
     if formula.is_Number:
-        return [(end, float(formula)) for end in (first, last) if end is not None]
-    if not isinstance(formula, se.Piecewise) or formula.free_symbols != {TIME}:
-        return None
-    args = formula.args
-    if len(args) == 6:
-        return _line(args, first, last)
-    middle = _before(args[1]) if len(args) == 4 else None
-    if middle is None:
-        return None
-    early, late = _knots(args[0], first, middle), _knots(args[2], middle, last)
-    return [*early, *late[1:]] if early and late and early[-1] == late[0] else None
-
-
-def _line(args: tuple[Any, ...], first: float | None, last: float | None) -> Knots | None:
-    """The ends of a piece: level before its beginning and after its end, straight in between."""
-    start, end = _before(args[1]), _after(args[3])
-    if start is None or end is None or not args[0].is_Number or not args[2].is_Number:
-        return None
-    if (first is not None and start != first) or (last is not None and end != last):
-        return None
-    low, high, line = float(args[0]), float(args[2]), args[4]
-    if not start < end or not se.diff(line, TIME).is_Number:
-        return None
-    reached = [float(line.subs({TIME: time})) for time in (start, end)]
-    near = all(math.isclose(a, b, rel_tol=_CLOSE, abs_tol=_CLOSE) for a, b in zip(reached, (low, high), strict=True))
-    return [(start, low), (end, high)] if near else None
-
-
-def _before(condition: Any) -> float | None:
-    """The time T of the condition t < T."""
-    found = isinstance(condition, se.StrictLessThan) and condition.args[0] == TIME and condition.args[1].is_Number
-    return float(condition.args[1]) if found else None
-
-
-def _after(condition: Any) -> float | None:
-    """The time T of the condition T <= t."""
-    found = isinstance(condition, se.LessThan) and condition.args[1] == TIME and condition.args[0].is_Number
-    return float(condition.args[0]) if found else None
+        return []
+    found = split_interpolation(formula)
+    return found and list(zip(found[0].times.tolist(), found[0].values.tolist(), strict=True))

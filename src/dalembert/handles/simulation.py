@@ -22,6 +22,7 @@ from dalembert.integrators.branch_points import BranchPoints, Spectator
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Description
+from dalembert.model.methods import require_method
 from dalembert.model.start import Start, start_state
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
     name = task.integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
+    require_method(name, step=settings.step)
     method = find(name)
     way, run = Way(equations, project), Partition(equations)
     if project:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dalembert import formalisms
 from dalembert.algebra import default_name, stack, vector
+from dalembert.algebra.base import MAX_CHOICES
 from dalembert.analysis import operations
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
@@ -63,7 +64,9 @@ def setup(model: Elements, engine: str | None = None, mode: str | None = None, c
     if mode not in (None, *MODES):
         raise InputError(f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'.")
     model.require_sound()
-    return Setup(model.description, choose_engine(engine), mode, choice)
+    # heyoka writes a table as choices, which takes it too long for long ones
+    chosen = choose_engine(engine or ("portable" if model.longest_table > MAX_CHOICES else None))
+    return Setup(model.description, chosen, mode, choice)
 
 
 class Workspace:

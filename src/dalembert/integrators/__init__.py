@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dalembert.errors import InputError, nearest
 from dalembert.integrators.base import InitialValueProblem as InitialValueProblem
 from dalembert.integrators.base import Settings as Settings
 from dalembert.integrators.base import Solution as Solution
@@ -15,6 +14,7 @@ from dalembert.integrators.rk45 import RungeKutta45
 from dalembert.integrators.scipy_steps import DormandPrince853, RadauIIA
 from dalembert.integrators.taylor import Taylor
 from dalembert.integrators.textbook import Algorithm3, Algorithm4, Algorithm5
+from dalembert.model.methods import require_method
 
 INTEGRATORS: tuple[type[Stepper], ...] = (
     Taylor,
@@ -36,7 +36,5 @@ def find(name: str) -> type[Stepper]:
     >>> find("rk4").name
     'rk4'
     """
-    for kind in INTEGRATORS:
-        if kind.name == name:
-            return kind
-    raise InputError(f"there is no integrator '{name}'. {nearest(name, NAMES)}")
+    require_method(name)
+    return next(kind for kind in INTEGRATORS if kind.name == name)

@@ -11,6 +11,8 @@ import numpy as np
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.integrators.polynomial import Piece, Polynomial
 
+_SHARE = 2.0**-26  # the root of the rounding of a double
+
 
 class _ScipyStepper(Stepper):
     """One of SciPy's solver classes; tolerances 1e-10 and, of each state's usual size, 1e-12 unless told otherwise."""
@@ -36,7 +38,12 @@ class _ScipyStepper(Stepper):
                 atol=self._settings.atol or self._problem.errors(1e-12),
                 max_step=self._settings.max_step or np.inf,
                 first_step=h,
+                **self._more(),
             )
+
+    def _more(self) -> dict[str, Any]:
+        """What only this solver takes."""
+        return {}
 
     def restart(self, y: np.ndarray) -> None:
         """Go on from a projected state, with the step size already found."""
@@ -91,3 +98,17 @@ class RadauIIA(_ScipyStepper):
     def polynomial(between: Any) -> Polynomial:
         """y + Q (x, x², x³)."""
         return Polynomial(np.concatenate([between.y_old[:, None], between.Q], axis=1))
+
+    def _more(self) -> dict[str, Any]:
+        return {"jac": self._jacobian}
+
+    def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+        """∂(rates)/∂y by differences over steps of a fixed share of each state's usual size.
+
+        SciPy's own differences widen the step for a state that moves nothing, such as an ignorable coordinate, without bound.
+        """
+        rates, steps = self._problem.rates, _SHARE * np.maximum(np.abs(y), self._problem.errors(1.0))
+        moved = y[:, None] + np.diag(steps)
+        steps = moved.diagonal() - y  # as the numbers of the machine have it
+        here = rates(t, y)
+        return np.stack([(rates(t, column) - here) / step for column, step in zip(moved.T, steps, strict=True)], axis=1)

@@ -32,6 +32,7 @@ _SIGNS = {
     "divide": "{} / {}",
     "less": "{} < {}",
     "less_equal": "{} <= {}",
+    "interpolate": "{}({})",
 }
 _OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")
 _OF_TWO = ("atan2", "pow")
@@ -76,14 +77,14 @@ class Program:
     def _on_floats(self) -> tuple[list[Part], int]:
         """The parts, and the length of the state."""
         text = source(self._order, self._outputs, self._inputs, ON_FLOATS.words)
-        return compiled(text.parts, ON_FLOATS.names), text.slots
+        return compiled(text.parts, {**ON_FLOATS.names, **text.tables}), text.slots
 
     @cached_property
     def _on_arrays(self) -> tuple[list[Part], int, int]:
         """The parts, the length of the state, and the number of columns to treat at a time."""
         text = source(self._order, self._outputs, self._inputs, ON_ARRAYS.words)
         size = MEMORY // max(1, text.registers + text.slots)
-        return compiled(text.parts, ON_ARRAYS.names), text.slots, min(MOST, max(FEWEST, size))
+        return compiled(text.parts, {**ON_ARRAYS.names, **text.tables}), text.slots, min(MOST, max(FEWEST, size))
 
     def one(self, values: Sequence[float]) -> list[float]:
         """The outputs at one state. Where Python refuses (division by zero, roots of −1), NumPy gives inf or nan."""
@@ -130,6 +131,7 @@ class Source(NamedTuple):
     parts: list[str]
     registers: int
     slots: int
+    tables: Mapping[str, Callable[[Any], Any]]  # what the names of tables stand for
 
 
 class _Pool:
@@ -154,7 +156,7 @@ def source(order: Sequence[Node], outputs: Sequence[Node], inputs: Sequence[Node
     chunks = [order[k : k + LINES] for k in range(0, len(order), LINES)]
     writer = _Writer(chunks, outputs, inputs, words)
     parts = [writer.part(k, chunk) for k, chunk in enumerate(chunks)]
-    return Source(parts, writer.registers, writer.slots.count)
+    return Source(parts, writer.registers, writer.slots.count, writer.tables)
 
 
 class _Writer:
@@ -172,6 +174,9 @@ class _Writer:
         self._numbers = numbers_in(y for chunk in chunks for y in chunk)
         # where a part finds what it did not compute itself
         self._places = {x: f"x[{i}]" for i, x in enumerate(inputs)}
+        held = [y for chunk in chunks for y in chunk if y.operation == "table"]
+        self._places |= {y: f"table{i}" for i, y in enumerate(held)}
+        self.tables = {self._places[y]: y.value.at for y in held}
         self._slot: dict[Node, int] = {}
         self._final = {a: k for k, chunk in enumerate(chunks) for y in chunk for a in y.arguments}
         self._wanted: dict[Node, list[int]] = {}

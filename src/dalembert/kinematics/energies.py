@@ -40,7 +40,7 @@ def potential(motion: Motion) -> Scalar:
 
 def mass_matrix(motion: Motion) -> Array:
     """M = Σ m BᵀB + DᵀI D."""
-    M = zeros(motion.n, motion.n)
+    M = motion.algebra.pack(zeros(motion.n, motion.n))
     for body in motion.masses:
         M = M + body.mass * (body.B.T @ body.B) + body.D.T @ (body.inertia @ body.D)
     return M

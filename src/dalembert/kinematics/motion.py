@@ -87,7 +87,7 @@ class Motion:
     @cached_property
     def frames(self) -> dict[str, Frame]:
         """The frames of world and bodies by name."""
-        return {WORLD: _world(self.n), **{body.name: body.frame for body in self.bodies}}
+        return {WORLD: _world(self.n, self.algebra), **{body.name: body.frame for body in self.bodies}}
 
     def frame(self, name: str) -> Frame:
         """The frame of a body, or of the world."""
@@ -144,7 +144,8 @@ class _Walk:
     def __init__(self, model: Elements, algebra: Algebra, lower: Lowering, n: int) -> None:
         self._names = model.coordinate_names
         self._algebra, self._lower = algebra, lower
-        self._frames = {WORLD: _world(n)}
+        self._n = n
+        self._frames = {WORLD: _world(n, algebra)}
         self.joints: list[JointMotion] = []
 
     def visit(self, body: Body) -> MovingBody:
@@ -153,15 +154,16 @@ class _Walk:
             frame = self._moved(self._placed(frame, joint), joint, body.name, index)
             hung = frame.p if joint.values else hung
         self._frames[body.name] = frame
-        center = vector([self._lower(x) for x in body.center])
-        inertia = matrix([[self._lower(x) for x in row] for row in body.inertia])
+        pack = self._algebra.pack
+        center = pack(vector([self._lower(x) for x in body.center]))
+        inertia = pack(matrix([[self._lower(x) for x in row] for row in body.inertia]))
         p_WG, B, C = frame.point(center)
         at = frame.p if hung is None else hung
         return MovingBody(body.name, frame, self._lower(body.mass), inertia, center, p_WG, B, C, at)
 
     def _placed(self, P: Frame, joint: Joint) -> Frame:
         """The joint frame F, fixed on the parent P."""
-        position = vector([self._lower(x) for x in joint.position])
+        position = self._algebra.pack(vector([self._lower(x) for x in joint.position]))
         return P.placed(self._algebra, position, [self._lower(x) for x in joint.rotation])
 
     def _moved(self, F: Frame, joint: Joint, body: str, index: int) -> Frame:
@@ -170,13 +172,13 @@ class _Walk:
             return F
         motions = [self._motion(formula, body, index, k) for k, formula in enumerate(joint.values)]
         self.joints += motions
-        values = [motion.value for motion in motions]
-        gradients = matrix([list(motion.gradient) for motion in motions])
-        drifts = vector([motion.drift for motion in motions])
-        R_FM = joint.turn(self._algebra, values)
-        p, J, c = F.point(joint.shift(self._algebra, values))
-        along = F.R @ joint.linear(self._algebra, values)
-        about = joint.angular(self._algebra, values)
+        algebra, values = self._algebra, [motion.value for motion in motions]
+        gradients = algebra.pack(matrix([list(motion.gradient) for motion in motions]))
+        drifts = algebra.pack(vector([motion.drift for motion in motions]))
+        R_FM = algebra.pack(joint.turn(algebra, values))
+        p, J, c = F.point(algebra.pack(joint.shift(algebra, values)))
+        along = F.R @ algebra.pack(joint.linear(algebra, values))
+        about = algebra.pack(joint.angular(algebra, values))
         return Frame(
             F.R @ R_FM,
             p,
@@ -188,9 +190,11 @@ class _Walk:
 
     def _motion(self, formula: Any, body: str, index: int, k: int) -> JointMotion:
         used = {symbol.name for symbol in formula.free_symbols}
-        slopes = [se.diff(formula, coordinate(name)) if name in used else 0 for name in self._names]
+        gradient = zeros(self._n)
+        for i, name in enumerate(self._names):
+            if name in used:
+                gradient[i] = self._lower(se.diff(formula, coordinate(name)))
         drift = self._lower(se.diff(formula, TIME)) if TIME.name in used else 0
-        gradient = vector([self._lower(slope) for slope in slopes])
         return JointMotion(body, index, k, self._lower(formula), gradient, drift)
 
 
@@ -216,7 +220,7 @@ def _added(motion: Motion) -> Iterator[MovingBody]:
 
 def _on_rail(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) -> MovingBody:
     """A particle whose velocity gradient q̇ + drift points along x."""
-    world = _world(n)
+    world = _world(n, FLOATS)
     B = matrix([list(gradient), [0] * n, [0] * n])
     return MovingBody(name, world, mass, zeros(3, 3), zeros(3), zeros(3), B, vector([drift, 0, 0]), zeros(3))
 
@@ -230,6 +234,6 @@ def _usual_inertia(body: Body, model: Elements) -> float:
     return size if size > 0 else 1.0
 
 
-def _world(n: int) -> Frame:
+def _world(n: int, algebra: Algebra) -> Frame:
     """The frame that does not move."""
-    return Frame(identity(3), zeros(3), zeros(3, n), zeros(3), zeros(3, n), zeros(3))
+    return Frame(*map(algebra.pack, (identity(3), zeros(3), zeros(3, n), zeros(3), zeros(3, n), zeros(3))))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
-from dalembert.model.checks import bodies, constraints, energies, loads, numbers, speeds, structure
+from dalembert.model.checks import bodies, constraints, energies, loads, loops, numbers, simulation, speeds, structure
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
-_PARTS = (structure, numbers, bodies, loads, energies, constraints, speeds)
+_PARTS = (structure, numbers, bodies, loads, energies, constraints, loops, speeds, simulation)
 
 
 def problems(model: Elements) -> list[Problem]:

@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 from symengine import Piecewise
 
+from dalembert.algebra.tables import tables_in
 from dalembert.arguments import shown
-from dalembert.errors import InputError, ModelError, NotApplicableError, Problem, nearest
+from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
 from dalembert.expressions import parse
 from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
@@ -154,8 +155,13 @@ class Elements(ABC):
 
     @property
     def smooth(self) -> bool:
-        """False when a formula switches branches (abs, sign, min, max, piecewise)."""
-        return not any(formula.atoms(Piecewise) for formula in self.formulas)
+        """False when a formula switches branches (abs, sign, min, max, piecewise, tables)."""
+        return not any(formula.atoms(Piecewise) or tables_in(formula) for formula in self.formulas)
+
+    @property
+    def longest_table(self) -> int:
+        """The rows of the longest table of time in a formula."""
+        return max((len(table) for formula in self.formulas for table in tables_in(formula)), default=0)
 
     def refuse_canonical(self, who: str) -> None:
         """Raise when the model has constraints on momenta, which `who` cannot treat."""
@@ -203,9 +209,7 @@ class Elements(ABC):
         """Raise one `ModelError` that lists every problem that stands in the way of deriving equations."""
         found = [problem for problem in self.check() if problem.blocking]
         if found:
-            lines = "\n".join(f"  - {problem}" for problem in found)
-            count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-            raise ModelError(f"model '{self.name}' has {count}:\n{lines}", found)
+            raise unsound(self.name, found)
 
     # others like it
 

@@ -1,13 +1,14 @@
 """What the keys of a model file may hold. Each element states its own keys with these checks.
 
 A check yields the problems of one value. Formulas are read by the model itself, so a file can say exactly what the
-Python interface can.
+Python interface can. Kept by hand: no library for schemas reads formulas or knows the nearest name to a mistyped one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from dalembert.errors import InputError, Problem, nearest
@@ -15,6 +16,7 @@ from dalembert.expressions import parse
 from dalembert.model.making import Maker
 
 MAX_ELEMENTS = 2000
+MAX_FILE_ROWS = 100_000  # of a table; the size of a file is the narrower bound
 MAX_SAMPLES = 1_000_000
 MAX_NAME = 100
 
@@ -85,6 +87,8 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             yield wrong(where, "a number or a formula in quotation marks", value)
             return
+        if isinstance(value, float) and isfinite(value):
+            return
         yield from attempt(where, lambda: model.formula(value, where, rates=rates, constant=constant))
 
     return check
@@ -119,12 +123,12 @@ def number(value: Any, where: str, model: Maker) -> Iterator[Problem]:
         yield from constant(value, where, model)
 
 
-def many(each: Check, what: str) -> Check:
+def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
     """An array of any moderate length."""
 
     def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-        if not isinstance(value, list) or not 1 <= len(value) <= MAX_ELEMENTS:
-            yield wrong(where, f"an array of 1 to {MAX_ELEMENTS} {what}", value)
+        if not isinstance(value, list) or not 1 <= len(value) <= most:
+            yield wrong(where, f"an array of 1 to {most} {what}", value)
             return
         for i, entry in enumerate(value):
             yield from each(entry, f"{where}[{i}]", model)

@@ -97,10 +97,15 @@ def save(run: Run, path: Path, record: Callable[[], Record] | None = None) -> Pa
         if path.suffix.lower() == ".csv":
             _write_csv(run, part)
         else:
-            attributes, variables = record() if record else ({}, {})
-            data = from_trajectory(run).assign_attrs(attributes).assign(variables)
-            data.to_netcdf(part, engine=_engine())
+            _write_netcdf(run, part, record)
     return path
+
+
+def _write_netcdf(run: Run, path: Path, record: Callable[[], Record] | None) -> None:
+    """The Dataset, made in memory first: on a full disk HDF5 ends the interpreter."""
+    attributes, variables = record() if record else ({}, {})
+    data = from_trajectory(run).assign_attrs(attributes).assign(variables)
+    path.write_bytes(data.to_netcdf(engine=_engine()))
 
 
 def _write_csv(run: Run, path: Path) -> None:

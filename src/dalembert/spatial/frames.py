@@ -23,7 +23,7 @@ class Frame:
     def placed(self, algebra: Algebra, position: Array, angles: Sequence[Scalar]) -> Frame:
         """A frame fixed in this one, at `position` and turned by roll, pitch and yaw."""
         p, J, c = self.point(position)
-        R = roll_pitch_yaw(algebra, angles)
+        R = algebra.pack(roll_pitch_yaw(algebra, angles))
         return Frame(self.R @ R, p, J, c, R.T @ self.D, R.T @ self.E)
 
     def point(self, p_BP: Array) -> tuple[Array, Array, Array]:

@@ -18,7 +18,7 @@ def skew(v: Array) -> Array:
     array([0, 0, 0], dtype=object)
     """
     x, y, z = v
-    return matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]]).astype(v.dtype, copy=False)
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -30,7 +30,7 @@ _TRIES = 5000
 _SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
 _LOOKS = 20
 _ROUNDING = 1e-14
-_CONDITIONS = frozenset(("less", "less_equal"))
+_SWITCHES = frozenset(("less", "less_equal", "interpolate"))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _conditions(
 
 def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
     """The comparisons in the graphs, each with the names of the symbols in it."""
-    conditions = [y for y in ordered(roots) if y.operation in _CONDITIONS]
+    conditions = [y for y in ordered(roots) if y.operation in _SWITCHES]
     return {y: {a.value for a in ordered([y]) if a.operation == "symbol"} for y in conditions}
 
 

@@ -25,6 +25,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import FLOATS, numbers
+from dalembert.algebra.tables import tables_in
 from dalembert.expressions import TIME, coordinate
 from dalembert.model import WORLD, Elements
 from dalembert.model.checks.values import at_start, slope, value
@@ -198,6 +199,8 @@ def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
 def _switches(model: Elements) -> Iterator[float]:
     """The times at which formulas switch, such as those of a table."""
     for formula in model.formulas:
+        for table in tables_in(formula):
+            yield from table.times.tolist()
         for choice in formula.atoms(se.Piecewise):
             for condition in choice.args[1::2]:
                 if TIME in condition.free_symbols:

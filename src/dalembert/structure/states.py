@@ -10,6 +10,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import FLOATS, Array, numbers, vector
+from dalembert.algebra.floats import ONE_STATE
 from dalembert.expressions import rate
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Constraints, Levels
@@ -62,6 +63,9 @@ def drawn(
 def at(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
     """The model in motion over plain numbers, all states at once."""
     known = dict(model.parameter_values if parameters is None else parameters)
+    if len(states) == 1:
+        # numbers of NumPy: 1/0 is infinite
+        return move(model, ONE_STATE, states.t[0], vector(list(states.q[:, 0])), vector(list(states.qd[:, 0])), known)
     return move(model, FLOATS, states.t, _entries(states.q), _entries(states.qd), known)
 
 

@@ -19,25 +19,20 @@ def problems(model: Elements) -> list[Problem]:
     """Constraints that say nothing about the motion, or that the initial state violates."""
     q = {coordinate(name) for name in model.coordinate_names}
     qd = {rate(name) for name in model.coordinate_names}
-    table = at_start(model)
+    table, guess = at_start(model), model.assemble_start
     found = []
     for constraint in model.holonomic_list:
         path = f"holonomic '{constraint.name}'"
         if constraint.phi.free_symbols & q:
-            if not constraint.feedback:
+            if not (constraint.feedback or guess):
                 found += _position(path, constraint.phi, q, table) + _rate(path, constraint.phi, q, table)
         else:
             found.append(_idle(path, "no coordinate", "Remove it, or use the coordinates it ties together."))
-    for body in model.bodies:
-        for joint in body.joints:
-            if joint.quaternion and not any(value(part, table) for part in joint.values[-4:]):
-                advice = "Start it at (1, 0, 0, 0), or at another quaternion of length 1."
-                fact = "its quaternion is (0, 0, 0, 0) at the start."
-                found.append(Problem(f"body '{body.name}'", fact, advice, blocking=False))
+    found += _quaternions(model, table)
     for constraint in model.nonholonomic_list:
         path = f"nonholonomic '{constraint.name}'"
         if constraint.psi.free_symbols & qd:
-            if not constraint.feedback:
+            if not (constraint.feedback or guess):
                 found += _velocity(path, constraint.psi, qd, table)
         elif constraint.psi.free_symbols & q:
             found.append(_idle(path, "no velocity", "It restricts positions: declare it as holonomic."))
@@ -45,6 +40,21 @@ def problems(model: Elements) -> list[Problem]:
             advice = "Remove it, or use the velocities it ties together."
             found.append(_idle(path, "neither coordinates nor velocities", advice))
     return found + _canonical(model)
+
+
+def _quaternions(model: Elements, table: Table) -> list[Problem]:
+    """Quaternions that are no rotation at the start: none is of length 0, and a guess may have any other length."""
+    found = []
+    for body in model.bodies:
+        for joint in (joint for joint in body.joints if joint.quaternion):
+            parts = [value(part, table) for part in joint.values[-4:]]
+            length = math.hypot(*parts)
+            if length == 0 or (abs(length - 1) > _CLOSE and not model.assemble_start):
+                shown = ", ".join(f"{part:.10g}" for part in parts)
+                fact = f"its quaternion is ({shown}) at the start, of length {length:.10g}."
+                advice = "Start it at (1, 0, 0, 0), or at another quaternion (w, x, y, z) of length 1."
+                found.append(Problem(f"body '{body.name}'", fact, advice, blocking=False))
+    return found
 
 
 def _canonical(model: Elements) -> list[Problem]:

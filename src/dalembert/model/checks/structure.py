@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def problems(model: Elements) -> list[Problem]:
     """What is missing, declared in two ways, hung on nothing, hung in a ring, or never used."""
-    return [*_description(model), *_parents(model), *_rings(model), *_unused(model), *_names(model)]
+    return [*_description(model), *_parents(model), *_rings(model), *_unused(model), *_names(model), *_shapes(model)]
 
 
 def _description(model: Elements) -> list[Problem]:
@@ -76,4 +76,13 @@ def _names(model: Elements) -> list[Problem]:
         Problem(f"constraint '{name}'", f"the name is used {count} times.", "Give each constraint a name of its own.")
         for name, count in Counter((*model.constraint_names, *(c.name for c in model.canonical_list))).items()
         if count > 1
+    ]
+
+
+def _shapes(model: Elements) -> list[Problem]:
+    names = {WORLD, *(body.name for body in model.bodies)}
+    return [
+        Problem(f"shape of '{shape.body}'", "there is no such body.", nearest(shape.body, names))
+        for shape in model.shapes
+        if shape.body not in names
     ]

@@ -17,7 +17,6 @@ from dalembert.model.loads.joint_torque import JointTorque as JointTorque
 from dalembert.model.loads.joint_torque import JointTorqueMaker
 from dalembert.model.loads.spring import Spring as Spring
 from dalembert.model.loads.spring import SpringMaker
-from dalembert.model.loads.table_makers import TableMaker
 from dalembert.model.loads.torque import Torque as Torque
 from dalembert.model.loads.torque import TorqueMaker
 
@@ -33,6 +32,5 @@ class LoadMakers(
     JointFrictionMaker,
     SpringMaker,
     DamperMaker,
-    TableMaker,
 ):
     """What pushes and pulls on a model."""

@@ -1,4 +1,4 @@
-"""The drive of a joint: a torque or force by a formula, also cut off at limits."""
+"""The drive of a joint: a torque or force by a formula, also cut off at limits, or by a table of time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, ClassVar, Self
 from dalembert.errors import InputError
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.symbols import maximum, minimum
-from dalembert.expressions.writing import limited, written
+from dalembert.expressions.writing import knots, limited, written
 from dalembert.model.checks.values import value as evaluate
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import Element
-from dalembert.model.keys import IN_JOINT, Key, Keys, limit, moving
+from dalembert.model.keys import IN_JOINT, Key, Keys, constant, limit, moving
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
 from dalembert.model.loads.in_joint import InJoint
-from dalembert.model.making import maker
+from dalembert.model.loads.tables import TIMES, curve, in_words, increasing_times, opposite, rows, short
+from dalembert.model.making import Given, maker
 from dalembert.model.vectors import Formula
 
 
@@ -26,6 +27,7 @@ class JointTorque(InJoint):
 
     kind: ClassVar[str] = "joint_torque"
     forms: ClassVar[dict[str, Keys]] = {
+        "torque_table": {**IN_JOINT, "times": TIMES, "values": rows(constant, "values", required=True)},
         "joint_torque": {**IN_JOINT, "value": Key(moving, True)},
         "actuator": {**IN_JOINT, "effort": Key(moving, True), "limit": Key(limit)},
     }
@@ -44,10 +46,13 @@ class JointTorque(InJoint):
 
     def reversed(self) -> Self:
         """The opposite torque."""
-        return replace(self, value=-self.value)
+        return replace(self, value=opposite(self.value))
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """An effort that is cut off at constant limits is an actuator."""
+        """A table of time where it is one; an effort that is cut off at constant limits is an actuator."""
+        if points := knots(self.value):
+            times, values = map(short, zip(*points, strict=True))
+            return "torque_table", {**self._place(), "times": times, "values": values}
         found, where = limited(self.value), self.title
         if found is None or not {symbol.name for end in found[1:] for symbol in end.free_symbols} <= parameters:
             return "joint_torque", {**self._place(), "value": written(self.value, where)}
@@ -56,7 +61,9 @@ class JointTorque(InJoint):
         return "actuator", {**self._place(), "effort": written(effort, where), "limit": ends}
 
     def law(self) -> tuple[str, str]:
-        """Its formula, and its limits where it has some."""
+        """Its formula, and its limits where it has some; of a table how long it is."""
+        if knots(self.value):
+            return "torque_table", in_words([self.value])
         if found := limited(self.value):
             effort, low, high = map(written_out, found)
             return "actuator", f"{effort}, cut off at {low} and {high}"
@@ -94,6 +101,16 @@ class JointTorqueMaker(LoadMaker):
         value = self.reader.read(effort, f"{where}, effort")
         if limit is not None:
             value = self._cut_off(value, list(limit) if isinstance(limit, list | tuple) else [limit], f"{where}, limit")
+        return self._load(JointTorque(key, body, joint, motion, value))
+
+    @maker
+    def torque_table(
+        self, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
+    ) -> Self:
+        """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
+        key = self._load_name(name, "torque_table")
+        where = f"torque_table '{key}'"
+        value = curve(increasing_times(times, self.number, where), values, self.number, where)
         return self._load(JointTorque(key, body, joint, motion, value))
 
     def _cut_off(self, value: Formula, given: list[Any], where: str) -> Formula:

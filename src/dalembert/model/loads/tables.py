@@ -1,40 +1,109 @@
-"""Tables of time: formulas that run in straight lines between given times and are level outside."""
+"""Tables of time: their rows as numbers, the formula that runs through them, and the rows back from the formula."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
-import symengine as se
 
+from dalembert.algebra.tables import interpolation, table
+from dalembert.errors import InputError
 from dalembert.expressions import TIME
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.reading import decimal
 from dalembert.expressions.writing import Knots, knots
 from dalembert.model.file_form import Element, vector
-from dalembert.model.keys import BODY, NAMED, Key, Keys, constant, fixed_vector, many, name
+from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, constant, many
+from dalembert.model.making import Given, row_of, several
+from dalembert.model.vectors import Formula, Vector3
 
-WRENCH_TABLE: Keys = {
-    **NAMED,
-    **BODY,
-    "times": Key(many(constant, "times"), True),
-    "force": Key(many(fixed_vector, "rows of three")),
-    "torque": Key(many(fixed_vector, "rows of three")),
-    "point": Key(fixed_vector),
-    "frame": Key(name),
-}
+MAX_ROWS = 1_000_000
+
+Read = Callable[[Any, str], float]  # a number, or a formula of parameters, at a place that messages name
 
 
-def timed(kind: str, entries: Sequence[Any], where: str) -> tuple[str, Element]:
+def rows(each: Check, what: str, *, required: bool = False) -> Key:
+    """The key of a column of a table in a file."""
+    return Key(many(each, what, MAX_FILE_ROWS), required)
+
+
+TIMES = rows(constant, "times", required=True)
+
+
+def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:
+    """The times of a table.
+
+    >>> increasing_times([0, 1, 5], lambda x, where: float(x), "table")
+    array([0., 1., 5.])
+    """
+    if several(times) and not 1 <= len(times) <= MAX_ROWS:
+        raise InputError(f"{where}, times: expected 1 to {MAX_ROWS} increasing times, got {len(times)}.")
+    clock = _numbers(row_of(times, f"{where}, times", "increasing times"), read, f"{where}, times")
+    if late := np.flatnonzero(np.diff(clock) <= 0).tolist():
+        i = late[0]
+        fact = f"times[{i + 1}] is {clock[i + 1]:g} and times[{i}] is {clock[i]:g}"
+        raise InputError(
+            f"{where}, times: {fact}. Expected increasing times; sort the rows and keep one for each time."
+        )
+    return clock
+
+
+def curve(clock: np.ndarray, values: Given, read: Read, where: str) -> Formula:
+    """The formula through one value for each time."""
+    given = row_of(values, f"{where}, values", "one for each time")
+    if len(given) != len(clock):
+        raise InputError(f"{where}: {len(given)} values for {len(clock)} times. Give one for each.")
+    return polyline(clock, _numbers(given, read, f"{where}, values"))
+
+
+def three_curves(clock: np.ndarray, given: Given, read: Read, where: str) -> Vector3:
+    """The formulas through one row of three for each time."""
+    if not several(given, len(clock)) or not all(several(row, 3) for row in given):
+        raise InputError(f"{where}: expected {len(clock)} rows of 3, one for each time.")
+    x, y, z = _numbers([x for row in given for x in row], read, where, 3).reshape(-1, 3).T
+    return polyline(clock, x), polyline(clock, y), polyline(clock, z)
+
+
+def _numbers(given: list[Any], read: Read, where: str, width: int = 1) -> np.ndarray:
+    """Finite numbers, `width` of them in a row; where not all are plain ones they are read one by one."""
+    if all(map(_plain, given)):
+        return np.array(given, dtype=float)
+    return np.array([read(x, f"{where}[{i // width}]") for i, x in enumerate(given)])
+
+
+def _plain(x: Any) -> bool:
+    return isfinite(x) if isinstance(x, float) else type(x) in (int, np.int64) and abs(x) < 2**53
+
+
+def polyline(times: np.ndarray, values: np.ndarray) -> Formula:
+    """The formula of straight lines through the points, level outside.
+
+    >>> polyline(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    1/2
+    """
+    return interpolation(table(times, values), TIME) if np.any(values != values[0]) else decimal(float(values[0]))
+
+
+def opposite(formula: Formula) -> Formula:
+    """−formula; the opposite of a table is a table.
+
+    >>> knots(opposite(polyline(np.array([0.0, 1.0]), np.array([2.0, 3.0]))))
+    [(0.0, -2.0), (1.0, -3.0)]
+    """
+    times, values = np.array(knots(formula) or ()).reshape(-1, 2).T
+    return polyline(times, -values) if len(times) else -formula
+
+
+def timed(kind: str, entries: Sequence[Formula], where: str) -> tuple[str, Element]:
     """A vector that changes with time along straight lines is a table, every other one its formulas."""
     curves = [knots(formula) for formula in entries]
     times = sorted({time for curve in curves for time, _ in curve or ()})
     if not times or any(curve is None for curve in curves):
         return kind, {kind: vector(entries, where)}
     columns = [_values(curve or [], times, formula) for curve, formula in zip(curves, entries, strict=True)]
-    rows = [[_short(value) for value in row] for row in zip(*columns, strict=True)]
-    return "wrench_table", {"times": [_short(time) for time in times], kind: rows}
+    return "wrench_table", {"times": short(times), kind: [short(row) for row in zip(*columns, strict=True)]}
 
 
 def _values(curve: Knots, times: list[float], formula: Any) -> list[float]:
@@ -45,22 +114,9 @@ def _values(curve: Knots, times: list[float], formula: Any) -> list[float]:
     return [known.get(time, float(value)) for time, value in zip(times, between, strict=True)]
 
 
-def _short(number: float) -> float:
-    """A number of a table, which is read as a decimal in any case."""
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
-
-
-def polyline(times: list[float], values: list[float]) -> Any:
-    """The formula of straight lines through the points, level outside: a nest of choices that halves the table each time."""
-    if len(times) == 1 or not any(v != values[0] for v in values):
-        return decimal(values[0])
-    middle = len(times) // 2
-    if len(times) == 2:
-        (start, end), (low, high) = map(decimal, times), map(decimal, values)
-        line = low + (high - low) / (end - start) * (TIME - start)
-        return se.Piecewise((low, se.Lt(TIME, start)), (high, se.Le(end, TIME)), (line, True))
-    early, late = polyline(times[: middle + 1], values[: middle + 1]), polyline(times[middle:], values[middle:])
-    return se.Piecewise((early, se.Lt(TIME, decimal(times[middle]))), (late, True))
+def short(numbers: Iterable[float]) -> list[float]:
+    """Numbers of a table, which are read as decimals in any case."""
+    return [int(x) if x.is_integer() and abs(x) < 1e15 else x for x in numbers]
 
 
 def in_words(formulas: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""A torque on a body."""
+"""A torque on a body, and the table of time that holds a force as well."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import Array, zeros
+from dalembert.errors import InputError
 from dalembert.model.declared import Action, Watch, Work, axes_of, in_world, turn_of
 from dalembert.model.file_form import Element, unless, vector
-from dalembert.model.keys import BODY, NAMED, Key, Keys, moving_vector, name
+from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_vector, name
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
-from dalembert.model.loads.tables import WRENCH_TABLE, in_words, timed
+from dalembert.model.loads.force import Force
+from dalembert.model.loads.tables import TIMES, in_words, increasing_times, rows, three_curves, timed
 from dalembert.model.making import Given, maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 
@@ -25,7 +27,15 @@ class Torque(Load):
     kind: ClassVar[str] = "torque"
     forms: ClassVar[dict[str, Keys]] = {
         "torque": {**NAMED, **BODY, "torque": Key(moving_vector, True), "frame": Key(name), "reaction": Key(name)},
-        "wrench_table": WRENCH_TABLE,
+        "wrench_table": {
+            **NAMED,
+            **BODY,
+            "times": TIMES,
+            "force": rows(fixed_vector, "rows of three"),
+            "torque": rows(fixed_vector, "rows of three"),
+            "point": Key(fixed_vector),
+            "frame": Key(name),
+        },
     }
 
     body: str
@@ -51,9 +61,10 @@ class Torque(Load):
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """A table of time where it is one; a table has no reaction."""
-        kind, torque = "torque", {"torque": vector(self.torque, self.title)}
         if self.reaction is None:
             kind, torque = timed("torque", self.torque, self.title)
+        else:
+            kind, torque = "torque", {"torque": vector(self.torque, self.title)}
         return kind, {"body": self.body, **torque, "frame": unless(self.frame, WORLD), "reaction": self.reaction}
 
     def law(self) -> tuple[str, str]:
@@ -101,3 +112,34 @@ class TorqueMaker(LoadMaker):
         key = self._load_name(name, "torque")
         where = f"torque '{key}'"
         return self._load(Torque(key, body, self._vector(torque, where), frame, reaction))
+
+    @maker
+    def wrench_table(
+        self,
+        body: str,
+        times: Given,
+        *,
+        force: Given | None = None,
+        torque: Given | None = None,
+        point: Given | None = None,
+        frame: str = WORLD,
+        name: str | None = None,
+    ) -> Self:
+        """Apply a force and a torque given as tables: one row of three for each time, straight lines in between.
+
+        Before the first time and after the last the first and last rows hold.
+        """
+        key = self._load_name(name, "wrench_table")
+        where = f"wrench_table '{key}'"
+        if force is None and torque is None:
+            raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
+        clock, made = increasing_times(times, self.number, where), list[Load]()
+        if force is not None:
+            at = None if point is None else self._vector(point, f"{where}, point", constant=True)
+            made.append(Force(key, body, three_curves(clock, force, self.number, f"{where}, force"), at, frame))
+        if torque is not None:
+            label = key if force is None else f"{key}, torque"
+            couple = three_curves(clock, torque, self.number, f"{where}, torque")
+            made.append(Torque(label, body, couple, frame, None))
+        self.loads += tuple(made)
+        return self

@@ -1,0 +1,110 @@
+"""Tables: straight lines through given points, level outside, as one function of one variable.
+
+A table is a value: it is found by its content, and travels with the formulas and graphs that hold it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import symengine as se
+from symengine.lib.symengine_wrapper import FunctionSymbol
+
+_INTERPOLATION = se.Function("interp")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Points (time, value) with increasing times; of `order` 1 their slope, of higher order zero. Made by `table`."""
+
+    digest: str  # of the points: tables with the same points are equal
+    order: int
+    times: np.ndarray = field(compare=False, repr=False)
+    values: np.ndarray = field(compare=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def slope(self) -> Table:
+        """The derivative: steps, each from its time on."""
+        return replace(self, order=self.order + 1)
+
+    def at(self, x: Any) -> Any:
+        """The values at numbers or arrays; a complex step gives the slope.
+
+        >>> table([0, 1, 3], [0, 2, 2]).at(0.25), table([0, 1, 3], [0, 2, 2]).slope.at(0.25)
+        (np.float64(0.5), np.float64(2.0))
+        """
+        if np.iscomplexobj(x):
+            return self.at(np.real(x)) + 1j * np.imag(x) * self.slope.at(np.real(x))
+        # not np.interp, which copies arrays that cannot be written
+        after = np.searchsorted(self.times, x, side="right")
+        k = np.clip(after, 1, len(self) - 1)
+        start, low = self.times[k - 1], self.values[k - 1]
+        slope = (self.values[k] - low) / (self.times[k] - start)
+        inside = (after > 0) & (after < len(self))
+        if self.order:
+            return np.where(inside & (self.order == 1), slope, 0.0)[()]
+        return np.where(inside, low + slope * (x - start), np.where(after > 0, self.values[-1], self.values[0]))[()]
+
+
+def table(times: Any, values: Any) -> Table:
+    """The table of at least two points; their times increase.
+
+    >>> len(table([0, 1, 3], [0, 2, 2])), table([0, 1], [0, 2]) == table([0.0, 1.0], [0.0, 2.0])
+    (3, True)
+    """
+    points = np.array([times, values], dtype=float) + 0.0  # there is one zero
+    points.setflags(write=False)
+    return Table(hashlib.sha256(points.tobytes()).hexdigest()[:16], 0, *points)
+
+
+class _TableSymbol(se.Symbol):
+    """The place of a table in a formula; SymEngine compares symbols by name, so the name is that of the content."""
+
+    def __init__(self, held: Table) -> None:
+        super().__init__(f"table_{held.digest}")
+        self.table = held
+
+    def __reduce__(self) -> Any:
+        return _TableSymbol, (self.table,)
+
+
+def interpolation(held: Table, x: se.Basic) -> se.Basic:
+    """The formula of a table at `x`; SymEngine writes its slope as a derivative.
+
+    >>> t = se.Symbol("t")
+    >>> se.diff(interpolation(table([0, 1], [0, 2]), t), t)
+    Derivative(interp(table_dd14e7c41610ca15, t), t)
+    """
+    f = _INTERPOLATION(_TableSymbol(held), x)
+    for _ in range(held.order):
+        f = f.diff(x)
+    return f
+
+
+def split_interpolation(formula: se.Basic) -> tuple[Table, se.Basic] | None:
+    """The table and its argument, where a formula is the value or a slope of a table; None for every other formula.
+
+    >>> split_interpolation(interpolation(table([0, 1], [0, 2]), se.Symbol("t")))[1]
+    t
+    """
+    if isinstance(formula, se.Derivative):
+        inner = split_interpolation(formula.args[0])
+        return inner and (replace(inner[0], order=len(formula.args) - 1), inner[1])
+    if not isinstance(formula, FunctionSymbol) or not isinstance(formula.args[0], _TableSymbol):
+        return None
+    return formula.args[0].table, formula.args[1]
+
+
+def tables_in(formula: se.Basic) -> list[Table]:
+    """All tables in a formula.
+
+    >>> [len(each) for each in tables_in(1 + interpolation(table([0, 1], [0, 2]), se.Symbol("t")))]
+    [2]
+    """
+    return [found.table for found in formula.free_symbols if isinstance(found, _TableSymbol)]

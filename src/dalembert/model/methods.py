@@ -1,0 +1,27 @@
+"""What the integrators are called and which settings each of them has: a model may name one before any is loaded."""
+
+from __future__ import annotations
+
+from dalembert.errors import InputError, nearest
+
+_ADAPTIVE = frozenset({"rtol", "atol", "max_step"})
+METHODS: dict[str, frozenset[str]] = {
+    "taylor": frozenset({"rtol", "max_step"}),
+    **dict.fromkeys(("rk45", "dop853", "radau", "ida"), _ADAPTIVE),
+    **dict.fromkeys(("rk4", "algorithm3", "algorithm4", "algorithm5"), frozenset({"step", "max_step"})),
+}
+FIXED = tuple(name for name, settings in METHODS.items() if "step" in settings)
+
+
+def require_method(name: str, *, step: float | None = None) -> None:
+    """Raise unless there is such an integrator, and it has fixed steps where a step is given.
+
+    >>> require_method("rk4", step=0.01)
+    """
+    if name not in METHODS:
+        raise InputError(f"there is no integrator '{name}'. {nearest(name, METHODS)}")
+    if step is not None and name not in FIXED:
+        raise InputError(
+            f"step is {step:g}, but the integrator {name} chooses its own steps. "
+            f"Use one of {', '.join(FIXED)}, or give rtol or max_step in place of step."
+        )

@@ -1,0 +1,116 @@
+"""Tables: one function in every algebra, found by its content."""
+
+import copy
+import pickle
+import time
+
+import numpy as np
+import pytest
+import symengine as se
+
+import dalembert as dl
+from dalembert.algebra import FLOATS, choose, vector
+from dalembert.algebra.base import MAX_CHOICES
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.nodes import node, symbol
+from dalembert.algebra.series import Series, SeriesAlgebra
+from dalembert.algebra.tables import interpolation, split_interpolation, table, tables_in
+from dalembert.errors import EngineError
+from dalembert.expressions.lower import Lowering
+from dalembert.kernels.compile import compile_function
+
+T = se.Symbol("t")
+POINTS = table([-1, 0, 0.5, 2], [3, -1, -1, 4])
+TIMES = np.array([-5, -1, -0.5, 0, 0.2, 0.5, 1.7, 2, 9])
+
+
+def slider():
+    model = dl.Model("slider").coordinates("x")
+    return model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+
+
+def test_values_and_slopes():
+    np.testing.assert_allclose(POINTS.at(TIMES), np.interp(TIMES, POINTS.times, POINTS.values), atol=1e-15)
+    np.testing.assert_allclose(POINTS.slope.at(TIMES), [0, -4, -4, 0, 0, 10 / 3, 10 / 3, 0, 0])
+    assert not POINTS.slope.slope.at(TIMES).any()
+    assert POINTS.at(-0.5 + 1e-20j).imag == -4e-20
+
+
+def test_equal_points_are_one_table():
+    same = table([-1.0, -0.0, 0.5, 2.0], [3.0, -1.0, -1.0, 4.0])
+    assert same == POINTS
+    assert hash(same) == hash(POINTS)
+    assert interpolation(same, T) == interpolation(POINTS, T)
+    assert table([-1, 0, 0.5, 2], [3, -1, -1, 5]) != POINTS
+    assert POINTS.slope != POINTS
+
+
+def test_a_formula_takes_its_table_along():
+    formula = 2 * interpolation(POINTS, T) + T
+    for again in (pickle.loads(pickle.dumps(formula)), copy.deepcopy(formula)):  # noqa: S301
+        assert again == formula
+        assert tables_in(again)[0].at(1.0) == POINTS.at(1.0)
+    assert split_interpolation(formula) is None
+    assert split_interpolation(se.diff(interpolation(POINTS, T), T)) == (POINTS.slope, T)
+
+
+@pytest.mark.parametrize("name", ["graph", "symbolic", "fast"])
+@pytest.mark.parametrize("held", [POINTS, POINTS.slope])
+def test_every_algebra_gives_the_same_numbers(name, held):
+    algebra = choose(name)
+    (t,) = algebra.symbols(["t"])
+    function = compile_function(algebra, vector([t]), vector([algebra.interpolate(held, t)]), vector([]))
+    np.testing.assert_allclose(function(TIMES[None], np.zeros((0, 9)))[0], held.at(TIMES), atol=1e-14)
+    assert function(TIMES[4:5], np.zeros(0))[0] == pytest.approx(held.at(TIMES[4]), abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ["graph", "symbolic", "fast"])
+def test_every_algebra_differentiates(name):
+    algebra = choose(name)
+    (t,) = algebra.symbols(["t"])
+    slope = algebra.gradient(algebra.interpolate(POINTS, t) * t, vector([t]))
+    function = compile_function(algebra, vector([t]), slope, vector([]))
+    inside = np.array([-3, -0.5, 0.2, 1.7, 5])
+    known = POINTS.at(inside) + inside * POINTS.slope.at(inside)
+    np.testing.assert_allclose(function(inside[None], np.zeros((0, 5)))[0], known, atol=1e-13)
+
+
+def test_series_and_floats():
+    out = SeriesAlgebra().interpolate(POINTS, Series(1.0, 2.0, 3.0))
+    assert (out.value, out.rate, out.second) == pytest.approx((POINTS.at(1.0), 20 / 3, 10))
+    assert Lowering(FLOATS, {"t": 1.0})(interpolation(POINTS, T) + 1) == pytest.approx(POINTS.at(1.0) + 1)
+
+
+def test_a_node_of_a_table_pickles_and_folds():
+    formula = GRAPH.interpolate(POINTS, symbol("t"))
+    assert pickle.loads(pickle.dumps(formula)) is formula  # noqa: S301
+    assert GRAPH.substitute(vector([formula]), {"t": 1.0})[0] is node(float(POINTS.at(1.0)))
+
+
+def test_long_tables_are_for_the_portable_engine():
+    times = np.linspace(0, 10, MAX_CHOICES + 1)
+    model = slider().torque_table("block", times, np.sin(times))
+    eom = dl.derive(model)
+    assert eom.engine == "portable"
+    assert eom.accelerations([0.0], [0.0], 1.234)[0] == pytest.approx(np.sin(1.234) / 2, abs=1e-5)
+    with pytest.raises(
+        EngineError, match=r"a table of 1001 rows is too long for the algebra 'fast', which takes 1000\. Use eng"
+    ):
+        dl.derive(model, engine="heyoka").accelerations([0.0], [0.0])
+
+
+def test_a_million_rows():
+    times = np.linspace(0, 100, 1_000_000)
+    start = time.process_time()
+    model = slider().torque_table("block", times, np.cos(times))
+    run = dl.derive(model).simulate(3.0, samples=4)
+    assert time.process_time() - start < 20  # seconds; a table that is walked at every step takes hours
+    np.testing.assert_allclose(run.q[0], (1 - np.cos(run.t)) / 2, atol=1e-7)
+
+
+def test_tables_are_proved_like_other_loads():
+    model = slider().torque_table("block", [0, 1, 2], [1, 3, 1])
+    proof = dl.prove(model)
+    assert {claim.status for claim in proof.formalisms.values()} == {"proved"}
+    assert dl.verify(model).agrees
+    assert "torque_table1" in str(proof)

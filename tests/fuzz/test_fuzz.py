@@ -1,0 +1,22 @@
+"""No input makes a foreign exception, takes longer than 2 s or needs more than 500 MB."""
+
+import pytest
+from fuzz_watch import outcomes
+
+CHUNK = 1000
+
+
+def require_sound(first):
+    wrong = [each for each in outcomes(first, CHUNK) if not each.sound]
+    assert not wrong, "\n".join(map(str, wrong[:20]))
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_inputs_are_read_or_refused(chunk):
+    require_sound(chunk * CHUNK)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("chunk", range(2, 100))
+def test_many_more_inputs_are_read_or_refused(chunk):
+    require_sound(chunk * CHUNK)

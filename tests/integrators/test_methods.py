@@ -1,0 +1,42 @@
+"""The names and settings of the integrators are one fact."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.errors import InputError
+from dalembert.integrators import INTEGRATORS, NAMES, InitialValueProblem, Settings, Status, integrate
+from dalembert.integrators.scipy_steps import RadauIIA
+from dalembert.model.methods import FIXED, METHODS
+
+
+def test_every_integrator_is_named_with_its_settings():
+    assert set(METHODS) == set(NAMES)
+    assert set(FIXED) == {kind.name for kind in INTEGRATORS if kind.fixed}
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - set(FIXED)))
+def test_a_step_is_refused_where_steps_are_chosen(name):
+    with pytest.raises(
+        InputError, match=rf"step is 0\.1, but the integrator {name} chooses its own steps\. Use one of rk4"
+    ):
+        dl.derive(dl.load("simple-pendulum"), engine="portable").simulate(1.0, integrator=name, step=0.1)
+
+
+def test_the_package_is_typed():
+    from importlib.resources import files
+
+    assert files("dalembert").joinpath("py.typed").is_file()
+
+
+def test_radau_beside_a_state_that_moves_nothing():
+    # the differences of SciPy step ten times further at each look at such a state: 300 looks later they are infinite
+    def rates(t, y):
+        x, v, z = y
+        return np.array([v, 20 * (1 - x * x) * v - x, x * (np.cos(z) ** 2 + np.sin(z) ** 2)])
+
+    problem = InitialValueProblem(("x", "v", "z"), 0.0, np.array([2.0, 0.0, 1.0]), rates)
+    settings, end = Settings(rtol=1e-4), 500.0
+    found = integrate(problem, RadauIIA(problem, settings, end), np.array([0.0, end]), settings)
+    assert found.status is Status.FINISHED
+    assert np.isfinite(found.y).all()
