@@ -115,11 +115,11 @@ def test_a_wrong_sign_in_the_reactions_is_found(monkeypatch, key):
 
 
 def test_a_wrong_energy_and_a_wrong_recursion_are_found(monkeypatch):
-    right = identities.power
-    monkeypatch.setattr(identities, "power", lambda system: right(system) * (1 + TINY))
+    right = identities.power_into
+    monkeypatch.setattr(identities, "power_into", lambda system: right(system) * (1 + TINY))
     proof = prove(loaded(), ["lagrange", "kane"])
     assert proof.identities[identities.EnergyRate.name].status == "different"
-    monkeypatch.setattr(identities, "power", right)
+    monkeypatch.setattr(identities, "power_into", right)
     composed = identities.recursive.mass_matrix
     monkeypatch.setattr(identities.recursive, "mass_matrix", lambda moving: composed(moving) * (1 + TINY))
     proof = prove(loaded(), ["lagrange", "kane"])

@@ -107,7 +107,7 @@ def rough() -> dl.Model:
     return model.non_ideal({name: f"-c*dot({name})" for name in ("x", "y", "z")})
 
 
-@pytest.mark.parametrize("key", dl.pipeline.formalisms.KEYS)
+@pytest.mark.parametrize("key", dl.formalisms.KEYS)
 def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
     model = rough()
     equations = dl.derive(model, key, engine="portable")
@@ -118,7 +118,7 @@ def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
     np.testing.assert_allclose(directions @ reaction, directions @ C, atol=1e-12 * 20)
 
 
-@pytest.mark.parametrize("key", dl.pipeline.formalisms.KEYS)
+@pytest.mark.parametrize("key", dl.formalisms.KEYS)
 def test_a_vanishing_non_ideal_force_changes_nothing(key):
     ideal = rough()
     ideal.non_ideal_forces = {}

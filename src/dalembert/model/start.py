@@ -46,8 +46,16 @@ def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.
     if len(values) != len(names) or any(
         isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.ndim > 0) for x in values
     ):
-        raise InputError(f"{where}: got {shown(given)}. Expected {len(names)} values, for {', '.join(names)}.")
+        raise InputError(f"{where}: got {_shape(given)}. Expected {len(names)} values, for {', '.join(names)}.")
     return np.array([model.number(x, f"{where}, '{name}'") for name, x in zip(names, values, strict=True)])
+
+
+def _shape(given: object) -> str:
+    """The shape of an array, or what is there in its place."""
+    try:
+        return f"shape {np.shape(np.asarray(given, dtype=float))}"
+    except (TypeError, ValueError):  # no numbers, or rows of different lengths
+        return shown(given)
 
 
 def coordinate_name(key: Any) -> str:
