@@ -11,14 +11,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import Scalar as Scalar
 from dalembert.algebra.tables import Table
 from dalembert.errors import EngineError
 
-Scalar = Any
 Array = np.ndarray
 
 

@@ -65,7 +65,8 @@ class OneState(Floats):
     """
 
     def pack(self, x: Array) -> Array:
-        return x.astype(float)
+        # complex where a complex step is on its way through
+        return x.astype(complex if any(map(np.iscomplexobj, x.flat)) else float)
 
 
 FLOATS, ONE_STATE = Floats(), OneState()

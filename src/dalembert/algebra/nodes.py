@@ -58,35 +58,35 @@ class Node:
 
     operation: str
     arguments: tuple[Node, ...]
-    value: Any  # the name of a symbol; the value of a number, a Fraction (or an infinity or NaN); a table
+    value: Scalar  # the name of a symbol; the value of a number, a Fraction (or an infinity or NaN); a table
     number: int
 
-    def __add__(self, other: Any) -> Node:
+    def __add__(self, other: Scalar) -> Node:
         return NotImplemented if (b := _operand(other)) is None else add(self, b)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Node:
+    def __sub__(self, other: Scalar) -> Node:
         return NotImplemented if (b := _operand(other)) is None else subtract(self, b)
 
-    def __rsub__(self, other: Any) -> Node:
+    def __rsub__(self, other: Scalar) -> Node:
         return NotImplemented if (a := _operand(other)) is None else subtract(a, self)
 
-    def __mul__(self, other: Any) -> Node:
+    def __mul__(self, other: Scalar) -> Node:
         return NotImplemented if (b := _operand(other)) is None else multiply(self, b)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Node:
+    def __truediv__(self, other: Scalar) -> Node:
         return NotImplemented if (b := _operand(other)) is None else divide(self, b)
 
-    def __rtruediv__(self, other: Any) -> Node:
+    def __rtruediv__(self, other: Scalar) -> Node:
         return NotImplemented if (a := _operand(other)) is None else divide(a, self)
 
-    def __pow__(self, other: Any) -> Node:
+    def __pow__(self, other: Scalar) -> Node:
         return NotImplemented if (b := _operand(other)) is None else power(self, b)
 
-    def __rpow__(self, other: Any) -> Node:
+    def __rpow__(self, other: Scalar) -> Node:
         return NotImplemented if (a := _operand(other)) is None else power(a, self)
 
     def __neg__(self) -> Node:
@@ -95,10 +95,10 @@ class Node:
     def __pos__(self) -> Node:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Scalar, ...]:
         return (again, (self.operation, self.arguments)) if self.arguments else (_leaf, (self.operation, self.value))
 
-    def __deepcopy__(self, memo: Any) -> Node:
+    def __deepcopy__(self, memo: Scalar) -> Node:
         return self
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ def _text(node: Node, depth: int) -> str:
 
 # finding and making nodes
 
-_NODES: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
+_NODES: WeakValueDictionary[tuple[Scalar, ...], Node] = WeakValueDictionary()
 _NUMBERS = itertools.count()
 _MAKING = RLock()
 
@@ -130,13 +130,13 @@ def _node(operation: str, *arguments: Node) -> Node:
     return _NODES.get(key) or _made(key, operation, arguments, None)
 
 
-def _leaf(operation: str, value: Any) -> Node:
+def _leaf(operation: str, value: Scalar) -> Node:
     """The one node of a symbol or a number."""
     key = (operation, value)
     return _NODES.get(key) or _made(key, operation, (), value)
 
 
-def _made(key: tuple[Any, ...], operation: str, arguments: tuple[Node, ...], value: Any) -> Node:
+def _made(key: tuple[Scalar, ...], operation: str, arguments: tuple[Node, ...], value: Scalar) -> Node:
     with _MAKING:
         node = _NODES.get(key)
         if node is None:
@@ -182,14 +182,14 @@ def _surd(value: Surd) -> Node:
     return total
 
 
-def _operand(x: Any) -> Node | None:
+def _operand(x: Scalar) -> Node | None:
     """`x` as a node, or None where it is neither a node nor a number (an array, which then takes over)."""
     if type(x) is Node:
         return x
     return constant(_plain(x)) if isinstance(x, int | float | Fraction | Surd | np.number) else None
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Scalar) -> Scalar:
     """A number of NumPy as one of Python's."""
     return x.item() if isinstance(x, np.number) else x
 
@@ -227,7 +227,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 _WIDEST = 512  # bits of a fraction beyond which numbers are no longer folded
 
 
-def _kept(value: Any) -> Node | None:
+def _kept(value: Scalar) -> Node | None:
     """A folded number, or None where the fraction has grown too wide to be carried about."""
     if isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > _WIDEST:
         return None

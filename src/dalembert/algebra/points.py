@@ -17,12 +17,13 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dalembert.algebra import field
 from dalembert.algebra.field import Circle, P
 from dalembert.algebra.nodes import Node, ordered, turns
 from dalembert.algebra.residues import root_of_number
+from dalembert.algebra.scalar import Scalar
 
 
 class NoRoot(ArithmeticError):
@@ -73,7 +74,7 @@ class Point:
             self.symbols[name] = self.draw()
         return self.symbols[name]
 
-    def values(self, outputs: Sequence[Node], known: Mapping[Node, Any] | None = None) -> list[Any]:
+    def values(self, outputs: Sequence[Node], known: Mapping[Node, Scalar] | None = None) -> list[Scalar]:
         """The residues of the outputs, of GF(P²) where roots of numbers ask for it; `known` gives nodes a value for this call."""
         walk = _Walk(self, known or {})
         walk.through(ordered(outputs))
@@ -116,9 +117,9 @@ def _common_denominator(order: Sequence[Node]) -> int:
 class _Walk:
     """One pass through a graph, arguments first."""
 
-    def __init__(self, point: Point, known: Mapping[Node, Any]) -> None:
+    def __init__(self, point: Point, known: Mapping[Node, Scalar]) -> None:
         self._point = point
-        self.value: dict[Node, Any] = dict(known)
+        self.value: dict[Node, Scalar] = dict(known)
         self._linear: dict[Node, Linear[int]] = {}
 
     def through(self, order: Sequence[Node]) -> None:
@@ -148,7 +149,7 @@ class _Walk:
             else:
                 value[y] = self._function(y)
 
-    def _inverse(self, a: Any) -> Any:
+    def _inverse(self, a: Scalar) -> Scalar:
         if not a:
             raise NoRoot("the point is a pole")
         return pow(a, -1, P) if type(a) is int else 1 / a  # of GF(P²)
@@ -159,7 +160,7 @@ class _Walk:
             raise Undecidable(f"the number {y.value}")
         return field.residue(y.value)
 
-    def _function(self, y: Node) -> Any:
+    def _function(self, y: Node) -> Scalar:
         name = y.operation
         if name in ("sin", "cos", "tan"):
             c, s = self._cosine_and_sine(y.arguments[0])
@@ -203,7 +204,7 @@ class _Walk:
 
     # roots and powers
 
-    def _root(self, a: Any) -> int:
+    def _root(self, a: Scalar) -> int:
         if type(a) is not int:
             raise Undecidable("root of what holds the root of a number")
         if not field.is_square(a):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -28,23 +27,23 @@ class Residue:
     def __init__(self, a: int, b: int = 0) -> None:
         self.a, self.b = a % P, b % P
 
-    def __add__(self, other: Any) -> Residue:
+    def __add__(self, other: Scalar) -> Residue:
         x = _residue(other)
         return NotImplemented if x is None else Residue(self.a + x.a, self.b + x.b)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Residue:
+    def __sub__(self, other: Scalar) -> Residue:
         x = _residue(other)
         return NotImplemented if x is None else Residue(self.a - x.a, self.b - x.b)
 
-    def __rsub__(self, other: Any) -> Residue:
+    def __rsub__(self, other: Scalar) -> Residue:
         return -self + other
 
     def __neg__(self) -> Residue:
         return Residue(-self.a, -self.b)
 
-    def __mul__(self, other: Any) -> Residue:
+    def __mul__(self, other: Scalar) -> Residue:
         x = _residue(other)
         if x is None:
             return NotImplemented
@@ -54,14 +53,14 @@ class Residue:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Residue:
+    def __truediv__(self, other: Scalar) -> Residue:
         x = _residue(other)
         if x is None:
             return NotImplemented
         below = field.inverse(x.a * x.a + x.b * x.b) if x.b else field.inverse(x.a)
         return self * Residue(x.a * below, -x.b * below) if x.b else Residue(self.a * below, self.b * below)
 
-    def __rtruediv__(self, other: Any) -> Residue:
+    def __rtruediv__(self, other: Scalar) -> Residue:
         x = _residue(other)
         return NotImplemented if x is None else x / self
 
@@ -82,7 +81,7 @@ class Residue:
         return f"Residue({self.a}, {self.b})" if self.b else f"Residue({self.a})"
 
 
-def _residue(x: Any) -> Residue | None:
+def _residue(x: Scalar) -> Residue | None:
     if type(x) is Residue:
         return x
     if isinstance(x, int | np.integer):
@@ -224,7 +223,7 @@ def _eliminated_widely(rows: Array, columns: int) -> tuple[Array, list[int]]:
     return left, pivots
 
 
-def _plain(x: Any) -> int:
+def _plain(x: Scalar) -> int:
     found = _residue(x)
     if found is None or found.b:
         raise SingularError(f"'{x}' is no element of the field. Expected a number.")

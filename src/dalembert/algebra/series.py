@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -27,9 +26,9 @@ class Series:
     Series(value=8.0, rate=12.0, second=12.0)
     """
 
-    value: Any
-    rate: Any
-    second: Any
+    value: Scalar
+    rate: Scalar
+    second: Scalar
 
     __array_ufunc__ = None  # a batch of numbers leaves arithmetic with a series to the series
 
@@ -69,7 +68,7 @@ class Series:
     def __rtruediv__(self, other: Scalar) -> Series:
         return series(other) / self
 
-    def through(self, f: Any, slope: Any, bend: Any) -> Series:
+    def through(self, f: Scalar, slope: Scalar, bend: Scalar) -> Series:
         """A function of this quantity, given its value and its first two derivatives there: the chain rule."""
         return Series(f, slope * self.rate, bend * self.rate * self.rate + slope * self.second)
 
@@ -79,33 +78,33 @@ def series(x: Scalar) -> Series:
     return x if isinstance(x, Series) else Series(x, 0.0, 0.0)
 
 
-def _tan(x: Any) -> tuple[Any, Any, Any]:
+def _tan(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     f = np.tan(x)
     return f, 1 + f * f, 2 * f * (1 + f * f)
 
 
-def _asin(x: Any) -> tuple[Any, Any, Any]:
+def _asin(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     w = 1 / np.sqrt(1 - x * x)
     return np.arcsin(x), w, x * w * w * w
 
 
-def _acos(x: Any) -> tuple[Any, Any, Any]:
+def _acos(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     _, slope, bend = _asin(x)
     return np.arccos(x), -slope, -bend
 
 
-def _atan(x: Any) -> tuple[Any, Any, Any]:
+def _atan(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     w = 1 / (1 + x * x)
     return np.arctan(x), w, -2 * x * w * w
 
 
-def _sqrt(x: Any) -> tuple[Any, Any, Any]:
+def _sqrt(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     f = np.sqrt(x)
     return f, 0.5 / f, -0.25 / (x * f)
 
 
 # value, slope and bend of every function of one argument
-_FUNCTIONS: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
+_FUNCTIONS: dict[str, Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]] = {
     "sin": lambda x: (np.sin(x), np.cos(x), -np.sin(x)),
     "cos": lambda x: (np.cos(x), -np.sin(x), -np.cos(x)),
     "tan": _tan,

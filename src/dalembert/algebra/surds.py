@@ -7,10 +7,11 @@ import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import copysign, hypot, isqrt, sqrt
-from typing import Any
 
 import numpy as np
 import symengine as se
+
+from dalembert.algebra.scalar import Scalar
 
 
 class Surd:
@@ -54,16 +55,16 @@ class Surd:
         terms = _terms(other)
         return self.value == other if terms is None else self.terms == {r: c for r, c in terms.items() if c}
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Scalar) -> bool:
         return self.value < float(other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Scalar) -> bool:
         return self.value > float(other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Scalar) -> bool:
         return self.value <= float(other)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Scalar) -> bool:
         return self.value >= float(other)
 
     def __abs__(self) -> Surd:
@@ -75,24 +76,24 @@ class Surd:
     def __neg__(self) -> Surd:
         return Surd({r: -c for r, c in self.terms.items()}, -self.value)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Scalar) -> Scalar:
         if (terms := _terms(other)) is None:
             return _with_numbers(operator.add, self, other)
         return Surd({r: self.terms.get(r, Fraction(0)) + terms.get(r, 0) for r in {*self.terms, *terms}})
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Scalar) -> Scalar:
         if _terms(other) is None:
             return _with_numbers(operator.sub, self, other)
         return self + (-other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Scalar) -> Scalar:
         if _terms(other) is None:
             return _with_numbers(lambda a, b: b - a, self, other)
         return -self + other
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Scalar) -> Scalar:
         if (terms := _terms(other)) is None:
             return _with_numbers(operator.mul, self, other)
         out: dict[int, Fraction] = {}
@@ -104,7 +105,7 @@ class Surd:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Scalar) -> Scalar:
         if isinstance(other, int | Fraction):
             return self * Fraction(1, other)
         if isinstance(other, Surd):
@@ -115,13 +116,13 @@ class Surd:
 numbers.Real.register(Surd)
 
 
-def _terms(x: Any) -> dict[int, Fraction] | None:
+def _terms(x: Scalar) -> dict[int, Fraction] | None:
     if isinstance(x, Surd):
         return x.terms
     return {1: Fraction(x)} if isinstance(x, int | Fraction) else None
 
 
-def _with_numbers(operation: Callable[[Any, Any], Any], x: Surd, other: Any) -> Any:
+def _with_numbers(operation: Callable[[Scalar, Scalar], Scalar], x: Surd, other: Scalar) -> Scalar:
     """The operation with a float, a complex number or an array, as a float; what is none of them answers for itself."""
     if isinstance(other, np.ndarray) and other.dtype == object:
         out = np.empty_like(other)

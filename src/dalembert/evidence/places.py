@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Elements
 from dalembert.model.declared import Place, turned
@@ -29,7 +30,7 @@ class Places:
     frames: Mapping[str, Place]
     hinges: Mapping[str, Array]  # where each body hangs: the origin of the last joint that moves it
 
-    def numbers(self, formulas: Sequence[Any]) -> Array:
+    def numbers(self, formulas: Sequence[Formula]) -> Array:
         """Formulas as a vector of scalars."""
         return vector([self.lower(formula) for formula in formulas])
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import symengine as se
 
 from dalembert.algebra.tables import tables_in
+from dalembert.expressions.formula import Formula
 from dalembert.model import Elements
 
 
@@ -26,7 +26,7 @@ def switching_elements(model: Elements) -> dict[str, str]:
     return dict.fromkeys(sorted(found), "it switches; proved on every branch, but not where it switches")
 
 
-def _formulas(model: Elements) -> Iterator[tuple[str, Any]]:
+def _formulas(model: Elements) -> Iterator[tuple[str, Formula]]:
     for load in model.loads:
         yield from ((load.title, formula) for formula in load.formulas)
     for body in model.bodies:

@@ -19,6 +19,7 @@ from dalembert.algebra import FLOATS, Algebra, Array, Scalar
 from dalembert.algebra.series import SERIES, Series, series
 from dalembert.evidence.places import Places, places
 from dalembert.expressions import rate
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements
 from dalembert.model.declared import Traced
@@ -70,13 +71,13 @@ class Watch:
         out = [np.imag(np.broadcast_to(x, (self.n, self.K))) / _STEP for x in entries.flat]
         return np.stack(out).reshape(*entries.shape, self.n, self.K)
 
-    def slopes(self, formula: Any) -> tuple[np.ndarray, np.ndarray]:
+    def slopes(self, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
         """The first and second derivative of a formula with respect to each velocity, (n, K)."""
         found = series(self.faster(formula))
         first, second = (np.broadcast_to(x, (self.n, self.K)) for x in (found.rate, found.second))
         return first, second
 
-    def number(self, formula: Any) -> np.ndarray:
+    def number(self, formula: Formula) -> np.ndarray:
         """The value of a formula at every state."""
         return np.broadcast_to(np.asarray(series(self.path.lower(formula)).value, dtype=float), self.K)
 

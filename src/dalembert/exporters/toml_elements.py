@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dalembert.expressions import TIME, coordinate
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.writing import written
 from dalembert.model import WORLD, Body, Coordinate, Elements, Parameter
 from dalembert.model.elements import Holonomic, Loop, Nonholonomic, Shape, Speed
@@ -173,7 +174,7 @@ def _driven(constraint: Holonomic, model: Elements) -> Element | None:
     return {"name": label, "coordinate": name, "motion": written(motion, f"drive '{constraint.name}'")}
 
 
-def _constraint(constraint: Holonomic | Nonholonomic, formula: Any, kind: str) -> Element:
+def _constraint(constraint: Holonomic | Nonholonomic, formula: Formula, kind: str) -> Element:
     where = f"{kind} '{constraint.name}'"
     gains = [written(gain, where) for gain in constraint.feedback]
     return {

@@ -11,6 +11,7 @@ from dalembert.algebra.surds import Component
 from dalembert.errors import InputError
 from dalembert.exporters.urdf_text import origin, text, texts, visual
 from dalembert.expressions import TIME, coordinate
+from dalembert.expressions.formula import Formula
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Holonomic, Limits, Shape
@@ -223,7 +224,7 @@ class Writer:
 
     # values and names
 
-    def _value(self, formula: Any) -> float:
+    def _value(self, formula: Formula) -> float:
         return value(formula, self.table)
 
     def _fresh(self, name: str, taken: set[str]) -> str:

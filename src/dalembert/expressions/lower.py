@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 import symengine as se
 from symengine.lib.symengine_wrapper import Constant
@@ -12,6 +11,7 @@ from symengine.lib.symengine_wrapper import Constant
 from dalembert.algebra import Algebra, Scalar
 from dalembert.algebra.tables import split_interpolation
 from dalembert.errors import FormulaError
+from dalembert.expressions.formula import Formula
 
 _FUNCTIONS: dict[type, str] = {
     se.sin: "sin",
@@ -38,16 +38,16 @@ class Lowering:
     def __init__(self, algebra: Algebra, values: Mapping[str, Scalar]) -> None:
         self._algebra = algebra
         self._values = values
-        self._done: dict[Any, Scalar] = {}
+        self._done: dict[Formula, Scalar] = {}
 
-    def __call__(self, formula: Any) -> Scalar:
+    def __call__(self, formula: Formula) -> Scalar:
         """The scalar that the formula stands for."""
         formula = se.sympify(formula)
         if formula not in self._done:
             self._done[formula] = self._turn(formula)
         return self._done[formula]
 
-    def _turn(self, formula: Any) -> Scalar:
+    def _turn(self, formula: Formula) -> Scalar:
         if formula.is_Symbol:
             return self._values[formula.name]
         if formula.is_Integer and abs(int(formula)) < 2**53:
@@ -76,11 +76,11 @@ class Lowering:
             return self._algebra.cos(arguments[0]) / self._algebra.sin(arguments[0])
         return self._algebra.function(self._name(formula), *arguments)
 
-    def _constant(self, formula: Any) -> Scalar:
+    def _constant(self, formula: Formula) -> Scalar:
         """e, which a formula can hold as exp(1), and the constants that SymPy brings along."""
         return self._algebra.function("exp", 1) if formula == se.E else float(formula)
 
-    def _power(self, base: Any, exponent: Any) -> Scalar:
+    def _power(self, base: Formula, exponent: Formula) -> Scalar:
         algebra = self._algebra
         if base == se.E:
             return algebra.function("exp", self(exponent))
@@ -95,14 +95,14 @@ class Lowering:
             return 1 / algebra.sqrt(self(base))
         return algebra.function("pow", self(base), self(exponent))
 
-    def _piecewise(self, arguments: tuple[Any, ...]) -> Scalar:
+    def _piecewise(self, arguments: tuple[Formula, ...]) -> Scalar:
         values, conditions = arguments[::2], arguments[1::2]
         out = self(values[-1])
         for value, condition in reversed(list(zip(values[:-1], conditions[:-1], strict=True))):
             out = self._algebra.select(self._condition(condition), self(value), out)
         return out
 
-    def _condition(self, condition: Any) -> Scalar:
+    def _condition(self, condition: Formula) -> Scalar:
         for kind, or_equal in _RELATIONS.items():
             if isinstance(condition, kind):
                 a, b = condition.args
@@ -111,7 +111,7 @@ class Lowering:
         return self._algebra.logical(name, *(self._condition(c) for c in condition.args))
 
     @staticmethod
-    def _name(formula: Any) -> str:
+    def _name(formula: Formula) -> str:
         for kind, name in _FUNCTIONS.items():
             if isinstance(formula, kind):
                 return name

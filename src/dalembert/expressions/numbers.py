@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import symengine as se
 from symengine.lib.symengine_wrapper import FunctionSymbol
 
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.reading import fold
 from dalembert.expressions.sympy_bridge import to_sympy
 
 
-def exact(value: float) -> Any:
+def exact(value: float) -> Formula:
     """The number a double stands for: a small fraction where one is as near as doubles can tell, else its decimals.
 
     >>> exact(0.5), exact(1 / 12), exact(9.81), exact(3.0)
@@ -26,21 +26,21 @@ def exact(value: float) -> Any:
     return se.Integer(found.numerator) / se.Integer(found.denominator)
 
 
-def rebuild(node: Any, parts: list[Any]) -> Any:
+def rebuild(node: Formula, parts: list[Formula]) -> Formula:
     """The same kind of expression with other parts."""
     if isinstance(node, se.Piecewise):
         return se.Piecewise(*zip(parts[::2], parts[1::2], strict=True))
     return node.func(*parts) if isinstance(node, FunctionSymbol) else type(node)(*parts)
 
 
-def with_numbers(expression: Any, change: Callable[[Any], Any]) -> Any:
+def with_numbers(expression: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The expression with every number replaced by `change(number)`.
 
     >>> with_numbers(0.5 * se.Symbol("x") ** 2, lambda number: exact(float(number)))
     (1/2)*x**2
     """
 
-    def build(node: Any, parts: list[Any]) -> Any:
+    def build(node: Formula, parts: list[Formula]) -> Formula:
         if _is_long_root(node):
             return change(se.RealDouble(float(node.n(53, real=True))))
         if parts:
@@ -50,12 +50,12 @@ def with_numbers(expression: Any, change: Callable[[Any], Any]) -> Any:
     return fold(se.sympify(expression), lambda node: node.args, build)
 
 
-def _is_long_root(node: Any) -> bool:
+def _is_long_root(node: Formula) -> bool:
     """True for the root of a number that nobody would write as a root, such as one in a slanted axis given by decimals."""
     return isinstance(node, se.Pow) and node.args[0].is_Integer and abs(int(node.args[0])) > 10_000
 
 
-def with_exact_numbers(expression: Any) -> Any:
+def with_exact_numbers(expression: Formula) -> Formula:
     """The expression with fractions in place of doubles.
 
     >>> with_exact_numbers(1.0 * se.Symbol("x"))
@@ -64,11 +64,11 @@ def with_exact_numbers(expression: Any) -> Any:
     return with_numbers(expression, _exact_number)
 
 
-def _exact_number(number: Any) -> Any:
+def _exact_number(number: Formula) -> Formula:
     return exact(float(number)) if isinstance(number, se.RealDouble) else number
 
 
-def for_reading(number: Any) -> Any:
+def for_reading(number: Formula) -> Formula:
     """A fraction as it is best read: itself when it is short and no finite decimal, else the nearest double.
 
     >>> for_reading(se.Rational(1, 12)), for_reading(se.Rational(981, 100)), for_reading(se.Rational(1, 8))
@@ -82,7 +82,7 @@ def for_reading(number: Any) -> Any:
     return se.RealDouble(top / bottom) if decimal or max(abs(top), bottom) > 100_000 else number
 
 
-def written_out(formula: Any) -> str:
+def written_out(formula: Formula) -> str:
     """A formula as text, its numbers as decimals where they are such.
 
     >>> written_out(se.Rational(981, 100) * se.Symbol("m"))
@@ -91,7 +91,7 @@ def written_out(formula: Any) -> str:
     return str(with_numbers(formula, for_reading))
 
 
-def readable(expression: Any) -> Any:
+def readable(expression: Formula) -> Formula:
     """The SymPy expression with numbers as they are best read, and every symbol plain, under its name in formulas.
 
     >>> readable(0.5 * se.Symbol("dot(x)"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import symengine as se
 from symengine.lib.symengine_wrapper import BooleanFalse, BooleanTrue, Constant
@@ -11,11 +11,12 @@ from symengine.lib.symengine_wrapper import BooleanFalse, BooleanTrue, Constant
 from dalembert.algebra.tables import split_interpolation
 from dalembert.errors import FormulaError
 from dalembert.expressions import Kind, kind_of
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.parser import MAX_COPYING, MAX_LENGTH
 from dalembert.expressions.reading import fold
 from dalembert.expressions.symbols import absolute, maximum, minimum, signum
 
-_FUNCTIONS: dict[Any, str] = {
+_FUNCTIONS: dict[Formula, str] = {
     se.sin: "sin",
     se.cos: "cos",
     se.tan: "tan",
@@ -37,7 +38,7 @@ class _Text(NamedTuple):
     copying: int = 0
 
 
-def written(formula: Any, where: str = "formula") -> int | float | str:
+def written(formula: Formula, where: str = "formula") -> int | float | str:
     """A formula as a number or as text in the syntax of the parser; numbers keep all their digits.
 
     >>> x, k = se.Symbol("x"), se.Symbol("k")
@@ -48,7 +49,7 @@ def written(formula: Any, where: str = "formula") -> int | float | str:
     if formula.is_Number and "/" not in (text := _constant(formula).text):
         return int(text) if text.removeprefix("-").isdigit() else float(text)
 
-    def build(node: Any, parts: list[_Text]) -> _Text:
+    def build(node: Formula, parts: list[_Text]) -> _Text:
         made = _node(node, parts)
         if len(made.text) > MAX_LENGTH:
             raise FormulaError(
@@ -60,7 +61,7 @@ def written(formula: Any, where: str = "formula") -> int | float | str:
     return fold(formula, lambda node: node.args, build).text
 
 
-def _node(node: Any, parts: list[_Text]) -> _Text:
+def _node(node: Formula, parts: list[_Text]) -> _Text:
     copying = max((part.copying for part in parts), default=0)
     if isinstance(node, se.Symbol):
         return _Text(node.name, _ATOM)
@@ -89,7 +90,7 @@ def _node(node: Any, parts: list[_Text]) -> _Text:
     raise FormulaError(f"'{str(node)[:60]}' cannot be written: {type(node).__name__} is no function of a model file.")
 
 
-def _constant(node: Any) -> _Text:
+def _constant(node: Formula) -> _Text:
     if isinstance(node, BooleanTrue | BooleanFalse):
         return _Text("0 < 1" if isinstance(node, BooleanTrue) else "1 < 0", _SUM)
     if node == se.pi:
@@ -135,7 +136,7 @@ def _sum(parts: list[_Text]) -> str:
     return terms[0] + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in terms[1:])
 
 
-def _product(node: Any, parts: list[_Text], copying: int) -> _Text:
+def _product(node: Formula, parts: list[_Text], copying: int) -> _Text:
     """A number in front, then the factors, then what they are divided by."""
     sign, front, above, below = "", [], [], []
     for factor, part in zip(node.args, parts, strict=True):
@@ -152,7 +153,7 @@ def _product(node: Any, parts: list[_Text], copying: int) -> _Text:
     return _Text(sign + top + "".join(sorted(below)), _PRODUCT, copying)
 
 
-def _place(factor: Any) -> int:
+def _place(factor: Formula) -> int:
     """Names stand in front, then their powers, then everything else, and velocities last."""
     base = factor.args[0] if isinstance(factor, se.Pow) else factor
     if not isinstance(base, se.Symbol):
@@ -160,7 +161,7 @@ def _place(factor: Any) -> int:
     return 3 if kind_of(base.name) is Kind.RATE else int(base != factor)
 
 
-def _power(node: Any, parts: list[_Text], copying: int) -> _Text:
+def _power(node: Formula, parts: list[_Text], copying: int) -> _Text:
     """A power, or one over a power, whose text then begins with 1/."""
     (base, exponent), (below, above) = node.args, parts
     if base == se.E:
@@ -171,7 +172,7 @@ def _power(node: Any, parts: list[_Text], copying: int) -> _Text:
     return _raised(below, exponent, above, copying)
 
 
-def _raised(base: _Text, exponent: Any, text: _Text, copying: int) -> _Text:
+def _raised(base: _Text, exponent: Formula, text: _Text, copying: int) -> _Text:
     if exponent == 1:
         return base
     if exponent == se.Rational(1, 2):
@@ -179,7 +180,7 @@ def _raised(base: _Text, exponent: Any, text: _Text, copying: int) -> _Text:
     return _Text(f"{_held(base, _ATOM)}**{_held(text, _ATOM)}", _POWER, copying)
 
 
-def _cases(node: Any, parts: list[_Text], copying: int) -> _Text:
+def _cases(node: Formula, parts: list[_Text], copying: int) -> _Text:
     """Cases, in the words abs, sign, min and max where they mean these."""
     values, texts = node.args[::2], parts[::2]
     if copying < MAX_COPYING:
@@ -195,7 +196,7 @@ def _cases(node: Any, parts: list[_Text], copying: int) -> _Text:
     return _call("piecewise", parts[:-1], copying)
 
 
-def limited(value: Any) -> tuple[Any, Any, Any] | None:
+def limited(value: Formula) -> tuple[Formula, Formula, Formula] | None:
     """(effort, lowest, highest) of a formula that is an effort cut off at both ends, None for every other one.
 
     >>> x = se.Symbol("x")
@@ -212,7 +213,7 @@ def limited(value: Any) -> tuple[Any, Any, Any] | None:
 Knots = list[tuple[float, float]]
 
 
-def knots(formula: Any) -> Knots | None:
+def knots(formula: Formula) -> Knots | None:
     """The points (time, value) of a table of time, none for a constant, and None for every other formula.
 
     >>> from dalembert.algebra.tables import interpolation, table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from dalembert.arguments import is_real, shown
@@ -18,7 +19,7 @@ def read(given: Any) -> tuple[float, float | None]:
     >>> read(5.0), read((25, 10))
     ((5.0, None), (25.0, 10.0))
     """
-    if is_real(given):
+    if isinstance(given, Real) and not isinstance(given, bool):
         return _gain(given, given), None
     if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
         alpha, beta = given

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import symengine as se
 
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Joint
@@ -188,7 +188,7 @@ class _Walk:
             R_FM.T @ F.E + about @ drifts,
         )
 
-    def _motion(self, formula: Any, body: str, index: int, k: int) -> JointMotion:
+    def _motion(self, formula: Formula, body: str, index: int, k: int) -> JointMotion:
         used = {symbol.name for symbol in formula.free_symbols}
         gradient = zeros(self._n)
         for i, name in enumerate(self._names):

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
+from dalembert.expressions.formula import Written
 from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Coordinate, Parameter, Vector3
 from dalembert.model.frozen import Frozen
@@ -24,7 +25,7 @@ class Declarations(Elements, Maker):
 
     _value: Description
 
-    def __init__(self, name: str, gravity: Sequence[Any] = (0, 0, 0), description: str = "") -> None:
+    def __init__(self, name: str, gravity: Sequence[Written] = (0, 0, 0), description: str = "") -> None:
         given = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
         if len(given) != 3:
             raise InputError(f"model '{name}': gravity has {len(given)} components. Expected 3, e.g. (0, -9.81, 0).")
@@ -164,7 +165,7 @@ class Declarations(Elements, Maker):
             pairs = zip(names, given, strict=True)
         return {name: self.number(value, f"coordinate '{name}', {what}") for name, value in pairs}
 
-    def _inertia(self, values: Sequence[Any], where: str) -> tuple[Vector3, Vector3, Vector3]:
+    def _inertia(self, values: Sequence[Written], where: str) -> tuple[Vector3, Vector3, Vector3]:
         given = row_of(values, where, "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3 numbers")
         flat = [v for row in given for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
         if len(flat) == 3:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import parse
+from dalembert.expressions.formula import Written
 from dalembert.model.elements import Holonomic, Rotor
 from dalembert.model.making import Maker, maker
 
@@ -18,7 +19,14 @@ class DriveMakers(Maker):
 
     @maker
     def rotor(
-        self, body: str, inertia: Any, *, ratio: Any = 1, joint: int = 0, motion: int = 0, name: str | None = None
+        self,
+        body: str,
+        inertia: Written,
+        *,
+        ratio: Written = 1,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
     ) -> Self:
         """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
 
@@ -34,7 +42,7 @@ class DriveMakers(Maker):
         return self
 
     @maker
-    def drive(self, coordinate: str, motion: Any, name: str | None = None, feedback: Any = None) -> Self:
+    def drive(self, coordinate: str, motion: Written, name: str | None = None, feedback: Any = None) -> Self:
         """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive.
 
         With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
@@ -44,7 +52,7 @@ class DriveMakers(Maker):
                 f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}"
             )
         key = name or f"drive of {coordinate}"
-        formula = parse(motion, coordinates=(), parameters=self.parameter_values, where=f"'{key}'", rates=False)
+        formula = replace(self.reader, coordinates=()).read(motion, f"'{key}'", rates=False)
         phi = self.reader.read(coordinate, f"'{key}'") - formula
         gains = self._feedback(feedback, 2, f"'{key}', feedback")
         self.holonomic_list += (Holonomic(key, phi, f"prescribed motion of {coordinate}", gains),)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert.errors import FormulaError
 from dalembert.expressions import from_sympy, parse
+from dalembert.expressions.formula import Formula
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Reader:
         """All declared names."""
         return {*self.coordinates, *self.parameters}
 
-    def read(self, formula: Any, where: str, *, rates: bool = True) -> Any:
+    def read(self, formula: Formula, where: str, *, rates: bool = True) -> Any:
         """The formula of coordinates, time, parameters and, if `rates`, velocities."""
         if isinstance(formula, str | int | float):
             return parse(formula, coordinates=self.coordinates, parameters=self.parameters, where=where, rates=rates)
@@ -35,14 +36,14 @@ class Reader:
             rates=rates,
         )
 
-    def canonical(self, formula: Any, where: str) -> Any:
+    def canonical(self, formula: Formula, where: str) -> Any:
         """The formula of coordinates, time, parameters and momenta p(x); momenta can be written as text only."""
         if isinstance(formula, str | int | float):
             known, values = self.coordinates, self.parameters
             return parse(formula, coordinates=known, parameters=values, where=where, rates=False, momenta=True)
         return self.read(formula, where, rates=False)
 
-    def constant(self, formula: Any, where: str) -> Any:
+    def constant(self, formula: Formula, where: str) -> Any:
         """A formula of parameters only."""
         out = self.read(formula, where)
         changing = sorted(str(s) for s in out.free_symbols if str(s) not in self.parameters)

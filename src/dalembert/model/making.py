@@ -18,6 +18,7 @@ from dalembert.algebra.nodes import exact
 from dalembert.algebra.surds import Component, unit
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError
+from dalembert.expressions.formula import Written
 from dalembert.model.formulas import Reader
 from dalembert.model.vectors import Formula, Vector3
 
@@ -62,27 +63,29 @@ class Maker(ABC):
         """Formulas of parameters, by the names of their arguments."""
         return tuple(self.reader.constant(value, f"{where}, {key}") for key, value in values.items())
 
-    def _vector(self, values: Sequence[Any], where: str, *, constant: bool = False) -> Vector3:
+    def _vector(self, values: Sequence[Written], where: str, *, constant: bool = False) -> Vector3:
         read = self.reader.constant if constant else self.reader.read
         if not several(values, 3):
             raise InputError(f"{where}: got {shown(values)}. Expected 3 components.")
         x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
         return (x, y, z)
 
-    def _points(self, points: Sequence[Sequence[Any]], where: str) -> tuple[Vector3, Vector3]:
+    def _points(self, points: Sequence[Sequence[Written]], where: str) -> tuple[Vector3, Vector3]:
         if not several(points, 2):
             count = len(points) if several(points) else repr(points)
             raise InputError(f"{where}, points: got {count}. Expected 2 points, one on each body.")
         first, second = (self._vector(p, f"{where}, points[{i}]", constant=True) for i, p in enumerate(points))
         return first, second
 
-    def _placement(self, where: str, position: Sequence[Any], rotation: Sequence[Any]) -> tuple[Vector3, Vector3]:
+    def _placement(
+        self, where: str, position: Sequence[Written], rotation: Sequence[Written]
+    ) -> tuple[Vector3, Vector3]:
         return (
             self._vector(position, f"{where}, position", constant=True),
             self._vector(_quarter_turns(rotation), f"{where}, rotation", constant=True),
         )
 
-    def _motion(self, formula: Any, where: str) -> Formula | None:
+    def _motion(self, formula: Written, where: str) -> Formula | None:
         """A motion of a joint; None where it is free, as in a joint that closes a loop."""
         return None if formula is None else self.reader.read(formula, where, rates=False)
 
@@ -93,7 +96,7 @@ class Maker(ABC):
             raise InputError(f"{where}: got {shown(formulas)}. Expected {count} formulas.")
         return tuple(self._motion(formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
 
-    def _feedback(self, gains: Any, count: int, where: str) -> tuple[Any, ...]:
+    def _feedback(self, gains: Any, count: int, where: str) -> tuple[Formula, ...]:
         if gains is None:
             return ()
         given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
@@ -118,12 +121,12 @@ def several(values: Any, count: int | None = None) -> bool:
     return count is None or len(values) == count
 
 
-def _quarter_turns(angles: Sequence[Any]) -> Sequence[Any]:
+def _quarter_turns(angles: Sequence[Written]) -> Sequence[Any]:
     """The angles, those that are multiples of π/2 as near as doubles can be written with π, so that zeros stay exact."""
     return tuple(map(_quarter_turn, angles)) if several(angles) else angles
 
 
-def _quarter_turn(angle: Any) -> Any:
+def _quarter_turn(angle: Written) -> Any:
     if isinstance(angle, float) and angle and math.isfinite(angle):
         quarters = round(angle / (math.pi / 2))
         if quarters and abs(angle - quarters * math.pi / 2) <= 1e-15 * abs(quarters):

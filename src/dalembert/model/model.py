@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
+from dalembert.expressions.formula import Written
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
 from dalembert.model.drives import DriveMakers
@@ -52,9 +53,9 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         *,
         joint: Joint | Sequence[Joint],
         parent: str = WORLD,
-        mass: Any = 0,
-        center: Sequence[Any] = (0, 0, 0),
-        inertia: Sequence[Any] = (0, 0, 0),
+        mass: Written = 0,
+        center: Sequence[Written] = (0, 0, 0),
+        inertia: Sequence[Written] = (0, 0, 0),
         description: str = "",
     ) -> Self:
         """Add a body, carried by `parent` through one joint or a sequence of them.
@@ -91,8 +92,8 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         bodies: tuple[str, str],
         joint: Joint,
         *,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        position: Sequence[Written] = (0, 0, 0),
+        rotation: Sequence[Written] = (0, 0, 0),
         description: str = "",
         feedback: Any = None,
     ) -> Self:
@@ -131,10 +132,10 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self,
         coordinate: str,
         *,
-        lower: float | None = None,
-        upper: float | None = None,
-        velocity: float | None = None,
-        effort: float | None = None,
+        lower: float | str | None = None,
+        upper: float | str | None = None,
+        velocity: float | str | None = None,
+        effort: float | str | None = None,
     ) -> Self:
         """Tell how far a coordinate can go, and how fast and how strongly it can be driven; nothing is enforced."""
         where = f"limit of '{coordinate}'"
@@ -188,7 +189,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
     # constraints and speeds
 
     @maker
-    def holonomic(self, phi: Any, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
+    def holonomic(self, phi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
         """Impose φ(q, t) = 0.
 
         With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
@@ -201,7 +202,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         return self
 
     @maker
-    def nonholonomic(self, psi: Any, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
+    def nonholonomic(self, psi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
         """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
         key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
         formula = self.reader.read(psi, f"nonholonomic '{key}'")
@@ -210,7 +211,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         return self
 
     @maker
-    def canonical(self, phi: Any, name: str | None = None, description: str = "") -> Self:
+    def canonical(self, phi: Written, name: str | None = None, description: str = "") -> Self:
         """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
 
         The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
@@ -228,7 +229,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         return self
 
     @maker
-    def non_ideal(self, forces: Mapping[str, Any] | Sequence[Any]) -> Self:
+    def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
         """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
         names = self.coordinate_names
         if not isinstance(forces, Mapping):
@@ -261,7 +262,9 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         return self
 
     @maker
-    def set_energies(self, kinetic: Any, potential: Any = 0, forces: Mapping[str, Any] | Sequence[Any] = ()) -> Self:
+    def set_energies(
+        self, kinetic: Written, potential: Written = 0, forces: Mapping[str, Written] | Sequence[Written] = ()
+    ) -> Self:
         """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
         names = self.coordinate_names
         if isinstance(forces, Mapping):
@@ -289,14 +292,14 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         name: str,
         *,
         coordinates: Sequence[Any],
-        kinetic: Any,
-        potential: Any = 0,
-        forces: Sequence[Any] = (),
-        holonomic: Sequence[Any] = (),
-        nonholonomic: Sequence[Any] = (),
-        speeds: Sequence[Any] = (),
+        kinetic: Written,
+        potential: Written = 0,
+        forces: Sequence[Written] = (),
+        holonomic: Sequence[Written] = (),
+        nonholonomic: Sequence[Written] = (),
+        speeds: Sequence[Written] = (),
         parameters: Mapping[Any, float] | None = None,
-        non_ideal: Sequence[Any] = (),
+        non_ideal: Sequence[Written] = (),
         description: str = "",
     ) -> Self:
         """A model given by its energies: T(q, q̇, t), V(q, t), applied forces Q, constraints and speeds.

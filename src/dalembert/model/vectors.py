@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dalembert.expressions.formula import Formula as Formula
 
-Formula = Any  # a SymEngine expression of plain symbols
 Vector3 = tuple[Formula, Formula, Formula]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
 

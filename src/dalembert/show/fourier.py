@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import symengine as se
+
+from dalembert.expressions.formula import Formula
 
 Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and how often each angle is in its argument
 
 
-def sum_of_waves(factors: Sequence[tuple[int, str, int]], angles: Sequence[Any]) -> Any:
+def sum_of_waves(factors: Sequence[tuple[int, str, int]], angles: Sequence[Formula]) -> Formula:
     """The product of sin or cos of the angles to powers, given as (angle, kind, power), written as a sum.
 
     >>> x, y = se.symbols("x y")
@@ -43,7 +44,7 @@ def _times(waves: dict[Wave, Fraction], kind: str, index: int) -> dict[Wave, Fra
     return out
 
 
-def _written(wave: Wave, amount: Fraction, angles: Sequence[Any]) -> Any:
+def _written(wave: Wave, amount: Fraction, angles: Sequence[Formula]) -> Formula:
     name, counts = wave
     argument = se.Add(*(count * angle for count, angle in zip(counts, angles, strict=True)))
     number = se.Integer(amount.numerator) / se.Integer(amount.denominator)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.algebra import Array
 from dalembert.equations import LinearForm
 from dalembert.expressions import Kind, kind_of, rate, to_sympy
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import readable
 from dalembert.model import Elements
 from dalembert.show import names
@@ -91,7 +92,7 @@ def display(form: LinearForm) -> str:
     return "$$\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}$$"
 
 
-def expression(value: Any) -> str:
+def expression(value: Formula) -> str:
     r"""One expression in LaTeX, numbers as short fractions or decimals.
 
     >>> import symengine as se

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import symengine as se
@@ -12,13 +11,14 @@ import symengine as se
 from dalembert import formalisms
 from dalembert.algebra import Array
 from dalembert.equations import Accelerations, LinearForm
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.show import intermediates
 from dalembert.show.tidy import tidy
 
 _BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J", "S")
 
-Line = tuple[str, Any]  # the name of what is defined, and its expression
+Line = tuple[str, Formula]  # the name of what is defined, and its expression
 
 
 @dataclass(frozen=True)
@@ -179,14 +179,14 @@ def taken_names(form: LinearForm) -> tuple[str, ...]:
     return (*model.coordinate_names, *model.parameter_values, *form.system.facts.speed_names)
 
 
-def _short(entries: Sequence[Any], moving: set[str]) -> Sequence[Any]:
+def _short(entries: Sequence[Formula], moving: set[str]) -> Sequence[Formula]:
     """The entries in short form where that needs clearly fewer operations, else with exact numbers only."""
     plain = [with_exact_numbers(entry) for entry in entries]
     short = [tidy(entry, moving) for entry in plain]
     return short if _operations(short) <= 0.8 * _operations(plain) else plain
 
 
-def _operations(expressions: Sequence[Any]) -> int:
+def _operations(expressions: Sequence[Formula]) -> int:
     """The operations of expressions whose shared parts are computed once."""
     if not expressions:
         return 0

@@ -10,10 +10,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 import symengine as se
 
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import rebuild, with_exact_numbers
 from dalembert.expressions.parser import fold
 from dalembert.show import fourier
@@ -26,7 +26,7 @@ class _TooLarge(Exception):
     """The sum of products has too many terms to be readable."""
 
 
-def tidy(expression: Any, velocities: Iterable[str] = ()) -> Any:
+def tidy(expression: Formula, velocities: Iterable[str] = ()) -> Formula:
     """The expression in a short form; only with exact numbers when it is too large for one.
 
     `velocities` are the names whose coefficients are written as one each.
@@ -50,13 +50,15 @@ class _Ring:
     """Sums of products over symbols, sines and cosines of single angles, and parts that are not taken apart."""
 
     def __init__(self) -> None:
-        self._angles: list[Any] = []
-        self._parts: dict[Any, Any] = {}  # symbol of a part that is not taken apart -> the part as it is written
-        self._part_symbols: dict[Any, Any] = {}
-        self._sums: dict[Any, Any] = {}  # symbol of a denominator -> its sum of products
-        self._trig: dict[Any, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
+        self._angles: list[Formula] = []
+        self._parts: dict[
+            Formula, Formula
+        ] = {}  # symbol of a part that is not taken apart -> the part as it is written
+        self._part_symbols: dict[Formula, Formula] = {}
+        self._sums: dict[Formula, Formula] = {}  # symbol of a denominator -> its sum of products
+        self._trig: dict[Formula, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
 
-    def build(self, node: Any, parts: list[Any]) -> Any:
+    def build(self, node: Formula, parts: list[Formula]) -> Formula:
         """The sum of products of a node, from those of its parts."""
         if not parts:
             return node
@@ -73,12 +75,12 @@ class _Ring:
             return self._sine_or_cosine(node, parts[0])
         return self._apart(rebuild(node, [self.written(part, set()) for part in parts]))
 
-    def _times(self, a: Any, b: Any) -> Any:
+    def _times(self, a: Formula, b: Formula) -> Formula:
         if len(_terms(a)) * len(_terms(b)) > 20 * MAX_TERMS:
             raise _TooLarge
         return _limited(self._reduced(se.expand(a * b)))
 
-    def _reduced(self, total: Any) -> Any:
+    def _reduced(self, total: Formula) -> Formula:
         """The sum with every sin² replaced by 1 − cos²."""
         while True:
             out, changed = [], False
@@ -93,7 +95,7 @@ class _Ring:
                 return total
             total = se.expand(se.Add(*out))
 
-    def _power(self, base: Any, exponent: int) -> Any:
+    def _power(self, base: Formula, exponent: int) -> Formula:
         if exponent < 0:
             base = self._inverse(base)
         out = base
@@ -101,7 +103,7 @@ class _Ring:
             out = self._times(out, base)
         return out
 
-    def _inverse(self, base: Any) -> Any:
+    def _inverse(self, base: Formula) -> Formula:
         """1/base, its common factors taken out and the rest kept in one piece."""
         common, rest = factored(base)
         if rest == 1 and not any(symbol in self._trig for symbol in common.free_symbols):
@@ -114,14 +116,14 @@ class _Ring:
         self._sums[symbol] = whole
         return 1 / symbol if rest == 1 else 1 / common / symbol
 
-    def _apart(self, part: Any) -> Any:
+    def _apart(self, part: Formula) -> Formula:
         if part not in self._part_symbols:
             symbol = se.Symbol(f"@part{len(self._parts)}")
             self._parts[symbol] = part
             self._part_symbols[part] = symbol
         return self._part_symbols[part]
 
-    def _sine_or_cosine(self, node: Any, argument: Any) -> Any:
+    def _sine_or_cosine(self, node: Formula, argument: Formula) -> Formula:
         """Sine or cosine of a sum of angles by those of the single angles."""
         sine, cosine = se.Integer(0), se.Integer(1)
         for count, angle in self._single_angles(argument):
@@ -135,7 +137,7 @@ class _Ring:
                 )
         return sine if isinstance(node, se.sin) else cosine
 
-    def _single_angles(self, argument: Any) -> list[tuple[int, Any]]:
+    def _single_angles(self, argument: Formula) -> list[tuple[int, Formula]]:
         """The argument as whole multiples of single angles."""
         found = []
         for term in _terms(argument):
@@ -144,24 +146,24 @@ class _Ring:
             found.append((int(number), self.restored(rest)) if whole else (1, self.restored(term)))
         return found if len(found) <= 4 else [(1, self.restored(argument))]
 
-    def _angle(self, angle: Any) -> int:
+    def _angle(self, angle: Formula) -> int:
         if angle not in self._angles:
             self._angles.append(angle)
         return self._angles.index(angle)
 
-    def _symbol(self, kind: str, index: int) -> Any:
+    def _symbol(self, kind: str, index: int) -> Formula:
         symbol = se.Symbol(f"@{kind}{index}")
         self._trig[symbol] = (index, kind)
         return symbol
 
-    def restored(self, total: Any) -> Any:
+    def restored(self, total: Formula) -> Formula:
         """The expression behind the ring's own symbols."""
         table = {symbol: getattr(se, kind)(self._angles[index]) for symbol, (index, kind) in self._trig.items()}
         return se.sympify(total).xreplace({**table, **self._parts})
 
-    def written(self, total: Any, velocities: set[str]) -> Any:
+    def written(self, total: Formula, velocities: set[str]) -> Formula:
         """The shortest of the forms we know: one coefficient for each product of velocities, common factors outside."""
-        groups: defaultdict[Any, list[Any]] = defaultdict(list)
+        groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
         for term in _terms(total):
             moving = [b**e for b, e in _factors(term) if b.is_Symbol and b.name in velocities]
             outside = se.Mul(*moving)
@@ -169,14 +171,14 @@ class _Ring:
         grouped = se.Add(*(outside * self._shortest(se.Add(*terms)) for outside, terms in groups.items()))
         return min(_taken_out(grouped), self._shortest(total), key=se.count_ops)
 
-    def _shortest(self, total: Any) -> Any:
+    def _shortest(self, total: Formula) -> Formula:
         forms = [total, self._over_one_denominator(total)]
         written = [form for total in forms for form in (self.restored(total), self._summed_angles(total))]
         return min((_taken_out(form) for form in written), key=se.count_ops)
 
-    def _over_one_denominator(self, total: Any) -> Any:
+    def _over_one_denominator(self, total: Formula) -> Formula:
         """The sum over its common denominator, where that is short."""
-        powers: dict[Any, int] = {}
+        powers: dict[Formula, int] = {}
         for term in _terms(total):
             for base, power in _factors(term):
                 if base in self._sums:
@@ -188,7 +190,7 @@ class _Ring:
         numerator = self._reduced(se.expand(numerator.xreplace(table)))
         return se.Mul(numerator, *(d**power for d, power in powers.items()))
 
-    def _summed_angles(self, total: Any) -> Any:
+    def _summed_angles(self, total: Formula) -> Formula:
         """Products of sines and cosines as sines and cosines of summed angles."""
         common, rest = factored(total) if isinstance(total, se.Add) else _split_denominator(total)
         out = []
@@ -201,7 +203,7 @@ class _Ring:
         return self.restored(common) * _taken_out(se.expand(se.Add(*out)))
 
 
-def factored(total: Any) -> tuple[Any, Any]:
+def factored(total: Formula) -> tuple[Formula, Formula]:
     """(common factor of all terms, the sum without it).
 
     >>> x, y = se.symbols("x y")
@@ -209,7 +211,7 @@ def factored(total: Any) -> tuple[Any, Any]:
     (2*x, 2*x + y)
     """
     terms = _terms(total)
-    shared: dict[Any, Any] | None = None
+    shared: dict[Formula, Formula] | None = None
     numbers: list[Fraction] = []
     for term in terms:
         number, _ = _number_and_rest(term)
@@ -221,7 +223,7 @@ def factored(total: Any) -> tuple[Any, Any]:
     return common, se.Add(*(term / common for term in terms))
 
 
-def _content(numbers: list[Fraction]) -> Any:
+def _content(numbers: list[Fraction]) -> Formula:
     """The greatest number that divides all, negative when all are."""
     top = math.gcd(*(number.numerator for number in numbers))
     bottom = math.lcm(*(number.denominator for number in numbers))
@@ -229,7 +231,7 @@ def _content(numbers: list[Fraction]) -> Any:
     return se.Integer(sign * max(top, 1)) / se.Integer(bottom)
 
 
-def _taken_out(total: Any) -> Any:
+def _taken_out(total: Formula) -> Formula:
     """The expression with the common factors of its terms in front, where that is shorter."""
     if not isinstance(total, se.Add):
         return total
@@ -237,28 +239,28 @@ def _taken_out(total: Any) -> Any:
     return min(total, common * rest, key=se.count_ops)
 
 
-def _split_denominator(product: Any) -> tuple[Any, Any]:
+def _split_denominator(product: Formula) -> tuple[Formula, Formula]:
     """(all factors that are no sum, the first sum among the factors)."""
     sums = [factor for factor in product.args if isinstance(factor, se.Add)] if isinstance(product, se.Mul) else []
     return (product / sums[0], sums[0]) if sums else (se.Integer(1), product)
 
 
-def _limited(total: Any) -> Any:
+def _limited(total: Formula) -> Formula:
     if len(_terms(total)) > MAX_TERMS:
         raise _TooLarge
     return total
 
 
-def _terms(total: Any) -> tuple[Any, ...]:
+def _terms(total: Formula) -> tuple[Formula, ...]:
     return total.args if isinstance(total, se.Add) else (total,)
 
 
-def _factors(term: Any) -> list[tuple[Any, Any]]:
+def _factors(term: Formula) -> list[tuple[Formula, Formula]]:
     parts = term.args if isinstance(term, se.Mul) else (term,)
     return [tuple(part.args) if isinstance(part, se.Pow) else (part, se.Integer(1)) for part in parts]
 
 
-def _number_and_rest(term: Any) -> tuple[Any, Any]:
+def _number_and_rest(term: Formula) -> tuple[Formula, Formula]:
     if term.is_Number:
         return term, se.Integer(1)
     if isinstance(term, se.Mul) and term.args[0].is_Number:

@@ -10,6 +10,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import Scalar, numbers
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Constraints, Levels
 from dalembert.model import Elements
@@ -87,12 +88,12 @@ class _Terms:
         self._lower = lower
         self._done: dict[Any, Scalar] = {}
 
-    def __call__(self, formula: Any) -> Scalar:
+    def __call__(self, formula: Formula) -> Scalar:
         if formula not in self._done:
             self._done[formula] = self._size(formula)
         return self._done[formula]
 
-    def _size(self, formula: Any) -> Scalar:
+    def _size(self, formula: Formula) -> Scalar:
         if isinstance(formula, se.Add):
             return sum(self(term) for term in formula.args)
         if isinstance(formula, se.Mul):

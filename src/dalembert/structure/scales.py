@@ -27,6 +27,7 @@ import symengine as se
 from dalembert.algebra import FLOATS, numbers
 from dalembert.algebra.tables import tables_in
 from dalembert.expressions import TIME, coordinate
+from dalembert.expressions.formula import Formula
 from dalembert.model import WORLD, Elements
 from dalembert.model.checks.values import at_start, slope, value
 from dalembert.model.joints import Joint
@@ -80,13 +81,13 @@ def scales_of(model: Elements) -> Scales:
     return Scales(length, mass, time, q, qd, model.duration, max([model.duration, *_switches(model)]))
 
 
-def _number(formula: Any, model: Elements) -> float:
+def _number(formula: Formula, model: Elements) -> float:
     """The size of a constant formula, 0 where it has no value."""
     found = abs(value(formula, model.parameter_values))
     return found if math.isfinite(found) else 0.0
 
 
-def _norm(vector: Sequence[Any], model: Elements) -> float:
+def _norm(vector: Sequence[Formula], model: Elements) -> float:
     return math.hypot(*(_number(x, model) for x in vector))
 
 
@@ -207,7 +208,7 @@ def _switches(model: Elements) -> Iterator[float]:
                     yield from _times(condition, model)
 
 
-def _times(condition: Any, model: Elements) -> Iterator[float]:
+def _times(condition: Formula, model: Elements) -> Iterator[float]:
     if not isinstance(condition, se.StrictLessThan | se.LessThan):
         for part in condition.args:
             yield from _times(part, model)

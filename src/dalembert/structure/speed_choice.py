@@ -34,7 +34,7 @@ class Chosen:
     """Names and formulas of d speeds; `given` of them, the first, are the user's."""
 
     names: tuple[str, ...]
-    formulas: tuple[Any, ...]
+    formulas: tuple[Formula, ...]
     given: int
 
 
@@ -199,7 +199,7 @@ def _left_out(choice: Chosen, chosen: list[int], mixing: np.ndarray) -> str | No
 # choices along a run
 
 
-def speed_rows(model: Elements, speeds: tuple[Any, ...], q: np.ndarray, t: float) -> np.ndarray:
+def speed_rows(model: Elements, speeds: tuple[Formula, ...], q: np.ndarray, t: float) -> np.ndarray:
     """Y of u = Y q̇ + Z at one state, each row of unit length."""
     state = States(q[:, None], np.zeros_like(q)[:, None], np.array([t]))
     return rank.leveled(slopes(model, speeds, state))[0][0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import symengine as se
@@ -12,6 +11,7 @@ import symengine as se
 from dalembert.algebra import FLOATS, Array, numbers, vector
 from dalembert.algebra.floats import ONE_STATE
 from dalembert.expressions import rate
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Constraints, Levels
 from dalembert.kinematics.energies import mass_matrix
@@ -101,7 +101,7 @@ def mass_matrices(model: Elements, states: States, parameters: Mapping[str, floa
 
 
 def slopes(
-    model: Elements, formulas: tuple[Any, ...], states: States, parameters: Mapping[str, float] | None = None
+    model: Elements, formulas: tuple[Formula, ...], states: States, parameters: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """The derivatives of formulas by the velocities at all states, with shape (K, formulas, n)."""
     out = np.zeros((len(states), len(formulas), len(states.q)))

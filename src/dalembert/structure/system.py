@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
 from dalembert.expressions import Kind, rate
+from dalembert.expressions.formula import Formula
 from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.motion import Motion, move
 from dalembert.kinematics.speeds import Speeds, invert, speed_map
@@ -98,7 +98,7 @@ class System:
             return f
         return self.algebra.substitute(f, {str(x): value for x, value in zip(self.qd, qd, strict=True)})
 
-    def lower(self, formula: Any) -> Scalar:
+    def lower(self, formula: Formula) -> Scalar:
         """A formula of the model as a scalar of this algebra."""
         return self.motion.lower(formula)
 

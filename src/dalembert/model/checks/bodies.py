@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import Problem
+from dalembert.expressions.formula import Formula
 from dalembert.model.checks.values import Table, at_start, value
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def problems(model: Elements) -> list[Problem]:
     return found
 
 
-def _symbols(body: Body) -> set[Any]:
+def _symbols(body: Body) -> set[Formula]:
     return {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
 
 

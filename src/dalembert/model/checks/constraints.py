@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
 from dalembert.expressions import TIME, coordinate, momentum, rate
+from dalembert.expressions.formula import Formula
 from dalembert.model.checks.values import Table, at_start, size, slope, value
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _idle(path: str, lacks: str, advice: str) -> Problem:
     return Problem(path, f"it contains {lacks}.", advice)
 
 
-def _position(path: str, phi: Any, q: set[Any], table: Table) -> list[Problem]:
+def _position(path: str, phi: Formula, q: set[Formula], table: Table) -> list[Problem]:
     """φ = 0 at the start."""
     amount, terms = value(phi, table), size(phi, table)
     if not abs(amount) > _CLOSE * terms:
@@ -80,7 +81,7 @@ def _position(path: str, phi: Any, q: set[Any], table: Table) -> list[Problem]:
     return [_violation(path, "φ", amount, terms, f"Change the initial positions{_solution(phi, q, table)}.")]
 
 
-def _rate(path: str, phi: Any, q: set[Any], table: Table) -> list[Problem]:
+def _rate(path: str, phi: Formula, q: set[Formula], table: Table) -> list[Problem]:
     """φ̇ = ∂φ/∂t + (∂φ/∂q) q̇ = 0 at the start."""
     slopes = {x.name: slope(phi, table, x.name) for x in sorted(phi.free_symbols & q, key=str)}
     parts = [slopes[name] * table[rate(name).name] for name in slopes] + [slope(phi, table, TIME.name)]
@@ -95,7 +96,7 @@ def _rate(path: str, phi: Any, q: set[Any], table: Table) -> list[Problem]:
     return [_violation(path, "dφ/dt", amount, terms, f"Change the initial rates{hint}.")]
 
 
-def _velocity(path: str, psi: Any, qd: set[Any], table: Table) -> list[Problem]:
+def _velocity(path: str, psi: Formula, qd: set[Formula], table: Table) -> list[Problem]:
     """ψ = 0 at the start."""
     amount, terms = value(psi, table), size(psi, table)
     if not abs(amount) > _CLOSE * terms:
@@ -108,7 +109,7 @@ def _violation(path: str, letter: str, amount: float, terms: float, advice: str)
     return Problem(path, f"the initial state violates it: {shown}.", advice, blocking=False)
 
 
-def _solution(formula: Any, unknowns: set[Any], table: Table) -> str:
+def _solution(formula: Formula, unknowns: set[Formula], table: Table) -> str:
     """One start value that would fulfil the constraint, all others left as they are, by Newton's method."""
     names = sorted(x.name for x in formula.free_symbols & unknowns)
     steepness = {name: abs(slope(formula, table, name)) for name in names}

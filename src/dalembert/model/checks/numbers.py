@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
 from dalembert.model.checks.values import Table, at_start, value
 
@@ -34,14 +35,14 @@ def _gravity(model: Elements, table: Table) -> list[Problem]:
     return [_undefined(path, entry, table) for path, entry in entries if not math.isfinite(value(entry, table))]
 
 
-def _undefined(path: str, formula: Any, table: Table) -> Problem:
+def _undefined(path: str, formula: Formula, table: Table) -> Problem:
     symbols = sorted(s.name for s in formula.free_symbols)
     shown = ", ".join(f"{name} = {table[name]:g}" for name in symbols[:8])
     fact = f"'{_short(formula)}' has no finite value at the start" + (f", where {shown}." if shown else ".")
     return Problem(path, fact, "Change the formula, the parameters or the initial state.")
 
 
-def formulas(model: Elements) -> Iterator[tuple[str, Any]]:
+def formulas(model: Elements) -> Iterator[tuple[str, Formula]]:
     """Every formula of the model with the path of its element."""
     for body in model.bodies:
         yield from _of_body(body)
@@ -68,7 +69,7 @@ def formulas(model: Elements) -> Iterator[tuple[str, Any]]:
             yield f"force on '{name}'", force
 
 
-def _of_body(body: Body) -> Iterator[tuple[str, Any]]:
+def _of_body(body: Body) -> Iterator[tuple[str, Formula]]:
     path = f"body '{body.name}'"
     yield f"{path}, mass", body.mass
     yield from _vector(f"{path}, center", body.center)
@@ -82,11 +83,11 @@ def _of_body(body: Body) -> Iterator[tuple[str, Any]]:
             yield f"{where}, {motion}", formula
 
 
-def _vector(path: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+def _vector(path: str, entries: tuple[Formula, ...]) -> Iterator[tuple[str, Formula]]:
     for i, entry in enumerate(entries):
         yield f"{path}[{i}]", entry
 
 
-def _short(formula: Any) -> str:
+def _short(formula: Formula) -> str:
     text = written_out(formula)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -15,6 +15,7 @@ import symengine as se
 
 from dalembert.algebra import FLOATS
 from dalembert.expressions import TIME, rate
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def at_start(model: Elements) -> Table:
     return {TIME.name: 0.0, **dict(zip(names, q.tolist(), strict=True)), **velocities, **model.parameter_values}
 
 
-def value(formula: Any, table: Table) -> float:
+def value(formula: Formula, table: Table) -> float:
     """The value of a formula, nan where it has no real one.
 
     >>> x = se.Symbol("x")
@@ -47,7 +48,7 @@ def value(formula: Any, table: Table) -> float:
     return math.nan if np.iscomplexobj(number) or not np.isfinite(number) else float(number)
 
 
-def slope(formula: Any, table: Table, name: str) -> float:
+def slope(formula: Formula, table: Table, name: str) -> float:
     """The derivative of a formula by one of its symbols, nan where it has none.
 
     >>> slope(se.Symbol("x") ** 2, {"x": 3.0}, "x")
@@ -57,7 +58,7 @@ def slope(formula: Any, table: Table, name: str) -> float:
     return float(number) if np.isfinite(number) else math.nan
 
 
-def size(formula: Any, table: Table) -> float:
+def size(formula: Formula, table: Table) -> float:
     """How large the terms of a formula are, so that their sum can be called small or not.
 
     >>> x = se.Symbol("x")
@@ -71,17 +72,17 @@ def size(formula: Any, table: Table) -> float:
     return abs(value(formula, table))
 
 
-def is_affine(formula: Any, velocities: set[Any], start: Table) -> bool:
+def is_affine(formula: Formula, velocities: set[Formula], start: Table) -> bool:
     """Whether a formula is of first degree in the velocities: f(a+b) − f(a) − f(b) + f(0) = 0 for random a and b."""
     return all(_vanishes(terms) for terms in _differences(formula, velocities, start, 2))
 
 
-def is_quadratic(formula: Any, velocities: set[Any], start: Table) -> bool:
+def is_quadratic(formula: Formula, velocities: set[Formula], start: Table) -> bool:
     """Whether a formula is of second degree in the velocities at most: its third difference is zero."""
     return all(_vanishes(terms) for terms in _differences(formula, velocities, start, 3))
 
 
-def _differences(formula: Any, velocities: set[Any], start: Table, order: int) -> Iterator[list[float]]:
+def _differences(formula: Formula, velocities: set[Formula], start: Table, order: int) -> Iterator[list[float]]:
     """The signed terms of the difference of this order along random directions, near the initial state."""
     random = np.random.default_rng(1)
     symbols = sorted(s.name for s in formula.free_symbols)
@@ -104,7 +105,7 @@ def _vanishes(terms: list[float]) -> bool:
     return abs(sum(terms)) <= _CLOSE * sum(map(abs, terms))
 
 
-def _evaluate(formula: Any, table: dict[str, Any]) -> Any:
+def _evaluate(formula: Formula, table: dict[str, Any]) -> Any:
     try:
         with np.errstate(all="ignore"):
             return Lowering(FLOATS, table)(formula)

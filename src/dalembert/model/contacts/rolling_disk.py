@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.algebra.surds import Component
+from dalembert.expressions.formula import Written
 from dalembert.expressions.writing import written
 from dalembert.model import file_form
 from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
@@ -136,7 +137,7 @@ class RollingDiskMaker(ContactMaker):
     def rolling_disk(
         self,
         body: str,
-        radius: Any,
+        radius: Written,
         *,
         axis: Given = (0, 1, 0),
         center: Given = ZERO,

@@ -20,6 +20,7 @@ from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, zeros
 from dalembert.algebra.surds import Component
 from dalembert.arguments import shown
 from dalembert.errors import InputError
+from dalembert.expressions.formula import Formula, Written
 from dalembert.expressions.writing import written
 from dalembert.model.declared import Place
 from dalembert.model.file_form import Element, direction, vector
@@ -64,11 +65,11 @@ class Joint(ABC):
     reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
 
-    position: tuple[Any, Any, Any]
-    rotation: tuple[Any, Any, Any]
+    position: tuple[Formula, Formula, Formula]
+    rotation: tuple[Formula, Formula, Formula]
 
     @property
-    def values(self) -> tuple[Any, ...]:
+    def values(self) -> tuple[Formula, ...]:
         """The formulas of the joint's motions in q and t; each None where it is free, none for a joint that does not move."""
         found = [getattr(self, key) for key in self.moves]
         return tuple(x for each in found for x in (each if isinstance(each, tuple) else (each,)))
@@ -102,7 +103,7 @@ class Joint(ABC):
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The values that bring M to where it is: the inverse of `turn` and `shift`, in numbers."""
 
-    def with_values(self, values: Sequence[Any]) -> Self:
+    def with_values(self, values: Sequence[Written]) -> Self:
         """The joint moving by other formulas."""
         rest, changes = iter(values), {}
         for key in self.moves:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line
@@ -27,8 +28,8 @@ class Cylindrical(Joint):
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, **DISPLACEMENT}
 
     axis: Numbers3
-    angle: Any
-    displacement: Any
+    angle: Formula
+    displacement: Formula
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the axis."""
@@ -70,8 +71,8 @@ class CylindricalMaker(Maker):
     def cylindrical(
         self,
         axis: Given,
-        angle: Any = None,
-        displacement: Any = None,
+        angle: Written = None,
+        displacement: Written = None,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
+from dalembert.expressions.formula import Formula, Written
 from dalembert.model import file_form
 from dalembert.model.declared import Place
 from dalembert.model.file_form import Element
@@ -31,7 +32,7 @@ class Free(Joint):
         **(Spherical.keys or {}),
     }
 
-    displacement: tuple[Any, Any, Any]
+    displacement: tuple[Formula, Formula, Formula]
     attitude: Spherical | Quaternion
 
     @property
@@ -40,7 +41,7 @@ class Free(Joint):
         return self.attitude.quaternion
 
     @property
-    def values(self) -> tuple[Any, ...]:
+    def values(self) -> tuple[Formula, ...]:
         """Three displacements, then the attitude."""
         return (*self.displacement, *self.attitude.values)
 
@@ -73,7 +74,7 @@ class Free(Joint):
         """Displacement and attitude."""
         return (*(float(x) for x in p), *self.attitude.measure(R, p))
 
-    def with_values(self, values: Sequence[Any]) -> Self:
+    def with_values(self, values: Sequence[Written]) -> Self:
         """By another displacement and attitude."""
         return replace(self, displacement=tuple(values[:3]), attitude=self.attitude.with_values(values[3:]))
 

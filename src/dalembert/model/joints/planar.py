@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, parallel, slid, turned
 from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.prismatic import Prismatic
@@ -36,8 +37,8 @@ class Planar(Joint):
     }
 
     normal: Numbers3
-    displacement: tuple[Any, Any]
-    angle: Any
+    displacement: tuple[Formula, Formula]
+    angle: Formula
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """A rotation about the normal."""
@@ -92,7 +93,7 @@ class PlanarMaker(Maker):
         self,
         normal: Given,
         displacement: Given | None = None,
-        angle: Any = None,
+        angle: Written = None,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

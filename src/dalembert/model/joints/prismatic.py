@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector
+from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, beside, slid, twisted
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, on_line, unturned
@@ -26,7 +27,7 @@ class Prismatic(Joint):
     keys: ClassVar[Keys | None] = {**AXIS, **DISPLACEMENT}
 
     axis: Numbers3
-    displacement: Any
+    displacement: Formula
 
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The axis times the displacement."""
@@ -60,7 +61,7 @@ class PrismaticMaker(Maker):
     def prismatic(
         self,
         axis: Given,
-        displacement: Any = None,
+        displacement: Written = None,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.expressions.formula import Formula
 from dalembert.model import file_form
 from dalembert.model.declared import Place, apart, rotation
 from dalembert.model.file_form import Element
@@ -30,7 +31,7 @@ class Quaternion(Joint):
     moves: ClassVar[tuple[str, ...]] = ("parts",)
     names: ClassVar[tuple[str, ...]] = ("w", "x", "y", "z")
 
-    parts: tuple[Any, Any, Any, Any]
+    parts: tuple[Formula, Formula, Formula, Formula]
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The rotation of q / |q|: off the unit sphere nothing depends on the norm, so its constraint has no force."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
+from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, parallel, turned
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, together
@@ -27,7 +28,7 @@ class Revolute(Joint):
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE}
 
     axis: Numbers3
-    angle: Any
+    angle: Formula
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """R = 1 + sinα k× + (1 − cosα) k×k×."""
@@ -59,7 +60,13 @@ class RevoluteMaker(Maker):
 
     @maker
     def revolute(
-        self, axis: Given, angle: Any = None, position: Given = ZERO, rotation: Given = ZERO, *, where: str = "joint"
+        self,
+        axis: Given,
+        angle: Written = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        *,
+        where: str = "joint",
     ) -> Revolute:
         """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
         where = f"{where} (revolute)"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, scaled, vector
 from dalembert.errors import InputError
+from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
@@ -29,7 +30,7 @@ class Screw(Joint):
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "pitch": Key(constant, required=True)}
 
     axis: Numbers3
-    angle: Any
+    angle: Formula
     pitch: float
 
     @property
@@ -100,8 +101,8 @@ class ScrewMaker(Maker):
     def screw(
         self,
         axis: Given,
-        angle: Any = None,
-        pitch: float = 0,
+        angle: Written = None,
+        pitch: float | str = 0,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.errors import InputError
+from dalembert.expressions.formula import Formula
 from dalembert.model.declared import Place, apart, turned
 from dalembert.model.joints.base import HERE, Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together
@@ -34,7 +35,7 @@ class Spherical(Joint):
     }
 
     sequence: str
-    angles: tuple[Any, Any, Any]
+    angles: tuple[Formula, Formula, Formula]
 
     def _turns(self, algebra: Algebra, values: Sequence[Scalar]) -> list[Array]:
         return [about_axis(algebra, UNITS[axis], value) for axis, value in zip(self.sequence, values, strict=True)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.errors import InputError
+from dalembert.expressions.formula import Formula
 from dalembert.model.declared import Place, apart, turned
 from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, across, together
@@ -31,7 +32,7 @@ class Universal(Joint):
     }
 
     axes: tuple[Numbers3, Numbers3]
-    angles: tuple[Any, Any]
+    angles: tuple[Formula, Formula]
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """One rotation after the other."""

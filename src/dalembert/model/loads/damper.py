@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import scaled
+from dalembert.expressions.formula import Written
 from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
@@ -50,7 +51,7 @@ class DamperMaker(LoadMaker):
 
     @maker
     def damper(
-        self, bodies: tuple[str, str], *, damping: Any, points: Given = (ZERO, ZERO), name: str | None = None
+        self, bodies: tuple[str, str], *, damping: Written, points: Given = (ZERO, ZERO), name: str | None = None
     ) -> Self:
         """Connect points of two bodies (or of the world) by a linear damper."""
         key = self._load_name(name, "damper")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
 from dalembert.model.checks.values import value
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
@@ -71,9 +72,9 @@ class JointFrictionMaker(LoadMaker):
         self,
         body: str,
         *,
-        viscous: Any = 0,
-        coulomb: Any = 0,
-        smoothing: Any = 1e-3,
+        viscous: Written = 0,
+        coulomb: Written = 0,
+        smoothing: Written = 1e-3,
         joint: int = 0,
         motion: int = 0,
         name: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from dalembert.expressions.formula import Written
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
@@ -62,9 +63,9 @@ class JointSpringMaker(LoadMaker):
         self,
         body: str,
         *,
-        stiffness: Any = 0,
-        rest: Any = 0,
-        damping: Any = 0,
+        stiffness: Written = 0,
+        rest: Written = 0,
+        damping: Written = 0,
         joint: int = 0,
         motion: int = 0,
         name: str | None = None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from dalembert.errors import InputError
+from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.symbols import maximum, minimum
 from dalembert.expressions.writing import knots, limited, written
@@ -93,7 +94,7 @@ class JointTorqueMaker(LoadMaker):
 
     @maker
     def actuator(
-        self, body: str, effort: Any, *, limit: Any = None, joint: int = 0, motion: int = 0, name: str | None = None
+        self, body: str, effort: Written, *, limit: Any = None, joint: int = 0, motion: int = 0, name: str | None = None
     ) -> Self:
         """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
         key = self._load_name(name, "actuator")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import Scalar, scaled
+from dalembert.expressions.formula import Written
 from dalembert.model.declared import Places, Traced, Watch, Work, product
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
@@ -84,8 +85,8 @@ class SpringMaker(LoadMaker):
         self,
         bodies: tuple[str, str],
         *,
-        stiffness: Any,
-        natural_length: Any = 0,
+        stiffness: Written,
+        natural_length: Written = 0,
         points: Given = (ZERO, ZERO),
         name: str | None = None,
     ) -> Self:

@@ -106,7 +106,7 @@ def timed(kind: str, entries: Sequence[Formula], where: str) -> tuple[str, Eleme
     return "wrench_table", {"times": short(times), kind: [short(row) for row in zip(*columns, strict=True)]}
 
 
-def _values(curve: Knots, times: list[float], formula: Any) -> list[float]:
+def _values(curve: Knots, times: list[float], formula: Formula) -> list[float]:
     if not curve:
         return [float(formula)] * len(times)
     known = dict(curve)
@@ -119,7 +119,7 @@ def short(numbers: Iterable[float]) -> list[float]:
     return [int(x) if x.is_integer() and abs(x) < 1e15 else x for x in numbers]
 
 
-def in_words(formulas: Sequence[Any]) -> str:
+def in_words(formulas: Sequence[Formula]) -> str:
     """The components, or how long a table of time is."""
     curves = [knots(formula) for formula in formulas]
     times = {time for curve in curves for time, _ in curve or ()}
