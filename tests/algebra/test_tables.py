@@ -13,8 +13,8 @@ from dalembert.algebra import FLOATS, choose, vector
 from dalembert.algebra.base import MAX_CHOICES
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import node, symbol
-from dalembert.algebra.series import Series, SeriesAlgebra
 from dalembert.algebra.tables import interpolation, split_interpolation, table, tables_in
+from dalembert.algebra.taylor_numbers import Series, SeriesAlgebra
 from dalembert.errors import EngineError
 from dalembert.expressions.lower import Lowering
 from dalembert.kernels.compile import compile_function

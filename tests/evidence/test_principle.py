@@ -7,8 +7,8 @@ import dalembert as dl
 from dalembert.algebra import FLOATS, plain, vector
 from dalembert.cli import main
 from dalembert.evidence import principle
-from dalembert.evidence.places import places
-from dalembert.evidence.watch import watch
+from dalembert.evidence.declared_places import places
+from dalembert.evidence.watching import watch
 from dalembert.kinematics import move
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model

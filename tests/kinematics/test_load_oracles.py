@@ -13,7 +13,7 @@ import pytest
 import dalembert as dl
 from dalembert.algebra import FLOATS, plain, vector
 from dalembert.evidence.declared_forces import declared_work
-from dalembert.evidence.watch import watch
+from dalembert.evidence.watching import watch
 from dalembert.kinematics import generalized_forces, move, potential
 from dalembert.kinematics.applied import applied_forces
 from dalembert.model import Model

@@ -11,8 +11,8 @@ from dalembert.errors import InconsistentStateError, InputError, SingularError
 from dalembert.kernels import compile_function
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
-from dalembert.recursive import null_space, plan
-from dalembert.recursive.rows import rows
+from dalembert.recursive import null_space, plan_of
+from dalembert.recursive.rows import rows_of
 from dalembert.structure import rank, samples, system_of
 
 HELD = [name for name in gallery.names() if dl.load(name).constraint_names or dl.load(name).contacts]
@@ -70,7 +70,7 @@ def test_beta_of_loops_by_complex_step_is_the_derivative(make):
     exact = compile_function(choose("symbolic"), inputs, facts.constraints.beta, vector([]))
     q = states.q + 0.01  # off the constraints, so that the feedback shows
     known = exact(np.concatenate([q, states.qd, states.t[None]]), np.zeros(0))
-    ours = rows(plan(model), q, states.qd, states.qd, states.t).beta
+    ours = rows_of(plan_of(model), q, states.qd, states.qd, states.t).beta
     assert np.abs(known).max() > 0.1
     assert np.allclose(ours, known, atol=1e-13)
 
@@ -113,7 +113,7 @@ def test_too_many_drives_share_the_work(make):
     qdd = forward_dynamics(model, states.q, states.qd, tau)
     shared = inverse_dynamics(model, states.q, states.qd, qdd, actuated=["a", "b", "c"])
     assert np.allclose(forward_dynamics(model, states.q, states.qd, shared), qdd, atol=1e-11)
-    A = rows(plan(model), states.q, states.qd, states.qd, states.t).A
+    A = rows_of(plan_of(model), states.q, states.qd, states.qd, states.t).A
     for k in range(4):
         assert np.abs(A[:, :, k] @ shared[:, k]).max() < 1e-12
         assert np.linalg.norm(shared[:, k]) < np.linalg.norm(tau[:, k])

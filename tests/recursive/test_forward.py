@@ -12,7 +12,8 @@ from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass
 from dalembert.errors import SingularError
 from dalembert.kernels import compile_function
 from dalembert.model import Model
-from dalembert.recursive import forward, moving, tree
+from dalembert.recursive import forward_dynamics as forward
+from dalembert.recursive import moving, tree_of
 from dalembert.structure import samples
 
 OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]
@@ -71,7 +72,7 @@ def test_the_same_numbers_over_every_algebra(engine, draw):
     model.body("lower", parent="upper", joint=slide, mass=1, center=(0, 0.1, 0.2), inertia=(0.1, 0.1, 0.1))
     q, s, tau = (algebra.symbols([f"{kind}{name}" for name in "abc"]) for kind in ("", "s_", "tau_"))
     (t, m) = algebra.symbols(["t", "m"])
-    sd, _ = forward(moving(tree(model), algebra, t, list(q), list(s), {"m": m}), tau)
+    sd, _ = forward(moving(tree_of(model), algebra, t, list(q), list(s), {"m": m}), tau)
     function = compile_function(algebra, stack(q, s, tau, vector([t])), sd, vector([m]))
     places, speeds, push, times = draw(model, 3)
     ours = function(np.concatenate([places, speeds, push, times[None]]), np.array([1.3]))
@@ -132,7 +133,7 @@ class Counted:
 
 def operations(count: int) -> int:
     """What forward dynamics of a chain takes, checked against the same in bare numbers."""
-    known, values = tree(chain(count)), [0.1 * i for i in range(count)]
+    known, values = tree_of(chain(count)), [0.1 * i for i in range(count)]
     q, s, tau = ([Counted(x) for x in values] for _ in range(3))
     Counted.operations = 0
     sd, _ = forward(moving(known, FLOATS, 0.0, q, s, {}), vector(tau))

@@ -8,8 +8,9 @@ from dalembert import gallery
 from dalembert.algebra import FLOATS, choose, numbers, vector, zeros
 from dalembert.analysis.dynamics import inverse_dynamics
 from dalembert.model import Model
-from dalembert.recursive import inverse, moving, tree
+from dalembert.recursive import inverse_dynamics as inverse
 from dalembert.recursive import mass_matrix as composite_matrix
+from dalembert.recursive import moving, tree_of
 from dalembert.recursive.speeds import to_rates
 from dalembert.structure import samples
 
@@ -137,13 +138,13 @@ def weightless(model):
 
 def bias(model, q, s):
     """c(q, s): the forces that velocities alone take."""
-    known = moving(tree(model), FLOATS, 0.0, q.tolist(), s.tolist(), model.parameter_values)
+    known = moving(tree_of(model), FLOATS, 0.0, q.tolist(), s.tolist(), model.parameter_values)
     return numbers(inverse(known, zeros(len(s))), 1)[:, 0]
 
 
 def mass_rate(model, q, qd):
     """Ṁ along q̇ by a complex step."""
-    known = tree(model)
+    known = tree_of(model)
     ahead = moving(known, FLOATS, 0.0, list(q + 1j * STEP * qd), [0.0] * known.n_speeds, model.parameter_values)
     return np.imag(numbers(composite_matrix(ahead), 1)[:, :, 0]) / STEP
 
@@ -163,7 +164,7 @@ def test_velocity_forces_change_the_energy_as_the_mass_matrix_does(make, draw):
     """sᵀ Ṁ s = 2 sᵀ c, also for the speeds of quaternions."""
     model = weightless(make("floating"))
     q, s, _, _ = (x[..., 0] for x in draw(model, 1))
-    qd = numbers(to_rates(tree(model), FLOATS, list(q), list(s)), 1)[:, 0]
+    qd = numbers(to_rates(tree_of(model), FLOATS, list(q), list(s)), 1)[:, 0]
     assert s @ mass_rate(model, q, qd) @ s == pytest.approx(2 * s @ bias(model, q, s), abs=1e-13)
 
 
@@ -184,7 +185,7 @@ def test_the_symbolic_pendulum_reads_as_in_the_book():
     model = Model("pendulum", gravity=(0, "-g", 0)).parameters(m=1.0, l=1.0, g=9.81).coordinates("a")
     model.body("bob", joint=model.revolute((0, 0, 1), "a"), mass="m", center=("l", 0, 0))
     a, ad, add, m, length, g, t = algebra.symbols(["a", "ad", "add", "m", "l", "g", "t"])
-    known = moving(tree(model), algebra, t, [a], [ad], {"m": m, "l": length, "g": g})
+    known = moving(tree_of(model), algebra, t, [a], [ad], {"m": m, "l": length, "g": g})
     (tau,) = inverse(known, vector([add]))
     book = m * length**2 * add + m * g * length * algebra.cos(a)
     assert (tau - book).expand().subs({algebra.sin(a) ** 2: 1 - algebra.cos(a) ** 2}).expand() == 0

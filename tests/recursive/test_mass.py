@@ -10,7 +10,7 @@ from dalembert.algebra import FLOATS, choose, numbers, stack
 from dalembert.analysis.dynamics import mass_matrix
 from dalembert.kernels import compile_function
 from dalembert.model import Model
-from dalembert.recursive import diagonal, moving, tree
+from dalembert.recursive import diagonal, moving, tree_of
 from dalembert.recursive import mass_matrix as composite_matrix
 from dalembert.recursive.speeds import to_rates
 from dalembert.structure import samples
@@ -35,7 +35,7 @@ def symbols_of(model, algebra):
 def test_double_pendulum_in_closed_form():
     model, algebra = double_pendulum(), choose("symbolic")
     q, s, parameters = symbols_of(model, algebra)
-    M = composite_matrix(moving(tree(model), algebra, algebra.symbols(["t"])[0], list(q), list(s), parameters))
+    M = composite_matrix(moving(tree_of(model), algebra, algebra.symbols(["t"])[0], list(q), list(s), parameters))
     m1, m2, l1, c1, c2, I1, I2, b = sympy.symbols("m1 m2 l1 c1 c2 I1 I2 b")
     outer = I2 + m2 * c2**2
     coupling = outer + m2 * l1 * c2 * sympy.cos(b)
@@ -58,7 +58,7 @@ def test_speeds_of_quaternions_are_a_congruence_away(make, draw):
     model = make("floating")
     q, _, _, _ = draw(model, 3)
     M, _ = dl.derive(model, engine="portable")._free(q, 0 * q, 0.0)
-    known = tree(model)
+    known = tree_of(model)
     columns = [to_rates(known, FLOATS, list(q), list(e)) for e in np.eye(known.n_speeds)]
     H = np.stack([numbers(column, 3) for column in columns], axis=1)
     expected = np.einsum("niK,Knm,mjK->ijK", H, M, H)
@@ -94,7 +94,7 @@ def test_a_rotor_on_a_difference_of_angles_acts_on_both():
 def test_diagonal_is_that_of_the_matrix(name, make, draw):
     model = make(name)
     q, s, _, _ = draw(model, 1)
-    known = moving(tree(model), FLOATS, 0.0, q[:, 0].tolist(), s[:, 0].tolist(), model.parameter_values)
+    known = moving(tree_of(model), FLOATS, 0.0, q[:, 0].tolist(), s[:, 0].tolist(), model.parameter_values)
     assert np.allclose(numbers(diagonal(known), 1), np.diag(mass_matrix(model, q[:, 0]))[:, None], rtol=1e-13)
 
 
@@ -105,7 +105,7 @@ def test_the_same_numbers_over_every_algebra(engine, make, draw):
     model, algebra = make("every joint"), choose(engine)
     q, s, parameters = symbols_of(model, algebra)
     (t,) = algebra.symbols(["t"])
-    M = composite_matrix(moving(tree(model), algebra, t, list(q), list(s), parameters))
+    M = composite_matrix(moving(tree_of(model), algebra, t, list(q), list(s), parameters))
     values = np.array(list(model.parameter_values.values()))
     places, _, _, times = draw(model, 3)
     function = compile_function(algebra, stack(q, np.array([t])), M.ravel(), np.array(list(parameters.values())))

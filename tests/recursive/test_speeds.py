@@ -3,7 +3,7 @@
 import numpy as np
 
 from dalembert.algebra import FLOATS, numbers
-from dalembert.recursive import tree
+from dalembert.recursive import tree_of
 from dalembert.recursive.speeds import to_rates, to_second_rates, to_speed_forces, to_speed_rates, to_speeds
 
 STEP = 1e-30
@@ -15,7 +15,7 @@ def arrays(function, *arguments):
 
 def test_there_and_back(make, draw):
     model = make("floating")
-    known, (q, s, sd, _) = tree(model), draw(model, 5)
+    known, (q, s, sd, _) = tree_of(model), draw(model, 5)
     qd = arrays(to_rates, known, FLOATS, q, s)
     qdd = arrays(to_second_rates, known, FLOATS, q, s, sd)
     assert np.allclose(arrays(to_speeds, known, FLOATS, q, qd), s, atol=1e-14)
@@ -24,7 +24,7 @@ def test_there_and_back(make, draw):
 
 def test_rates_keep_the_norm(make, draw):
     model = make("floating")
-    known, (q, s, sd, _) = tree(model), draw(model, 5)
+    known, (q, s, sd, _) = tree_of(model), draw(model, 5)
     qd, qdd = arrays(to_rates, known, FLOATS, q, s), arrays(to_second_rates, known, FLOATS, q, s, sd)
     for attitude in known.attitudes:
         x, xd, xdd = (values[list(attitude.parts)] for values in (q, qd, qdd))
@@ -35,7 +35,7 @@ def test_rates_keep_the_norm(make, draw):
 def test_the_speeds_of_a_quaternion_are_its_angular_velocity(make, draw):
     """Ṙ = R ω×, with Ṙ by a complex step along q̇."""
     model = make("floating")
-    known, (q, s, _, _) = tree(model), draw(model, 1)
+    known, (q, s, _, _) = tree_of(model), draw(model, 1)
     qd = arrays(to_rates, known, FLOATS, q, s)[:, 0]
     for attitude in known.attitudes:
         places, values = list(attitude.parts), [0] * (len(attitude.joint.values) - 4)
@@ -47,7 +47,7 @@ def test_the_speeds_of_a_quaternion_are_its_angular_velocity(make, draw):
 
 def test_second_rates_are_the_rates_of_rates(make, draw):
     model = make("floating")
-    known, (q, s, sd, _) = tree(model), draw(model, 3)
+    known, (q, s, sd, _) = tree_of(model), draw(model, 3)
     qd = arrays(to_rates, known, FLOATS, q, s)
     ahead = arrays(to_rates, known, FLOATS, q + 1j * STEP * qd, s + 1j * STEP * sd)
     assert np.allclose(np.imag(ahead) / STEP, arrays(to_second_rates, known, FLOATS, q, s, sd), atol=1e-14)
@@ -55,7 +55,7 @@ def test_second_rates_are_the_rates_of_rates(make, draw):
 
 def test_forces_have_the_same_power(make, draw):
     model = make("floating")
-    known, (q, s, _, _) = tree(model), draw(model, 3)
+    known, (q, s, _, _) = tree_of(model), draw(model, 3)
     forces = np.random.default_rng(2).normal(size=q.shape)
     power = np.sum(forces * arrays(to_rates, known, FLOATS, q, s), axis=0)
     assert np.allclose(np.sum(arrays(to_speed_forces, known, FLOATS, q, forces) * s, axis=0), power, atol=1e-14)

@@ -6,11 +6,11 @@ import pytest
 from dalembert.analysis.dynamics import mass_matrix, speed_names
 from dalembert.errors import InputError
 from dalembert.model import Model
-from dalembert.recursive import plan, tree
+from dalembert.recursive import plan_of, tree_of
 
 
 def test_a_sequence_of_joints_gives_massless_links(make):
-    links = {link.name: link for link in tree(make("every joint")).links}
+    links = {link.name: link for link in tree_of(make("every joint")).links}
     assert list(links) == ["a", "b", "c, joint 0", "c", "d", "e, joint 0", "e"]
     assert [link.body is None for link in links.values()] == [name.endswith("joint 0") for name in links]
     parents = [link.parent for link in links.values()]
@@ -43,20 +43,20 @@ def test_two_quaternions_on_one_body_are_told_apart():
 
 
 def test_decoupled_means_one_link_for_each_speed(make):
-    assert not tree(make("floating")).decoupled  # the arm follows a part of the base's quaternion
-    assert tree(
+    assert not tree_of(make("floating")).decoupled  # the arm follows a part of the base's quaternion
+    assert tree_of(
         make("every joint")
     ).decoupled  # a curve of one coordinate, and two motions of one link by one, are fine
     model = Model("absolute").coordinates("a", "b")
     model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
     model.body("second", parent="first", joint=model.revolute((0, 0, 1), "b - a"), mass=1, center=(1, 0, 0))
-    assert not tree(model).decoupled
+    assert not tree_of(model).decoupled
 
 
 def test_energies_have_no_links():
     model = Model("oscillator").coordinates("x").set_energies("dot(x)**2/2", "x**2/2")
     with pytest.raises(InputError, match=r"described by its energies\. Expected bodies"):
-        tree(model)
+        tree_of(model)
 
 
 def test_quaternions_do_not_share_parts():
@@ -64,15 +64,15 @@ def test_quaternions_do_not_share_parts():
     balls = [model.spherical(quaternion=parts) for parts in (("w", "i", "j", "k"), ("w", "i", "j", "l"))]
     model.body("ball", joint=balls, mass=1, inertia=(1, 1, 1))
     with pytest.raises(InputError, match="coordinate 'w' is a part of two different quaternions"):
-        tree(model)
+        tree_of(model)
 
 
 def test_a_plan_follows_changes_of_the_model():
     model = Model("slider").parameters(m=2.0).coordinates("x")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass="m")
-    first = plan(model)
+    first = plan_of(model)
     assert mass_matrix(model, [0.0]).item() == 2.0
-    assert plan(model) is first
+    assert plan_of(model) is first
     model.rotor("block", 3.0)
     assert mass_matrix(model, [0.0]).item() == 5.0
     assert mass_matrix(model.with_parameters(m=4.0), [0.0]).item() == 7.0

@@ -14,8 +14,8 @@ import pytest
 from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
 from dalembert.importers.urdf import read_urdf
 from dalembert.model import Model
-from dalembert.recursive import plan
-from dalembert.recursive.rows import rows
+from dalembert.recursive import plan_of
+from dalembert.recursive.rows import rows_of
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install pin example-robot-data")
 
@@ -251,7 +251,7 @@ def test_mimic_joints_are_held_as_pinocchio_holds_them(name):
     follow = [i for i in range(len(names)) if i not in lead]
     n = len(names)
     still = np.zeros((n, 1))
-    held = rows(plan(model), still, still, still, np.zeros(1))  # linear: φ = A q + φ(0)
+    held = rows_of(plan_of(model), still, still, still, np.zeros(1))  # linear: φ = A q + φ(0)
     A, offset = held.A[:, :, 0], held.phi[:, 0]
 
     def completed(x, constant):

@@ -194,11 +194,11 @@ def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> 
 
 
 def test_text_reads_like_mathematics() -> None:
-    written = latex.text(derive("cart-pendulum", "lagrange"))
+    written = latex.page(derive("cart-pendulum", "lagrange"))
     assert "M₁₂ = l²·m₂·cos(θ₁ − θ₂)/2" in written
     assert "Constraints (wheel): A·v̇ = β" in written
     assert max(map(len, written.splitlines())) <= 100
-    assert max(map(len, latex.text(derive("satellite-boom", "kane"), width=72).splitlines())) <= 72
+    assert max(map(len, latex.page(derive("satellite-boom", "kane"), width=72).splitlines())) <= 72
 
 
 @pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies"])

@@ -20,9 +20,9 @@ from dalembert import recursive
 from dalembert.algebra import FLOATS, Array, zeros
 from dalembert.errors import SingularError
 from dalembert.model import Elements
-from dalembert.recursive import Moving, State, constrained, plan, read_array, read_speed_rates, read_state
+from dalembert.recursive import Moving, State, constrained, plan_of, read_array, read_speed_rates, read_state
 from dalembert.recursive.loads import load_forces
-from dalembert.recursive.rows import Rows, rows
+from dalembert.recursive.rows import Rows, rows_of
 
 _SINGULAR = 1e-14  # pivots below this fraction of the diagonal are rounding
 
@@ -37,7 +37,7 @@ def speed_names(model: Elements) -> tuple[str, ...]:
     >>> speed_names(model)
     ('dot(x)', 'omega_x(top)', 'omega_y(top)', 'omega_z(top)')
     """
-    return recursive.tree(model).speed_names
+    return recursive.tree_of(model).speed_names
 
 
 def mass_matrix(model: Elements, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
@@ -51,7 +51,7 @@ def mass_matrix(model: Elements, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np
     >>> mass_matrix(model, [0.3])
     array([[0.5]])
     """
-    state = read_state(plan(model), q, None, t)
+    state = read_state(plan_of(model), q, None, t)
     return state.shaped(state.batched(recursive.mass_matrix(_moving(state))))
 
 
@@ -81,7 +81,7 @@ def inverse_dynamics(
     array([12.])
     """
     model.refuse_canonical("inverse_dynamics")
-    known = plan(model)
+    known = plan_of(model)
     state = read_state(known, q, qd, t)
     sd = read_speed_rates(state, qdd)
     moving = _moving(state)
@@ -119,7 +119,7 @@ def forward_dynamics(
     array([4.])
     """
     model.refuse_canonical("forward_dynamics")
-    known = plan(model)
+    known = plan_of(model)
     state = read_state(known, q, qd, t)
     moving = _moving(state)
     push = _loads(state, moving, friction)
@@ -146,13 +146,13 @@ def _loads(state: State, moving: Moving, friction: bool) -> Array:
 
 def _rows(state: State) -> Rows:
     with np.errstate(all="ignore"):
-        return rows(state.plan, state.q, state.qd, state.s, state.t)
+        return rows_of(state.plan, state.q, state.qd, state.s, state.t)
 
 
 def _needed(state: State, moving: Moving, sd: Array, pushed: Array) -> np.ndarray:
     """M ṡ + c + g less the loads."""
     with np.errstate(all="ignore"):
-        return state.batched(recursive.inverse(moving, sd) - pushed)
+        return state.batched(recursive.inverse_dynamics(moving, sd) - pushed)
 
 
 def _held_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
@@ -166,7 +166,7 @@ def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray
     with np.errstate(all="ignore"):
         usual = state.batched(recursive.diagonal(moving))
         try:
-            found, pivots = recursive.forward(moving, push)
+            found, pivots = recursive.forward_dynamics(moving, push)
         except ZeroDivisionError:
             raise _singular(state, moving, 0) from None
         poor = np.argwhere((state.batched(pivots) <= _SINGULAR * usual) & np.isfinite(usual))

@@ -30,7 +30,7 @@ from dalembert.model.frozen import Frozen
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.base import HERE
 from dalembert.model.loads import InJoint
-from dalembert.model.loop_bodies import ancestors, loop_bodies
+from dalembert.model.loop_chains import ancestors, loop_bodies
 from dalembert.model.reversed_joints import backwards, placed_back
 from dalembert.spatial import roll_pitch_yaw
 from dalembert.structure import rank, samples

@@ -26,7 +26,7 @@ def add(subparsers: Subparsers) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print what was understood; a model with problems raises all of them."""
-    from dalembert.cli.understood import understood
+    from dalembert.cli.understanding import understood
 
     model = load(arguments, quiet=True)
     problems = model.check()

@@ -66,7 +66,7 @@ def _text(found: Derived) -> str:
     width = min(_PAGE, shutil.get_terminal_size((_PAGE, 24)).columns)
     parts = []
     for equations, operations in found:
-        sheet = latex.text(equations.symbolic, width)
+        sheet = latex.page(equations.symbolic, width)
         said = " ".join(sheet.split()).lower()
         notes = [f"Note: {note}." for note in equations.notes if note.lower() not in said]
         parts.append("\n".join([sheet, f"{operations} operations, the linear solve included", *notes]))

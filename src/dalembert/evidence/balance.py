@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
 from dalembert.evidence.declared_forces import joint_work, non_ideal_work, second_moments
-from dalembert.evidence.watch import Watch, watch
+from dalembert.evidence.watching import Watch, watch
 from dalembert.model import Elements
 from dalembert.model.declared import Action, axes_of, turn_of
 from dalembert.structure.samples import States

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algebra import FLOATS, Array, identity, vector, zeros
-from dalembert.algebra.series import series
-from dalembert.evidence.places import Places
-from dalembert.evidence.watch import Watch
+from dalembert.algebra.taylor_numbers import series
+from dalembert.evidence.declared_places import Places
+from dalembert.evidence.watching import Watch
 from dalembert.model.declared import Condition, Level, Place, Traced, held, length
 from dalembert.model.elements import WORLD, Holonomic, Loop, Nonholonomic
 from dalembert.model.joints import Joint

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.algebra.series import series
-from dalembert.evidence.watch import Watch
+from dalembert.algebra.taylor_numbers import series
+from dalembert.evidence.watching import Watch
 from dalembert.model.declared import Traced, Work, axes_of, on_point, point_of, product
 from dalembert.model.elements import Body
 from dalembert.model.loads import InJoint

@@ -174,13 +174,13 @@ class Recursion(Identity):
     def _parts(self) -> tuple[Array, Array, Array, Array, Array]:
         """M_s, the force along the speeds at ṡ = 0, the rows in terms of speeds, β, and q̈ at ṡ = 0 in terms of (q, q̇)."""
         system, model = self.system, self.system.model
-        tree = recursive.tree(model)
+        tree = recursive.tree_of(model)
         parameters = dict(zip(model.parameter_values, GRAPH.symbols(list(model.parameter_values)), strict=True))
         q = list(system.q)
         s = list(to_speeds(tree, GRAPH, q, list(system.qd)))
         moving = recursive.moving(tree, GRAPH, symbol("t"), q, s, parameters)
         push = load_forces(model, moving, symbol("t"), q, s, parameters)
-        force = push - recursive.inverse(moving, zeros(tree.n_speeds))
+        force = push - recursive.inverse_dynamics(moving, zeros(tree.n_speeds))
         rest = to_second_rates(tree, GRAPH, q, s, [0] * tree.n_speeds)
         rows = [to_speed_forces(tree, GRAPH, q, list(row)) for row in system.A]
         A = np.stack(rows) if rows else zeros(0, tree.n_speeds)
@@ -196,7 +196,7 @@ class Recursion(Identity):
         if known is None:
             return ["no accelerations to compare"]
         M, force, A, beta, rest = (state.at(part) for part in self._parts)
-        tree = recursive.tree(self.system.model)
+        tree = recursive.tree_of(self.system.model)
         kept = [
             i for i, row in enumerate(A) if any(e != 0 for e in row)
         ]  # speeds keep the norms of quaternions by themselves

@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.evidence.declared_constraints import Condition, Level, declared_conditions
 from dalembert.evidence.declared_forces import declared_work, inertias, non_ideal_work
-from dalembert.evidence.watch import watch
+from dalembert.evidence.watching import watch
 from dalembert.model import Elements
 from dalembert.structure.rank import TOLERANCE
 from dalembert.structure.samples import States

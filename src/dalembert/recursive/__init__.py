@@ -1,7 +1,7 @@
 """Recursive dynamics of papers/denoc: inverse and forward dynamics and the inertia matrix of a tree, over any algebra."""
 
-from dalembert.recursive.forward import forward as forward
-from dalembert.recursive.inverse import inverse as inverse
+from dalembert.recursive.forward import forward_dynamics as forward_dynamics
+from dalembert.recursive.inverse import inverse_dynamics as inverse_dynamics
 from dalembert.recursive.links import Fixture as Fixture
 from dalembert.recursive.links import Moving as Moving
 from dalembert.recursive.links import fixtures as fixtures
@@ -9,10 +9,10 @@ from dalembert.recursive.links import moving as moving
 from dalembert.recursive.mass import diagonal as diagonal
 from dalembert.recursive.mass import mass_matrix as mass_matrix
 from dalembert.recursive.plan import Plan as Plan
-from dalembert.recursive.plan import plan as plan
+from dalembert.recursive.plan import plan_of as plan_of
 from dalembert.recursive.state import State as State
 from dalembert.recursive.state import read_array as read_array
 from dalembert.recursive.state import read_speed_rates as read_speed_rates
 from dalembert.recursive.state import read_state as read_state
 from dalembert.recursive.tree import Tree as Tree
-from dalembert.recursive.tree import tree as tree
+from dalembert.recursive.tree import tree_of as tree_of

@@ -13,7 +13,7 @@ from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.loads import InJoint
 from dalembert.recursive import null_space
 from dalembert.recursive.plan import Plan
-from dalembert.recursive.rows import Rows, rows
+from dalembert.recursive.rows import Rows, rows_of
 from dalembert.recursive.speeds import to_speeds
 from dalembert.recursive.state import TOLERANCE, State
 from dalembert.structure import rank, samples
@@ -77,7 +77,7 @@ def _usual_rank(plan: Plan) -> int | None:
     except InconsistentStateError:
         return None
     s = numbers(to_speeds(plan.tree, FLOATS, list(found.q), list(found.qd)), _STATES)
-    A = np.moveaxis(rows(plan, found.q, found.qd, s, found.t).A, -1, 0)
+    A = np.moveaxis(rows_of(plan, found.q, found.qd, s, found.t).A, -1, 0)
     return rank.usual_rank(dimensionless(A, plan.units, plan.sizes), plan.units)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Algebra, Array, zeros
 from dalembert.algebra.linear import ldl, ldl_apply
-from dalembert.recursive.inverse import inverse
+from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.links import Moving
 from dalembert.recursive.mass import mass_matrix
 
@@ -31,18 +31,18 @@ class Block:
     hat: Array  # Ψ̂: 6×k
 
 
-def forward(moving: Moving, tau: Array) -> tuple[Array, Array]:
+def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
     """ṡ of τ = M ṡ + c + g, and the pivots that M was eliminated by; a pivot of 0 means that M is singular.
 
     >>> from dalembert.algebra import FLOATS, vector
     >>> from dalembert.model import Model
-    >>> from dalembert.recursive import moving, tree
+    >>> from dalembert.recursive import moving, tree_of
     >>> model = Model("slider", gravity=(-10, 0, 0)).coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> forward(moving(tree(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([23.0]))[0]
+    >>> forward_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([23.0]))[0]
     array([1.5], dtype=object)
     """
-    phi = tau - inverse(moving, zeros(moving.tree.n_speeds))  # (27)
+    phi = tau - inverse_dynamics(moving, zeros(moving.tree.n_speeds))  # (27)
     if moving.tree.decoupled:
         return _eliminated(moving, phi)
     L, D = ldl(moving.algebra, mass_matrix(moving))

@@ -17,15 +17,15 @@ from dalembert.recursive.links import Moving, MovingLink
 from dalembert.spatial import cross
 
 
-def inverse(moving: Moving, sd: Array) -> Array:
+def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     """τ of τ = M ṡ + c + g, one for each speed: the recursion of section 2.6 at the accelerations `sd`.
 
     >>> from dalembert.algebra import FLOATS, vector
     >>> from dalembert.model import Model
-    >>> from dalembert.recursive import moving, tree
+    >>> from dalembert.recursive import moving, tree_of
     >>> model = Model("slider", gravity=(-10, 0, 0)).coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> inverse(moving(tree(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([1.5]))
+    >>> inverse_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([1.5]))
     array([23.0], dtype=object)
     """
     accelerations = [_second_rates(link, sd) for link in moving.links]

@@ -13,7 +13,7 @@ from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Description, Elements
 from dalembert.recursive.links import Fixture, fixtures
 from dalembert.recursive.loads import loaded
-from dalembert.recursive.tree import Tree, tree
+from dalembert.recursive.tree import Tree, tree_of
 from dalembert.structure.constraint_rows import row_sizes
 from dalembert.structure.scales import Scales, scales_of
 
@@ -50,13 +50,13 @@ class Plan:
         return bool(self.levels.names)
 
 
-def plan(model: Elements) -> Plan:
+def plan_of(model: Elements) -> Plan:
     """The plan of a model, found once for its content; a model that is not sound is refused.
 
     >>> from dalembert.model import Model
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> plan(model) is plan(model)
+    >>> plan_of(model) is plan_of(model)
     True
     """
     return _plan(model.description)
@@ -65,7 +65,7 @@ def plan(model: Elements) -> Plan:
 @lru_cache(maxsize=64)
 def _plan(model: Description) -> Plan:
     model.require_sound()
-    links = tree(model)
+    links = tree_of(model)
     written = _without_norms(with_contacts(model), len(model.holonomic_list), model)
     values = dict(model.parameter_values)
     return Plan(

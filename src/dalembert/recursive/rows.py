@@ -31,7 +31,7 @@ class Rows:
     beta: np.ndarray  # (k, K)
 
 
-def rows(plan: Plan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndarray) -> Rows:
+def rows_of(plan: Plan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndarray) -> Rows:
     """The constraints at coordinates q and rates q̇ (n, K), speeds s and times t (K,)."""
     facts, tree, K = plan.levels, plan.tree, len(t)
     known = constraints_at(plan.model, facts, States(q, qd, t), plan.parameters)

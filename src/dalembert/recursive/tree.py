@@ -116,13 +116,13 @@ class Tree:
         return len(used) == len(set(used))
 
 
-def tree(model: Elements) -> Tree:
+def tree_of(model: Elements) -> Tree:
     """The links of a model.
 
     >>> from dalembert.model import Model
     >>> model = Model("arm").coordinates("a", "b")
     >>> _ = model.body("hand", joint=[model.revolute((0, 0, 1), "a"), model.prismatic((1, 0, 0), "b")], mass=1)
-    >>> [(link.name, link.parent) for link in tree(model).links]
+    >>> [(link.name, link.parent) for link in tree_of(model).links]
     [('hand, joint 0', -1), ('hand', 0)]
     """
     if model.energies is not None:

@@ -18,8 +18,8 @@ from dalembert.model import Elements
 from dalembert.show import names
 from dalembert.show.sheet import Section, Sheet, prepare
 from dalembert.show.text import as_dict as as_dict
-from dalembert.show.text import text as text
-from dalembert.show.tidy import tidy
+from dalembert.show.text import page as page
+from dalembert.show.tidying import tidy
 
 if TYPE_CHECKING:
     import sympy

@@ -14,7 +14,7 @@ from dalembert.equations import Accelerations, LinearForm
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.show import intermediates
-from dalembert.show.tidy import tidy
+from dalembert.show.tidying import tidy
 
 _BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J", "S")
 

@@ -15,12 +15,12 @@ from dalembert.show.sheet import Section, Sheet, prepare, taken_names
 _WIDTH = 100
 
 
-def text(form: LinearForm, width: int = _WIDTH) -> str:
+def page(form: LinearForm, width: int = _WIDTH) -> str:
     """All equations of a form in Unicode text, wrapped.
 
     >>> from dalembert import formalisms, gallery, structure
     >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
-    >>> print(text(form))
+    >>> print(page(form))
     simple-pendulum: Lagrange's equations with multipliers
     1 dynamic equation, 2 states
     <BLANKLINE>

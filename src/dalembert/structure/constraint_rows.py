@@ -36,7 +36,7 @@ class Rows:
         return self.A[:, list(self.independent)]
 
 
-def constraint_rows(
+def rows_at(
     model: Elements, facts: Levels, states: States, scales: Scales, chosen: tuple[int, ...] | None = None
 ) -> Rows:
     """The rows of a model at states; `chosen` are independent ones that were chosen before."""

@@ -13,7 +13,7 @@ from dalembert.model import Elements
 from dalembert.model.elements import Formula
 from dalembert.model.frozen import Frozen
 from dalembert.structure import rank, samples
-from dalembert.structure.constraint_rows import constraint_rows, dimensionless
+from dalembert.structure.constraint_rows import dimensionless, rows_at
 from dalembert.structure.ignorable import find_ignorable
 from dalembert.structure.rank import best_rows as best_rows
 from dalembert.structure.scales import Scales, scales_of
@@ -107,7 +107,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         model = model.replaced(speed_list=named_speeds(model, choice.speeds))
     states = samples.consistent(model, _COUNT, include_initial=True)
     known, scales = levels(model), scales_of(model)
-    held = constraint_rows(model, known, states, scales, rows)
+    held = rows_at(model, known, states, scales, rows)
     ignored = find_ignorable(model, known)
     ignorable = ignored.places
     chosen = choose_speeds(model, held, states, scales)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dalembert.importers.source import failure
-from dalembert.importers.urdf.build import build
+from dalembert.importers.urdf.building import build
 from dalembert.importers.urdf.elements import Robot, read_robot
 from dalembert.importers.urdf.meshes import remark_missing
 from dalembert.importers.urdf.reading import Enough, Reading

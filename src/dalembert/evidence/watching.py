@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar
-from dalembert.algebra.series import SERIES, Series, series
-from dalembert.evidence.places import Places, places
+from dalembert.algebra.taylor_numbers import SERIES, Series, series
+from dalembert.evidence.declared_places import Places, places
 from dalembert.expressions import rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering

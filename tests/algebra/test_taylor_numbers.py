@@ -5,7 +5,7 @@ import pytest
 import symengine as se
 
 from dalembert.algebra import FLOATS, vector
-from dalembert.algebra.series import SERIES, Series, series
+from dalembert.algebra.taylor_numbers import SERIES, Series, series
 from dalembert.expressions.lower import Lowering
 
 s = se.Symbol("s")
