@@ -120,3 +120,10 @@ def test_equal_numbers_have_equal_hashes():
     assert hash(root(Fraction(4))) == hash(2)
     assert hash(root(Fraction(1, 4))) == hash(Fraction(1, 2)) == hash(0.5)
     assert len({root(Fraction(2)), root(Fraction(8)) / 2, root(Fraction(1, 2)) * 2}) == 1
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e200, 1.7e308])
+def test_a_direction_may_have_any_length(size):
+    assert unit([Fraction(size) * x for x in (0, 3, 4)]) == unit([0, 3, 4])
+    x, _, _ = unit([Fraction(size), Fraction(size), 0])
+    assert float(x) == pytest.approx(0.5**0.5)

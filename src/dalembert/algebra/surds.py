@@ -168,9 +168,11 @@ def unit(direction: Sequence[Fraction | int]) -> tuple[Component, Component, Com
     >>> unit([0, 0, 2]), unit([0, 3, 4])
     ((0, 0, 1), (0, 0.6, 0.8))
     """
-    square = sum((Fraction(x) * Fraction(x) for x in direction), start=Fraction(0))
+    largest = max(abs(Fraction(x)) for x in direction)  # directions of any length: squares stay within doubles
+    direction = [Fraction(x) / largest for x in direction]
+    square = sum((x * x for x in direction), start=Fraction(0))
     inverse, length = root(1 / square), hypot(*map(float, direction))
-    x, y, z = (_short((inverse * Fraction(x)).terms, float(x) / length) for x in direction)
+    x, y, z = (_short((inverse * x).terms, float(x) / length) for x in direction)
     return x, y, z
 
 
