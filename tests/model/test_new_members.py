@@ -14,6 +14,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.arguments import checked
 from dalembert.exporters.toml import to_toml
 from dalembert.importers import loads_toml
 from dalembert.model import Model, joints, loads
@@ -24,7 +25,7 @@ from dalembert.model.joints.rows import Row, along, on_line, plane
 from dalembert.model.keys import ANGLE, AXIS, IN_JOINT, Key, Keys, constant
 from dalembert.model.loads import LOADS, InJoint
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.making import Maker, maker, unit_vector
+from dalembert.model.making import Maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -76,7 +77,7 @@ class Rack(Joint):
 class RackMaker(Maker):
     """Makes rack joints."""
 
-    @maker
+    @checked
     def rack(
         self,
         axis: Sequence[float],
@@ -122,7 +123,7 @@ class CubicSpring(InJoint):
 class CubicSpringMaker(LoadMaker):
     """Makes cubic springs."""
 
-    @maker
+    @checked
     def cubic_spring(
         self, body: str, stiffness: Any, *, joint: int = 0, motion: int = 0, name: str | None = None
     ) -> Self:

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dalembert import formalisms
-from dalembert.handles import Equations, Trajectory, Workspace, equations_of, setup, workspace_of
+from dalembert.handles import Equations, Trajectory, Workspace, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
 
 
@@ -101,7 +102,7 @@ def compare(
     runs: dict[str, Trajectory] = {}
     for index, key in enumerate(wanted):
         _tell(progress, index / len(wanted))
-        equations = equations_of(model, key, engine=engine).with_parameters(parameters)
+        equations = Equations(derivation_of(space.setup, key)).with_parameters(parameters)
         runs[key] = equations.simulate(length, project=False, **options)
         rows.append(_row(equations, runs[key]))
     _tell(progress, 1.0)

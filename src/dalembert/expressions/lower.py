@@ -13,7 +13,7 @@ from dalembert.algebra.tables import split_interpolation
 from dalembert.errors import FormulaError
 from dalembert.expressions.formula import Formula
 
-_FUNCTIONS: dict[type, str] = {
+NAMES: dict[type, str] = {  # SymEngine's functions by the names that formulas have for them
     se.sin: "sin",
     se.cos: "cos",
     se.tan: "tan",
@@ -112,7 +112,7 @@ class Lowering:
 
     @staticmethod
     def _name(formula: Formula) -> str:
-        for kind, name in _FUNCTIONS.items():
+        for kind, name in NAMES.items():
             if isinstance(formula, kind):
                 return name
         raise FormulaError(

@@ -12,20 +12,11 @@ from dalembert.algebra.tables import split_interpolation
 from dalembert.errors import FormulaError
 from dalembert.expressions import Kind, kind_of
 from dalembert.expressions.formula import Formula
+from dalembert.expressions.lower import NAMES
 from dalembert.expressions.parser import MAX_COPYING, MAX_LENGTH
 from dalembert.expressions.reading import fold
 from dalembert.expressions.symbols import absolute, maximum, minimum, signum
 
-_FUNCTIONS: dict[Formula, str] = {
-    se.sin: "sin",
-    se.cos: "cos",
-    se.tan: "tan",
-    se.asin: "asin",
-    se.acos: "acos",
-    se.atan: "atan",
-    se.atan2: "atan2",
-    se.log: "log",
-}
 # how strongly the parts of a text hold together
 _OR, _AND, _SUM, _PRODUCT, _POWER, _ATOM = range(6)
 
@@ -84,7 +75,7 @@ def _node(node: Formula, parts: list[_Text]) -> _Text:
         return _Text(" or ".join(sorted(_held(part, _AND) for part in parts)), _OR, copying)
     if isinstance(node, se.cot):
         return _Text(f"1/tan({parts[0].text})", _PRODUCT, copying)
-    for kind, name in _FUNCTIONS.items():
+    for kind, name in NAMES.items():
         if isinstance(node, kind):
             return _call(name, parts, copying)
     raise FormulaError(f"'{str(node)[:60]}' cannot be written: {type(node).__name__} is no function of a model file.")

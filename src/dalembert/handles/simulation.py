@@ -49,7 +49,7 @@ class Task:
         """The sample times, beginning at the start."""
         if self.times is not None:
             grid = numbers_given(self.times, "simulate, times")
-            if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
+            if grid.ndim != 1 or len(grid) < 2 or not (np.diff(grid) > 0).all():
                 raise InputError("simulate: times must be at least two increasing numbers, the first being the start.")
             return grid
         duration = model.duration if self.duration is None else self.duration

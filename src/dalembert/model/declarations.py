@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.expressions.formula import Written
 from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Coordinate, Parameter, Vector3
 from dalembert.model.frozen import Frozen
-from dalembert.model.making import Maker, maker, row_of
+from dalembert.model.making import Maker, row_of
 
 
 class Declarations(Elements, Maker):
@@ -65,7 +66,7 @@ class Declarations(Elements, Maker):
 
     # what is declared
 
-    @maker
+    @checked
     def parameter(self, name: Any, value: float | str, description: str = "", unit: str = "") -> Self:
         """Declare a parameter with its default value, description and unit."""
         key = self._declare(name, "parameter")
@@ -82,7 +83,7 @@ class Declarations(Elements, Maker):
             self.parameter(name, value)
         return self
 
-    @maker
+    @checked
     def coordinate(
         self, name: Any, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
     ) -> Self:
@@ -104,7 +105,7 @@ class Declarations(Elements, Maker):
             self.coordinate(name)
         return self
 
-    @maker
+    @checked
     def start(self, q: Mapping[str, float] | Sequence[float], qd: Mapping[str, float] | Sequence[float]) -> Self:
         """Set the default initial positions and velocities, by name or in the order of the coordinates."""
         q0, qd0 = self._by_name(q, "q"), self._by_name(qd, "qd")
@@ -114,7 +115,7 @@ class Declarations(Elements, Maker):
         )
         return self
 
-    @maker
+    @checked
     def simulation(
         self,
         duration: float | str = 10.0,

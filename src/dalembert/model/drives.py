@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
+from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.expressions.formula import Written
 from dalembert.model.elements import Holonomic, Rotor
-from dalembert.model.making import Maker, maker
+from dalembert.model.making import Maker
 
 
 class DriveMakers(Maker):
@@ -17,7 +18,7 @@ class DriveMakers(Maker):
     rotors: tuple[Rotor, ...]
     holonomic_list: tuple[Holonomic, ...]
 
-    @maker
+    @checked
     def rotor(
         self,
         body: str,
@@ -41,7 +42,7 @@ class DriveMakers(Maker):
         self.rotors += (Rotor(key, body, joint, motion, J, N),)
         return self
 
-    @maker
+    @checked
     def drive(self, coordinate: str, motion: Written, name: str | None = None, feedback: Any = None) -> Self:
         """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive.
 

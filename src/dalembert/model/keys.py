@@ -104,10 +104,15 @@ def canonical(value: Any, where: str, model: Maker) -> Iterator[Problem]:
 
 def array(count: int, each: Check, what: str) -> Check:
     """An array with `count` entries."""
+    return _entries(each, count, count, f"an array of {count} {what}")
+
+
+def _entries(each: Check, least: int, most: int, expected: str) -> Check:
+    """An array whose length lies within bounds, entry by entry."""
 
     def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-        if not isinstance(value, list) or len(value) != count:
-            yield wrong(where, f"an array of {count} {what}", value)
+        if not isinstance(value, list) or not least <= len(value) <= most:
+            yield wrong(where, expected, value)
             return
         for i, entry in enumerate(value):
             yield from each(entry, f"{where}[{i}]", model)
@@ -125,15 +130,7 @@ def number(value: Any, where: str, model: Maker) -> Iterator[Problem]:
 
 def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
     """An array of any moderate length."""
-
-    def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-        if not isinstance(value, list) or not 1 <= len(value) <= most:
-            yield wrong(where, f"an array of 1 to {most} {what}", value)
-            return
-        for i, entry in enumerate(value):
-            yield from each(entry, f"{where}[{i}]", model)
-
-    return check
+    return _entries(each, 1, most, f"an array of 1 to {most} {what}")
 
 
 def of_time(value: Any, where: str, model: Maker) -> Iterator[Problem]:

@@ -10,25 +10,20 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
 from dalembert.algebra.nodes import exact
 from dalembert.algebra.surds import Component, unit
-from dalembert.arguments import checked, shown
+from dalembert.arguments import shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Written
 from dalembert.model.formulas import Reader
 from dalembert.model.vectors import Formula, Vector3
 
-Given = Sequence[
-    Any
-]  # values in a row as users write them: numbers, text or SymPy expressions, in a list, tuple or array
+Given = Sequence[Any]  # values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
 ZERO = (0, 0, 0)
-maker = checked  # of arguments: makers refuse what nobody has
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Maker(ABC):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.expressions.formula import Written
@@ -26,7 +27,7 @@ from dalembert.model.elements import (
 from dalembert.model.joints import Joint, JointMakers
 from dalembert.model.joints.base import joints_of
 from dalembert.model.loads import LoadMakers
-from dalembert.model.making import maker, pair, row_of, several
+from dalembert.model.making import pair, row_of, several
 
 
 class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
@@ -46,7 +47,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
 
     # bodies and loops
 
-    @maker
+    @checked
     def body(
         self,
         name: str,
@@ -85,7 +86,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         )
         return self
 
-    @maker
+    @checked
     def loop(
         self,
         name: str,
@@ -127,7 +128,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.loops += (Loop(name, pair(bodies, where), joint.still(), *place, description, gains),)
         return self
 
-    @maker
+    @checked
     def limit(
         self,
         coordinate: str,
@@ -146,7 +147,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.limits = self.limits | {coordinate: Limits(**values)}
         return self
 
-    @maker
+    @checked
     def shape(
         self,
         body: str,
@@ -180,7 +181,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.shapes += (Shape(body, kind, numbers, (px, py, pz), (rx, ry, rz), paint, mesh),)
         return self
 
-    @maker
+    @checked
     def note(self, sentence: str) -> Self:
         """Keep a sentence about how the model was made, such as what an importer left out."""
         self.notes += (sentence,)
@@ -188,7 +189,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
 
     # constraints and speeds
 
-    @maker
+    @checked
     def holonomic(self, phi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
         """Impose φ(q, t) = 0.
 
@@ -201,7 +202,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.holonomic_list += (Holonomic(key, formula, description, gains),)
         return self
 
-    @maker
+    @checked
     def nonholonomic(self, psi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
         """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
         key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
@@ -210,7 +211,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.nonholonomic_list += (Nonholonomic(key, formula, description, gains),)
         return self
 
-    @maker
+    @checked
     def canonical(self, phi: Written, name: str | None = None, description: str = "") -> Self:
         """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
 
@@ -228,7 +229,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.canonical_list += (CanonicalConstraint(key, formula, description),)
         return self
 
-    @maker
+    @checked
     def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
         """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
         names = self.coordinate_names
@@ -246,7 +247,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
             self.non_ideal_forces = self.non_ideal_forces | {name: formula}
         return self
 
-    @maker
+    @checked
     def speed(self, value: Any, name: str | None = None, description: str = "") -> Self:
         """Choose one quasi-velocity, a formula linear in the velocities."""
         key = name or f"u{len(self.speed_list) + 1}"
@@ -261,7 +262,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
             self.speed(value)
         return self
 
-    @maker
+    @checked
     def set_energies(
         self, kinetic: Written, potential: Written = 0, forces: Mapping[str, Written] | Sequence[Written] = ()
     ) -> Self:

@@ -10,13 +10,14 @@ import numpy as np
 
 from dalembert.algebra import Array, vector
 from dalembert.algebra.surds import Component
+from dalembert.arguments import checked
 from dalembert.model import file_form
 from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
 from dalembert.model.declared import Condition, Level, Watch, length, point_of
 from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODY, NAMED, Key, Keys, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import ZERO, Given, maker, unit_vector
+from dalembert.model.making import ZERO, Given, unit_vector
 from dalembert.model.vectors import Vector3
 
 
@@ -61,7 +62,7 @@ class KnifeEdge(Contact):
 class KnifeEdgeMaker(ContactMaker):
     """Makes blades."""
 
-    @maker
+    @checked
     def knife_edge(self, body: str, direction: Given, *, point: Given = ZERO, name: str | None = None) -> Self:
         """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
         key = self._contact_name(name, "knife_edge")

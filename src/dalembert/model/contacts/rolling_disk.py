@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.algebra.surds import Component
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.expressions.writing import written
 from dalembert.model import file_form
@@ -18,7 +19,7 @@ from dalembert.model.declared import Condition, Level, Places, Watch, axes_of, h
 from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODY, NAMED, Key, Keys, constant, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import ZERO, Given, maker, unit_vector
+from dalembert.model.making import ZERO, Given, unit_vector
 from dalembert.model.vectors import Formula, Vector3
 from dalembert.spatial import cross, perpendicular
 
@@ -133,7 +134,7 @@ class RollingDisk(Contact):
 class RollingDiskMaker(ContactMaker):
     """Makes rolling discs."""
 
-    @maker
+    @checked
     def rolling_disk(
         self,
         body: str,

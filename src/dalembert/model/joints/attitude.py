@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate
 from dalembert.model.joints.quaternion import Quaternion
 from dalembert.model.joints.spherical import SEQUENCES, Spherical
-from dalembert.model.making import ZERO, Given, Maker, maker
+from dalembert.model.making import ZERO, Given, Maker
 from dalembert.model.vectors import Vector3
 
 
 class AttitudeMaker(Maker):
     """Makes spherical joints."""
 
-    @maker
+    @checked
     def spherical(
         self,
         angles: Given | None = None,

@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line
 from dalembert.model.keys import ANGLE, AXIS, DISPLACEMENT, Keys
-from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -67,7 +68,7 @@ class Cylindrical(Joint):
 class CylindricalMaker(Maker):
     """Makes cylindrical joints."""
 
-    @maker
+    @checked
     def cylindrical(
         self,
         axis: Given,

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
+from dalembert.arguments import checked
 from dalembert.model.declared import Place, apart, twisted
 from dalembert.model.joints.base import Joint, Rows, Undone
 from dalembert.model.joints.rows import Row, together, unturned
 from dalembert.model.keys import Keys
-from dalembert.model.making import ZERO, Given, Maker, maker
+from dalembert.model.making import ZERO, Given, Maker
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Fixed(Joint):
 class FixedMaker(Maker):
     """Makes fixed joints."""
 
-    @maker
+    @checked
     def fixed(self, position: Given = ZERO, rotation: Given = ZERO, *, where: str = "joint") -> Fixed:
         """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model import file_form
 from dalembert.model.declared import Place
@@ -19,7 +20,7 @@ from dalembert.model.joints.quaternion import Quaternion
 from dalembert.model.joints.rows import Row
 from dalembert.model.joints.spherical import Spherical
 from dalembert.model.keys import Key, Keys, array, position
-from dalembert.model.making import ZERO, Given, maker
+from dalembert.model.making import ZERO, Given
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Free(Joint):
 class FreeMaker(AttitudeMaker):
     """Makes free joints."""
 
-    @maker
+    @checked
     def free(
         self,
         displacement: Given | None = None,

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, parallel, slid, turned
 from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
@@ -16,7 +17,7 @@ from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.rows import Row, aligned, along, plane
 from dalembert.model.keys import ANGLE, Key, Keys, array, direction, position
-from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -88,7 +89,7 @@ class Planar(Joint):
 class PlanarMaker(Maker):
     """Makes planar joints."""
 
-    @maker
+    @checked
     def planar(
         self,
         normal: Given,

@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, beside, slid, twisted
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, on_line, unturned
 from dalembert.model.keys import AXIS, DISPLACEMENT, Keys
-from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, unit_vector
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Prismatic(Joint):
 class PrismaticMaker(Maker):
     """Makes prismatic joints."""
 
-    @maker
+    @checked
     def prismatic(
         self,
         axis: Given,

@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, parallel, turned
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, together
 from dalembert.model.keys import ANGLE, AXIS, Keys
-from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, unit_vector
 from dalembert.spatial import about_axis, angle_about
 
 
@@ -58,7 +59,7 @@ class Revolute(Joint):
 class RevoluteMaker(Maker):
     """Makes revolute joints."""
 
-    @maker
+    @checked
     def revolute(
         self,
         axis: Given,

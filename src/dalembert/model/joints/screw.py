@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, scaled, vector
+from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
 from dalembert.model.joints.base import Joint, Numbers3, Rows
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
 from dalembert.model.keys import ANGLE, AXIS, Key, Keys, constant
-from dalembert.model.making import ZERO, Given, Maker, maker, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, unit_vector
 from dalembert.spatial import about_axis, angle_about, cross
 
 
@@ -97,7 +98,7 @@ class Screw(Joint):
 class ScrewMaker(Maker):
     """Makes screw joints."""
 
-    @maker
+    @checked
     def screw(
         self,
         axis: Given,

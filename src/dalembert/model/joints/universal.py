@@ -9,13 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula
 from dalembert.model.declared import Place, apart, turned
 from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
 from dalembert.model.joints.rows import Row, across, together
 from dalembert.model.keys import Key, Keys, array, direction, position
-from dalembert.model.making import ZERO, Given, Maker, maker, several, unit_vector
+from dalembert.model.making import ZERO, Given, Maker, several, unit_vector
 from dalembert.spatial import about_axis
 
 
@@ -75,7 +76,7 @@ class Universal(Joint):
 class UniversalMaker(Maker):
     """Makes universal joints."""
 
-    @maker
+    @checked
     def universal(
         self,
         axes: Given,

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import scaled
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import ZERO, Given, maker, pair
+from dalembert.model.making import ZERO, Given, pair
 from dalembert.model.vectors import Formula
 
 
@@ -49,7 +50,7 @@ class Damper(Between):
 class DamperMaker(LoadMaker):
     """Makes dampers."""
 
-    @maker
+    @checked
     def damper(
         self, bodies: tuple[str, str], *, damping: Written, points: Given = (ZERO, ZERO), name: str | None = None
     ) -> Self:

@@ -8,12 +8,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from dalembert.arguments import checked
 from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
 from dalembert.model.file_form import Element, unless, vector
 from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_vector, name
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.loads.tables import in_words, timed
-from dalembert.model.making import Given, maker
+from dalembert.model.making import Given
 from dalembert.model.vectors import WORLD, Formula, Vector3
 
 
@@ -78,7 +79,7 @@ class Force(Load):
 class ForceMaker(LoadMaker):
     """Makes forces."""
 
-    @maker
+    @checked
     def force(
         self, body: str, force: Given, *, point: Given | None = None, frame: str = WORLD, name: str | None = None
     ) -> Self:

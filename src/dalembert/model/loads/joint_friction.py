@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from dalembert.arguments import checked
 from dalembert.errors import Problem
 from dalembert.expressions.formula import Written
 from dalembert.model.checks.values import value
@@ -14,7 +15,6 @@ from dalembert.model.declared import Watch, Work, product
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
 from dalembert.model.loads.in_joint import InJoint
-from dalembert.model.making import maker
 from dalembert.model.vectors import Formula
 
 
@@ -67,7 +67,7 @@ class JointFriction(InJoint):
 class JointFrictionMaker(LoadMaker):
     """Makes friction in joints."""
 
-    @maker
+    @checked
     def joint_friction(
         self,
         body: str,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
 from dalembert.model.loads.in_joint import InJoint
-from dalembert.model.making import maker
 from dalembert.model.vectors import Formula
 
 
@@ -58,7 +58,7 @@ class JointSpring(InJoint):
 class JointSpringMaker(LoadMaker):
     """Makes springs in joints."""
 
-    @maker
+    @checked
     def joint_spring(
         self,
         body: str,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
@@ -18,7 +19,7 @@ from dalembert.model.keys import IN_JOINT, Key, Keys, constant, limit, moving
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
 from dalembert.model.loads.in_joint import InJoint
 from dalembert.model.loads.tables import TIMES, curve, in_words, increasing_times, opposite, rows, short
-from dalembert.model.making import Given, maker
+from dalembert.model.making import Given
 from dalembert.model.vectors import Formula
 
 
@@ -82,7 +83,7 @@ class JointTorque(InJoint):
 class JointTorqueMaker(LoadMaker):
     """Makes drives of joints."""
 
-    @maker
+    @checked
     def joint_torque(self, body: str, value: Any, *, joint: int = 0, motion: int = 0, name: str | None = None) -> Self:
         """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
 
@@ -92,7 +93,7 @@ class JointTorqueMaker(LoadMaker):
         where = f"joint_torque '{key}'"
         return self._load(JointTorque(key, body, joint, motion, self.reader.read(value, where)))
 
-    @maker
+    @checked
     def actuator(
         self, body: str, effort: Written, *, limit: Any = None, joint: int = 0, motion: int = 0, name: str | None = None
     ) -> Self:
@@ -104,7 +105,7 @@ class JointTorqueMaker(LoadMaker):
             value = self._cut_off(value, list(limit) if isinstance(limit, list | tuple) else [limit], f"{where}, limit")
         return self._load(JointTorque(key, body, joint, motion, value))
 
-    @maker
+    @checked
     def torque_table(
         self, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
     ) -> Self:

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import Scalar, scaled
+from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Places, Traced, Watch, Work, product
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import ZERO, Given, maker, pair
+from dalembert.model.making import ZERO, Given, pair
 from dalembert.model.vectors import Formula
 
 
@@ -80,7 +81,7 @@ class Spring(Between):
 class SpringMaker(LoadMaker):
     """Makes springs."""
 
-    @maker
+    @checked
     def spring(
         self,
         bodies: tuple[str, str],

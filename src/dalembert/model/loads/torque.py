@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dalembert.algebra import Array, zeros
+from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.model.declared import Action, Watch, Work, axes_of, in_world, turn_of
 from dalembert.model.file_form import Element, unless, vector
@@ -16,7 +17,7 @@ from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_ve
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.tables import TIMES, in_words, increasing_times, rows, three_curves, timed
-from dalembert.model.making import Given, maker
+from dalembert.model.making import Given
 from dalembert.model.vectors import WORLD, Formula, Vector3
 
 
@@ -104,7 +105,7 @@ def _moment(name: str, body: str, torque_W: Array, motion: Motion) -> Applied:
 class TorqueMaker(LoadMaker):
     """Makes torques."""
 
-    @maker
+    @checked
     def torque(
         self, body: str, torque: Given, *, frame: str = WORLD, reaction: str | None = None, name: str | None = None
     ) -> Self:
@@ -113,7 +114,7 @@ class TorqueMaker(LoadMaker):
         where = f"torque '{key}'"
         return self._load(Torque(key, body, self._vector(torque, where), frame, reaction))
 
-    @maker
+    @checked
     def wrench_table(
         self,
         body: str,
