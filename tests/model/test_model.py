@@ -153,7 +153,7 @@ def test_simulation_defaults():
         ),
         (lambda m: m.start({"y": 1}, {}), "start, q: there is no coordinate 'y'. Known names: theta, x."),
         (lambda m: m.start({}, {"tetha": 1}), "start, qd: there is no coordinate 'tetha'. Did you mean 'theta'?"),
-        (lambda m: m.start([1], [0, 0]), "start, q: 1 values for 2 coordinates. Give one for each."),
+        (lambda m: m.start([1], [0, 0]), "start, q: got shape (1,). Expected 2 values, for x, theta."),
         (lambda m: m.with_parameters(k=1), "model 'sample': there is no parameter 'k'. Known names: l, m."),
         (lambda m: m.simulation(0), "simulation: the duration is 0. Expected a positive time."),
         (lambda m: m.simulation(1, 1), "simulation: samples is 1. Expected a whole number of at least 2."),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Coordinate, Parameter, Vector3
 from dalembert.model.frozen import Frozen
 from dalembert.model.making import Maker, row_of
+from dalembert.model.start import Start, coordinate_name, start_state
 
 
 class Declarations(Elements, Maker):
@@ -38,15 +39,13 @@ class Declarations(Elements, Maker):
         return self._value
 
     def _hold(self, description: Description) -> Self:
-        object.__setattr__(self, "_value", description)
+        vars(self).update({name: getattr(description, name) for name in FIELDS}, _value=description)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        if name in FIELDS:
-            return getattr(self.description, name)
+    def __getattr__(self, name: str) -> Never:
         raise AttributeError(f"a model has no attribute '{name}'. {nearest(name, (*FIELDS, *dir(type(self))))}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in FIELDS:
             raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
         self._hold(replace(self.description, **{name: Frozen(value) if isinstance(value, dict) else value}))
@@ -106,13 +105,10 @@ class Declarations(Elements, Maker):
         return self
 
     @checked
-    def start(self, q: Mapping[str, float] | Sequence[float], qd: Mapping[str, float] | Sequence[float]) -> Self:
+    def start(self, q: Start, qd: Start) -> Self:
         """Set the default initial positions and velocities, by name or in the order of the coordinates."""
-        q0, qd0 = self._by_name(q, "q"), self._by_name(qd, "qd")
-        self.coordinate_list = tuple(
-            Coordinate(c.name, c.description, c.unit, q0.get(c.name, c.start), qd0.get(c.name, c.start_rate))
-            for c in self.coordinate_list
-        )
+        given = zip(self.coordinate_list, *start_state(self, q, qd, "start", ("q", "qd")), strict=True)
+        self.coordinate_list = tuple(replace(c, start=float(x), start_rate=float(v)) for c, x, v in given)
         return self
 
     @checked
@@ -142,7 +138,7 @@ class Declarations(Elements, Maker):
 
     def _declare(self, name: Any, kind: str) -> str:
         """The name of a new parameter or coordinate, given as text or as a SymPy symbol."""
-        key = name if isinstance(name, str) else str(getattr(name, "func", name)) if kind == "coordinate" else str(name)
+        key = coordinate_name(name) if kind == "coordinate" else str(name)
         if not is_identifier(key):
             raise InputError(
                 f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
@@ -151,20 +147,6 @@ class Declarations(Elements, Maker):
         if key in self.reader.names or any(s.name == key for s in self.speed_list):
             raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
         return key
-
-    def _by_name(self, values: Mapping[str, float] | Sequence[float], what: str) -> dict[str, float]:
-        names = self.coordinate_names
-        if isinstance(values, Mapping):
-            for name in values:
-                if name not in names:
-                    raise InputError(f"start, {what}: there is no coordinate '{name}'. {nearest(name, names)}")
-            pairs: Iterable[tuple[str, Any]] = values.items()
-        else:
-            given = row_of(values, f"start, {what}", "one value for each coordinate, or a mapping by name")
-            if len(given) != len(names):
-                raise InputError(f"start, {what}: {len(given)} values for {len(names)} coordinates. Give one for each.")
-            pairs = zip(names, given, strict=True)
-        return {name: self.number(value, f"coordinate '{name}', {what}") for name, value in pairs}
 
     def _inertia(self, values: Sequence[Written], where: str) -> tuple[Vector3, Vector3, Vector3]:
         given = row_of(values, where, "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3 numbers")

@@ -6,10 +6,10 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Number
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from symengine import Piecewise
@@ -18,6 +18,7 @@ from dalembert.algebra.tables import tables_in
 from dalembert.arguments import shown
 from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
 from dalembert.expressions import parse
+from dalembert.expressions.formula import Written
 from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
 from dalembert.model.contacts import Contact
@@ -41,38 +42,40 @@ from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Load
 
-_NONE: Frozen[str, Any] = Frozen()
+if TYPE_CHECKING:
+    import sympy
 
 
+@dataclass(repr=False, eq=False)
 class Elements(ABC):
     """The elements of a model, each an immutable record, and what follows from them at once."""
 
     name: str
-    text: str  # what the model is, in the user's words
-    gravity_given: tuple[Any, ...]  # may name parameters that are declared later, so it is read when it is asked for
-    parameter_list: tuple[Parameter, ...]
-    coordinate_list: tuple[Coordinate, ...]
-    symbols: Frozen[str, Any]  # the SymPy objects that names were declared by
-    bodies: tuple[Body, ...]
-    loads: tuple[Load, ...]
-    holonomic_list: tuple[Holonomic, ...]
-    nonholonomic_list: tuple[Nonholonomic, ...]
-    canonical_list: tuple[CanonicalConstraint, ...]
-    contacts: tuple[Contact, ...]
-    loops: tuple[Loop, ...]
-    rotors: tuple[Rotor, ...]
-    limits: Frozen[str, Limits]
-    shapes: tuple[Shape, ...]
-    published: bool  # the numbers are a vendor's: odd inertias are told, not refused
-    notes: tuple[str, ...]  # what an importer understood, changed or left out
-    speed_list: tuple[Speed, ...]
-    energies: Energies | None
-    non_ideal_forces: Frozen[str, Formula]
-    duration: float
-    samples: int
-    integrator: str | None  # None: the best that can run
-    step: float | None
-    assemble_start: bool  # True: the initial state is a guess, to be assembled
+    gravity_given: tuple[Written, ...] = (0, 0, 0)  # may name parameters that are declared later: read when asked for
+    text: str = ""  # what the model is, in the user's words
+    parameter_list: tuple[Parameter, ...] = ()
+    coordinate_list: tuple[Coordinate, ...] = ()
+    symbols: Frozen[str, sympy.Basic] = field(default_factory=Frozen)  # the SymPy objects that names were declared by
+    bodies: tuple[Body, ...] = ()
+    loads: tuple[Load, ...] = ()
+    holonomic_list: tuple[Holonomic, ...] = ()
+    nonholonomic_list: tuple[Nonholonomic, ...] = ()
+    canonical_list: tuple[CanonicalConstraint, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    rotors: tuple[Rotor, ...] = ()
+    limits: Frozen[str, Limits] = field(default_factory=Frozen)
+    shapes: tuple[Shape, ...] = ()
+    published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused
+    notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
+    speed_list: tuple[Speed, ...] = ()
+    energies: Energies | None = None
+    non_ideal_forces: Frozen[str, Formula] = field(default_factory=Frozen)
+    duration: float = 10.0
+    samples: int = 501
+    integrator: str | None = None  # None: the best that can run
+    step: float | None = None
+    assemble_start: bool = False  # True: the initial state is a guess, to be assembled
 
     @property
     @abstractmethod
@@ -235,7 +238,7 @@ class Elements(ABC):
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class Description(Value, Elements):
     """A model as a value: it compares and hashes by content, and pickles.
 
@@ -244,37 +247,15 @@ class Description(Value, Elements):
     True
     """
 
-    name: str
-    gravity_given: tuple[Any, ...] = (0, 0, 0)
-    text: str = ""
-    parameter_list: tuple[Parameter, ...] = ()
-    coordinate_list: tuple[Coordinate, ...] = ()
-    symbols: Frozen[str, Any] = _NONE
-    bodies: tuple[Body, ...] = ()
-    loads: tuple[Load, ...] = ()
-    holonomic_list: tuple[Holonomic, ...] = ()
-    nonholonomic_list: tuple[Nonholonomic, ...] = ()
-    canonical_list: tuple[CanonicalConstraint, ...] = ()
-    contacts: tuple[Contact, ...] = ()
-    loops: tuple[Loop, ...] = ()
-    rotors: tuple[Rotor, ...] = ()
-    limits: Frozen[str, Limits] = _NONE
-    shapes: tuple[Shape, ...] = ()
-    published: bool = False
-    notes: tuple[str, ...] = ()
-    speed_list: tuple[Speed, ...] = ()
-    energies: Energies | None = None
-    non_ideal_forces: Frozen[str, Formula] = _NONE
-    duration: float = 10.0
-    samples: int = 501
-    integrator: str | None = None
-    step: float | None = None
-    assemble_start: bool = False
-
     @cached_property
     def content(self) -> str:
         """The SHA-256 of everything in it."""
         return hashlib.sha256(repr([getattr(self, each.name) for each in fields(self)]).encode()).hexdigest()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in vars(self) or name not in FIELDS:
+            raise FrozenInstanceError(f"cannot assign to field '{name}'")
+        super().__setattr__(name, value)
 
     def __hash__(self) -> int:
         return hash(self.content)
