@@ -12,8 +12,8 @@ from dalembert.errors import InputError, ModelError
 from dalembert.kinematics import move
 from dalembert.kinematics.loops import loop_rows, measured
 from dalembert.model import Model
+from dalembert.model.constraints.loop import ancestors, loop_bodies
 from dalembert.model.joints import Spherical
-from dalembert.model.loop_chains import ancestors, loop_bodies
 from dalembert.model.reversed_joints import backwards, placed_back
 from dalembert.spatial import roll_pitch_yaw
 from dalembert.structure import samples

@@ -14,7 +14,8 @@ from dalembert.structure import Facts, facts_of
 
 if TYPE_CHECKING:
     from dalembert.model import Elements
-    from dalembert.model.elements import Body, Loop, Rotor
+    from dalembert.model.constraints import Loop
+    from dalembert.model.elements import Body, Rotor
     from dalembert.model.joints import Joint
 
 
@@ -134,19 +135,16 @@ def _load(load: Load, model: Elements) -> dict[str, Any]:
 
 
 def _constraints(model: Elements, known: Facts) -> list[dict[str, Any]]:
-    written: list[tuple[str, Any, Any]] = [("holonomic", c, c.phi) for c in model.holonomic_list]
-    written += [("nonholonomic", c, c.psi) for c in model.nonholonomic_list]
-    written += [("canonical", c, c.phi) for c in model.canonical_list]
     return [
         {
             "name": c.name,
-            "kind": kind,
-            "formula": written_out(formula),
+            "kind": c.kind,
+            "formula": written_out(c.formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
-            "feedback": [written_out(gain) for gain in getattr(c, "feedback", ())],
+            "feedback": [written_out(gain) for gain in c.feedback],
         }
-        for kind, c, formula in written
+        for c in model.formula_constraints
     ]
 
 

@@ -14,7 +14,8 @@ from dalembert.expressions import TIME, coordinate
 from dalembert.expressions.formula import Formula
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.checks.values import at_start, value
-from dalembert.model.elements import Holonomic, Limits, Shape
+from dalembert.model.constraints import Holonomic
+from dalembert.model.elements import Limits, Shape
 from dalembert.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from dalembert.model.loads import JointFriction, JointSpring
 

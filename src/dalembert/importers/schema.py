@@ -1,4 +1,4 @@
-"""The format of a model file as tables: which keys an element has. Joints, loads and contacts state their own.
+"""The format of a model file as tables: which keys an element has. Joints, loads, constraints and contacts state their own.
 
 `dalembert.model.keys` holds the checks of the keys, all of which are known here, too.
 """
@@ -9,29 +9,25 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dalembert.errors import Problem, nearest
-from dalembert.model import contacts, joints, loads
+from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.joints import Joint
 from dalembert.model.keys import (
-    BODIES,
     BODY,
     IN_JOINT,
     MAX_ELEMENTS,
     MAX_NAME,
-    NAMED,
     PLACE,
     Check,
     Key,
     Keys,
     array,
     attempt,
-    canonical,
     constant,
     fixed_vector,
     inertia,
     many,
     moving,
     name,
-    of_time,
     position,
     quote,
     switch,
@@ -114,11 +110,9 @@ def make_loop_joint(given: dict[str, Any], where: str, model: Maker) -> Joint:
     return getattr(model, given["type"])(**values, where=where)
 
 
-_FORMULA = {"formula": Key(moving, required=True), "description": Key(text)}
-
 PARAMETER: Keys = {"value": Key(constant, required=True), "unit": Key(text), "description": Key(text)}
 COORDINATE: Keys = {"start": Key(constant), "rate": Key(constant), "unit": Key(text), "description": Key(text)}
-SPEED: Keys = _FORMULA
+SPEED: Keys = {"formula": Key(moving, required=True), "description": Key(text)}
 _WHOLE_BODY: Keys = {
     "name": Key(name, required=True),
     "description": Key(text),
@@ -128,25 +122,11 @@ _WHOLE_BODY: Keys = {
     "inertia": Key(inertia),
     "joint": Key(body_joints, required=True),
 }
-_GAINS = {"feedback": Key(array(2, constant, "gains (alpha, beta)"))}
 _BEFORE: dict[str, Keys] = {
     "body": _WHOLE_BODY,
-    "loop": {
-        "name": Key(name, required=True),
-        "description": Key(text),
-        **BODIES,
-        "joint": Key(loop_joint, required=True),
-        **PLACE,
-        **_GAINS,
-    },
+    "loop": {**constraints.Loop.forms["loop"], "joint": Key(loop_joint, required=True)},
 }
-_BEHIND: dict[str, Keys] = {
-    "rotor": {**IN_JOINT, "inertia": Key(constant, True), "ratio": Key(constant)},
-    "holonomic": {**NAMED, "formula": Key(position, True), "description": Key(text), **_GAINS},
-    "drive": {**NAMED, "coordinate": Key(name, True), "motion": Key(of_time, True)},
-    "nonholonomic": {**NAMED, **_FORMULA, "feedback": Key(constant)},
-    "canonical": {**NAMED, "formula": Key(canonical, True), "description": Key(text)},
-}
+_ROTOR: Keys = {**IN_JOINT, "inertia": Key(constant, True), "ratio": Key(constant)}
 _LAST: dict[str, Keys] = {
     "shape": {
         **BODY,
@@ -162,7 +142,9 @@ _LAST: dict[str, Keys] = {
 def elements() -> dict[str, Keys]:
     """The elements a model can have any number of, in the order in which they are read."""
     pushing = {kind: keys for load in loads.LOADS for kind, keys in load.forms.items()}
-    return {**_BEFORE, **pushing, **_BEHIND, **{kind.kind: kind.keys for kind in contacts.CONTACTS}, **_LAST}
+    holding = {kind: keys for constraint in constraints.CONSTRAINTS for kind, keys in constraint.forms.items()}
+    touching = {kind.kind: kind.keys for kind in contacts.CONTACTS}
+    return {**_BEFORE, **pushing, "rotor": _ROTOR, **holding, **touching, **_LAST}
 
 
 LIMITS: Keys = {"lower": Key(constant), "upper": Key(constant), "velocity": Key(constant), "effort": Key(constant)}

@@ -186,9 +186,8 @@ class _Builder:
             values["joint"] = self._joints(given["joint"], where)
         elif kind == "loop":
             values["joint"] = schema.make_loop_joint(given["joint"], f"{where}, joint", self.model)
-        elif kind in ("holonomic", "nonholonomic", "canonical"):
-            values["psi" if kind == "nonholonomic" else "phi"] = values.pop("formula")
-        self.note(attempt(where, lambda: getattr(self.model, kind)(**values)))
+        formula = [values.pop("formula")] if "formula" in values else []
+        self.note(attempt(where, lambda: getattr(self.model, kind)(*formula, **values)))
 
     def _joints(self, given: Any, where: str) -> list[Any]:
         sequence = given if isinstance(given, list) else [given]

@@ -21,17 +21,14 @@ from dalembert.expressions import parse
 from dalembert.expressions.formula import Written
 from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
+from dalembert.model.constraints import Canonical, FormulaConstraint, Holonomic, Loop, Nonholonomic
 from dalembert.model.contacts import Contact
 from dalembert.model.elements import (
     Body,
-    CanonicalConstraint,
     Coordinate,
     Energies,
     Formula,
-    Holonomic,
     Limits,
-    Loop,
-    Nonholonomic,
     Parameter,
     Rotor,
     Shape,
@@ -55,22 +52,24 @@ class Elements(ABC):
     text: str = ""  # what the model is, in the user's words
     parameter_list: tuple[Parameter, ...] = ()
     coordinate_list: tuple[Coordinate, ...] = ()
-    symbols: Frozen[str, sympy.Basic] = field(default_factory=Frozen)  # the SymPy objects that names were declared by
+    symbols: Frozen[str, sympy.Basic] = field(
+        default_factory=lambda: Frozen()
+    )  # the SymPy objects that names were declared by
     bodies: tuple[Body, ...] = ()
     loads: tuple[Load, ...] = ()
     holonomic_list: tuple[Holonomic, ...] = ()
     nonholonomic_list: tuple[Nonholonomic, ...] = ()
-    canonical_list: tuple[CanonicalConstraint, ...] = ()
+    canonical_list: tuple[Canonical, ...] = ()
     contacts: tuple[Contact, ...] = ()
     loops: tuple[Loop, ...] = ()
     rotors: tuple[Rotor, ...] = ()
-    limits: Frozen[str, Limits] = field(default_factory=Frozen)
+    limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
     shapes: tuple[Shape, ...] = ()
     published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused
     notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
     speed_list: tuple[Speed, ...] = ()
     energies: Energies | None = None
-    non_ideal_forces: Frozen[str, Formula] = field(default_factory=Frozen)
+    non_ideal_forces: Frozen[str, Formula] = field(default_factory=lambda: Frozen())
     duration: float = 10.0
     samples: int = 501
     integrator: str | None = None  # None: the best that can run
@@ -110,9 +109,9 @@ class Elements(ABC):
         >>> Model("m").parameters(k=2.0).coordinates("x").formula("k*x**2/2")
         (1/2)*k*x**2
         """
-        if momenta:
-            return self.reader.canonical(value, where)
-        return self.reader.constant(value, where) if constant else self.reader.read(value, where, rates=rates)
+        if constant:
+            return self.reader.constant(value, where)
+        return self.reader.read(value, where, rates=rates and not momenta, momenta=momenta)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -130,8 +129,13 @@ class Elements(ABC):
 
         Contacts and norms of quaternions are not among them; `Equations.constraint_names` has every row of the multipliers.
         """
-        loops = tuple(name for loop in self.loops for name in loop.row_names)
-        return (*(c.name for c in self.holonomic_list), *loops, *(c.name for c in self.nonholonomic_list))
+        declared = (*self.holonomic_list, *self.loops, *self.nonholonomic_list)
+        return tuple(name for constraint in declared for name in constraint.row_names)
+
+    @property
+    def formula_constraints(self) -> tuple[FormulaConstraint, ...]:
+        """The constraints that are given by formulas: holonomic, nonholonomic, canonical."""
+        return (*self.holonomic_list, *self.nonholonomic_list, *self.canonical_list)
 
     @property
     def initial(self) -> tuple[np.ndarray, np.ndarray]:
@@ -148,8 +152,7 @@ class Elements(ABC):
     def formulas(self) -> tuple[Any, ...]:
         """Every formula of coordinates, velocities or time in the model."""
         found: list[Any] = [value for body in self.bodies for joint in body.joints for value in joint.values]
-        found += [c.phi for c in self.holonomic_list] + [c.psi for c in self.nonholonomic_list]
-        found += [c.phi for c in self.canonical_list] + [u.value for u in self.speed_list]
+        found += [c.formula for c in self.formula_constraints] + [u.value for u in self.speed_list]
         found += [formula for load in self.loads for formula in load.formulas]
         if self.energies is not None:
             found += [self.energies.kinetic, self.energies.potential, *self.energies.forces]
@@ -225,11 +228,8 @@ class Elements(ABC):
     def stabilized(self, alpha: float, beta: float) -> Self:
         """The same with feedback on all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
         both = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
-        return self.replaced(
-            holonomic_list=tuple(c if c.feedback else replace(c, feedback=both) for c in self.holonomic_list),
-            loops=tuple(c if c.feedback else replace(c, feedback=both) for c in self.loops),
-            nonholonomic_list=tuple(c if c.feedback else replace(c, feedback=both[1:]) for c in self.nonholonomic_list),
-        )
+        lists = {key: getattr(self, key) for key in ("holonomic_list", "loops", "nonholonomic_list")}
+        return self.replaced(**{key: tuple(c.stabilized(both) for c in found) for key, found in lists.items()})
 
     def __repr__(self) -> str:
         return (

@@ -91,15 +91,6 @@ class Maker(ABC):
             raise InputError(f"{where}: got {shown(formulas)}. Expected {count} formulas.")
         return tuple(self._motion(formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
 
-    def _feedback(self, gains: Any, count: int, where: str) -> tuple[Formula, ...]:
-        if gains is None:
-            return ()
-        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
-        if len(given) != count:
-            expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
-            raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
-        return tuple(self.reader.constant(gain, where) for gain in given)
-
 
 def row_of(values: Any, where: str, expected: str) -> list[Any]:
     """The values in a row, such as a list or an array holds them."""

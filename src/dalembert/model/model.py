@@ -9,28 +9,19 @@ from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.expressions.formula import Written
+from dalembert.model.constraints import ConstraintMakers
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
 from dalembert.model.drives import DriveMakers
-from dalembert.model.elements import (
-    WORLD,
-    Body,
-    CanonicalConstraint,
-    Energies,
-    Holonomic,
-    Limits,
-    Loop,
-    Nonholonomic,
-    Shape,
-    Speed,
-)
+from dalembert.model.elements import WORLD, Body, Energies, Limits, Shape, Speed
 from dalembert.model.joints import Joint, JointMakers
 from dalembert.model.joints.base import joints_of
 from dalembert.model.loads import LoadMakers
-from dalembert.model.making import pair, row_of, several
+from dalembert.model.making import row_of, several
+from dalembert.model.start import by_coordinate
 
 
-class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
+class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers, ContactMakers):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
@@ -45,7 +36,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
     ('theta',)
     """
 
-    # bodies and loops
+    # bodies
 
     @checked
     def body(
@@ -84,48 +75,6 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
                 description,
             ),
         )
-        return self
-
-    @checked
-    def loop(
-        self,
-        name: str,
-        bodies: tuple[str, str],
-        joint: Joint,
-        *,
-        position: Sequence[Written] = (0, 0, 0),
-        rotation: Sequence[Written] = (0, 0, 0),
-        description: str = "",
-        feedback: Any = None,
-    ) -> Self:
-        """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
-
-        `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
-        and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
-
-        >>> model = Model("four bars").coordinates("a", "b", "c")
-        >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
-        >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
-        >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1)
-        >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), position=(2, 0, 0)), position=(1, 0, 0))
-        >>> model.constraint_names
-        ('pin, x', 'pin, y', 'pin, z', 'pin, tilt 1', 'pin, tilt 2')
-        """
-        where = f"loop '{name}'"
-        if any(loop.name == name for loop in self.loops):
-            raise InputError(f"{where}: declared twice. Give each loop its own name.")
-        if not isinstance(joint, Joint):
-            count = len(joints_of(joint, where))
-            raise InputError(f"{where}, joint: got {count} joints in a sequence. Expected one joint.")
-        moving = [str(x) for x in joint.values if x is not None and not (x.is_Number and float(x) == 0)]
-        if moving:
-            raise InputError(
-                f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
-                "them out, or let the bodies hang on each other by this joint."
-            )
-        place = self._placement(where, position, rotation)
-        gains = self._feedback(feedback, 2, f"{where}, feedback")
-        self.loops += (Loop(name, pair(bodies, where), joint.still(), *place, description, gains),)
         return self
 
     @checked
@@ -187,65 +136,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.notes += (sentence,)
         return self
 
-    # constraints and speeds
-
-    @checked
-    def holonomic(self, phi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
-        """Impose φ(q, t) = 0.
-
-        With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
-        the target is allowed.
-        """
-        key = name or f"holonomic{len(self.holonomic_list) + 1}"
-        formula = self.reader.read(phi, f"holonomic '{key}'", rates=False)
-        gains = self._feedback(feedback, 2, f"holonomic '{key}', feedback")
-        self.holonomic_list += (Holonomic(key, formula, description, gains),)
-        return self
-
-    @checked
-    def nonholonomic(self, psi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
-        """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
-        key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
-        formula = self.reader.read(psi, f"nonholonomic '{key}'")
-        gains = self._feedback(feedback, 1, f"nonholonomic '{key}', feedback")
-        self.nonholonomic_list += (Nonholonomic(key, formula, description, gains),)
-        return self
-
-    @checked
-    def canonical(self, phi: Written, name: str | None = None, description: str = "") -> Self:
-        """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
-
-        The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
-        This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
-        The initial rates give the initial momenta.
-
-        >>> model = Model("particle").coordinates("x", "y")
-        >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
-        >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_list[0].phi
-        -3 + x*p(y) - y*p(x)
-        """
-        key = name or f"canonical{len(self.canonical_list) + 1}"
-        formula = self.reader.canonical(phi, f"canonical '{key}'")
-        self.canonical_list += (CanonicalConstraint(key, formula, description),)
-        return self
-
-    @checked
-    def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
-        """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
-        names = self.coordinate_names
-        if not isinstance(forces, Mapping):
-            forces = row_of(forces, "non_ideal", "one formula for each coordinate, or a mapping by name")
-            if len(forces) != len(names):
-                raise InputError(
-                    f"non_ideal: {len(forces)} forces for {len(names)} coordinates. Give one for each, or a mapping by name."
-                )
-            forces = dict(zip(names, forces, strict=True))
-        for name, force in forces.items():
-            if name not in names:
-                raise InputError(f"non_ideal: there is no coordinate '{name}'. {nearest(name, names)}")
-            formula = self.reader.read(force, f"non_ideal '{name}'")
-            self.non_ideal_forces = self.non_ideal_forces | {name: formula}
-        return self
+    # speeds and energies
 
     @checked
     def speed(self, value: Any, name: str | None = None, description: str = "") -> Self:
@@ -268,22 +159,12 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
     ) -> Self:
         """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
         names = self.coordinate_names
-        if isinstance(forces, Mapping):
-            for name in forces:
-                if name not in names:
-                    raise InputError(f"energies, forces: there is no coordinate '{name}'. {nearest(name, names)}")
-            forces = [forces.get(name, 0) for name in names]
-        forces = row_of(forces, "energies, forces", "one formula for each coordinate, or a mapping by name")
-        if len(forces) not in (0, len(names)):
-            raise InputError(
-                f"model '{self.name}': {len(forces)} forces for {len(names)} coordinates. "
-                "Give one force for each, or none."
-            )
+        given = {} if several(forces, 0) else by_coordinate(names, forces, "energies, forces")
         read = self.reader.read
         self.energies = Energies(
             read(kinetic, "kinetic energy"),
             read(potential, "potential energy", rates=False),
-            tuple(read(force, f"force {i + 1}") for i, force in enumerate(forces or [0] * len(names))),
+            tuple(read(given.get(name, 0), f"force {i + 1}") for i, name in enumerate(names)),
         )
         return self
 

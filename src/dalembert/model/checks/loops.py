@@ -15,10 +15,11 @@ from dalembert.errors import Problem
 from dalembert.expressions import TIME, rate
 from dalembert.expressions.lower import Lowering
 from dalembert.model.checks.values import at_start
-from dalembert.model.elements import WORLD, Loop
+from dalembert.model.elements import WORLD
 from dalembert.spatial import roll_pitch_yaw
 
 if TYPE_CHECKING:
+    from dalembert.model.constraints import Loop
     from dalembert.model.description import Elements
 
 Place = tuple[Array, Array]  # R_WF and p_WF

@@ -51,15 +51,8 @@ def formulas(model: Elements) -> Iterator[tuple[str, Formula]]:
     for rotor in model.rotors:
         yield f"rotor '{rotor.name}', inertia", rotor.inertia
         yield f"rotor '{rotor.name}', ratio", rotor.ratio
-    for loop in model.loops:
-        for key, entries in (("position", loop.position), ("rotation", loop.rotation)):
-            yield from _vector(f"loop '{loop.name}', {key}", entries)
-        for key, entries in (("position", loop.joint.position), ("rotation", loop.joint.rotation)):
-            yield from _vector(f"loop '{loop.name}', joint, {key}", entries)
-    for constraint in model.holonomic_list:
-        yield f"holonomic '{constraint.name}'", constraint.phi
-    for constraint in model.nonholonomic_list:
-        yield f"nonholonomic '{constraint.name}'", constraint.psi
+    for constraint in (*model.loops, *model.formula_constraints):
+        yield from constraint.numbers()
     for speed in model.speed_list:
         yield f"speed '{speed.name}'", speed.value
     if model.energies is not None:

@@ -23,7 +23,7 @@ from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula, Written
 from dalembert.expressions.writing import written
 from dalembert.model.declared import Place
-from dalembert.model.file_form import Element, direction, vector
+from dalembert.model.file_form import Element, direction, given, place, vector
 from dalembert.model.joints.rows import Row
 from dalembert.model.keys import Keys
 from dalembert.model.making import several
@@ -115,6 +115,10 @@ class Joint(ABC):
         """Its type, axes and motions as they stand in a model file."""
         own = [field.name for field in fields(self) if field.name not in ("position", "rotation")]
         return {"type": self.kind, **{key: self._entry(key, where) for key in own}}
+
+    def element(self, where: str) -> Element:
+        """All its keys as they stand in a model file, with its place."""
+        return given({**self.written(where), **place(self.position, self.rotation, where)})
 
     def _entry(self, key: str, where: str) -> Any:
         found = getattr(self, key)
