@@ -7,28 +7,11 @@ from typing import TYPE_CHECKING
 from dalembert.errors import Problem
 from dalembert.model import methods
 from dalembert.model.checks import bodies, degrees, loads, loops, numbers, structure
-from dalembert.model.checks.values import at_start
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
-
-def _constraints(model: Elements) -> list[Problem]:
-    """Formulas that say nothing about the motion, or that the initial state violates."""
-    table = at_start(model)
-    return [problem for constraint in model.formula_constraints for problem in constraint.problems(model, table)]
-
-
-_PARTS = (
-    structure.problems,
-    numbers.problems,
-    bodies.problems,
-    loads.problems,
-    _constraints,
-    loops.problems,
-    degrees.problems,
-    methods.problems,
-)
+_PARTS = (structure, numbers, bodies, loads, loops, degrees, methods)
 
 
 def problems(model: Elements) -> list[Problem]:
@@ -39,4 +22,4 @@ def problems(model: Elements) -> list[Problem]:
     ...     print(problem)
     model 'nothing': it has neither bodies nor energies. Add a body, or describe the system by its energies.
     """
-    return [problem for part in _PARTS for problem in part(model)]
+    return [problem for part in _PARTS for problem in part.problems(model)]

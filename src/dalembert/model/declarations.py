@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Never, Self
+from typing import Never, Self
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.expressions.formula import Written
 from dalembert.model.description import FIELDS, Description, Elements
-from dalembert.model.elements import Coordinate, Parameter, Vector3
+from dalembert.model.elements import Coordinate, Parameter
 from dalembert.model.frozen import Frozen
 from dalembert.model.making import Maker, row_of
 from dalembert.model.start import Start, coordinate_name, start_state
+from dalembert.model.vectors import Name, Values, Vector3
 
 
 class Declarations(Elements, Maker):
@@ -55,7 +56,7 @@ class Declarations(Elements, Maker):
         """A model to go on with from a description, or from another model."""
         return cls.__new__(cls)._hold(description.description)
 
-    def replaced(self, **elements: Any) -> Self:
+    def replaced(self, **elements: object) -> Self:
         """Another model with other elements, by the names of the attributes."""
         return type(self).of(replace(self.description, **elements))
 
@@ -66,7 +67,7 @@ class Declarations(Elements, Maker):
     # what is declared
 
     @checked
-    def parameter(self, name: Any, value: float | str, description: str = "", unit: str = "") -> Self:
+    def parameter(self, name: Name, value: float | str, description: str = "", unit: str = "") -> Self:
         """Declare a parameter with its default value, description and unit."""
         key = self._declare(name, "parameter")
         number = self.number(value, f"parameter '{key}'")
@@ -74,7 +75,7 @@ class Declarations(Elements, Maker):
         self._remember(key, name)
         return self
 
-    def parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+    def parameters(self, values: Values | None = None, **more: float) -> Self:
         """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)` or a mapping of symbols to values."""
         if values is not None and not isinstance(values, Mapping):
             raise InputError(f"parameters: got {values!r}. Expected a mapping of names to values, or m=1.0, l=0.5.")
@@ -84,7 +85,7 @@ class Declarations(Elements, Maker):
 
     @checked
     def coordinate(
-        self, name: Any, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
+        self, name: Name, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
     ) -> Self:
         """Declare a generalized coordinate with its default initial position and velocity."""
         key = self._declare(name, "coordinate")
@@ -94,11 +95,11 @@ class Declarations(Elements, Maker):
         self._remember(key, name)
         return self
 
-    def _remember(self, name: str, given: Any) -> None:
+    def _remember(self, name: str, given: Name) -> None:
         if not isinstance(given, str):
             self.symbols = self.symbols | {name: given}
 
-    def coordinates(self, *names: Any) -> Self:
+    def coordinates(self, *names: Name) -> Self:
         """Declare several coordinates at once, by name or as dynamicsymbols; they start at zero, at rest."""
         for name in names:
             self.coordinate(name)
@@ -136,7 +137,7 @@ class Declarations(Elements, Maker):
 
     # how declarations are read
 
-    def _declare(self, name: Any, kind: str) -> str:
+    def _declare(self, name: Name, kind: str) -> str:
         """The name of a new parameter or coordinate, given as text or as a SymPy symbol."""
         key = coordinate_name(name) if kind == "coordinate" else str(name)
         if not is_identifier(key):

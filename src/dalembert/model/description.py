@@ -38,6 +38,7 @@ from dalembert.model.elements import (
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Load
+from dalembert.model.vectors import Values
 
 if TYPE_CHECKING:
     import sympy
@@ -52,7 +53,7 @@ class Elements(ABC):
     text: str = ""  # what the model is, in the user's words
     parameter_list: tuple[Parameter, ...] = ()
     coordinate_list: tuple[Coordinate, ...] = ()
-    symbols: Frozen[str, sympy.Basic] = field(
+    symbols: Frozen[str, sympy.Expr] = field(
         default_factory=lambda: Frozen()
     )  # the SymPy objects that names were declared by
     bodies: tuple[Body, ...] = ()
@@ -82,7 +83,7 @@ class Elements(ABC):
         """All elements as one immutable value."""
 
     @abstractmethod
-    def replaced(self, **elements: Any) -> Self:
+    def replaced(self, **elements: object) -> Self:
         """The same with other elements, by the names of the attributes."""
 
     @property
@@ -94,13 +95,13 @@ class Elements(ABC):
 
     def formula(
         self,
-        value: Any,
+        value: Written,
         where: str = "formula",
         *,
         rates: bool = True,
         constant: bool = False,
         momenta: bool = False,
-    ) -> Any:
+    ) -> Formula:
         """Any formula of the declared names, read as the elements read theirs; `constant` allows parameters only.
 
         With `momenta` the momentum of a coordinate x is written p(x), and velocities are refused.
@@ -144,14 +145,14 @@ class Elements(ABC):
         return q0, np.array([c.start_rate for c in self.coordinate_list], dtype=float)
 
     @property
-    def sympy_symbols(self) -> dict[str, Any]:
+    def sympy_symbols(self) -> dict[str, sympy.Expr]:
         """The SymPy symbols the user declared, by name (empty for models written as text)."""
         return dict(self.symbols)
 
     @property
-    def formulas(self) -> tuple[Any, ...]:
+    def formulas(self) -> tuple[Formula, ...]:
         """Every formula of coordinates, velocities or time in the model."""
-        found: list[Any] = [value for body in self.bodies for joint in body.joints for value in joint.values]
+        found = [value for body in self.bodies for joint in body.joints for value in joint.values]
         found += [c.formula for c in self.formula_constraints] + [u.value for u in self.speed_list]
         found += [formula for load in self.loads for formula in load.formulas]
         if self.energies is not None:
@@ -219,7 +220,7 @@ class Elements(ABC):
 
     # others like it
 
-    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+    def with_parameters(self, values: Values | None = None, **more: float) -> Self:
         """The same with other default values of parameters, by name or by SymPy symbol."""
         changes = parameter_changes(self, {**(values or {}), **more})
         known = (replace(p, value=changes.get(p.name, p.value)) for p in self.parameter_list)
@@ -265,7 +266,7 @@ class Description(Value, Elements):
         """It is a value already."""
         return self
 
-    def replaced(self, **elements: Any) -> Description:
+    def replaced(self, **elements: object) -> Description:
         """The same with other elements, by the names of the attributes."""
         return replace(self, **elements)
 
@@ -273,7 +274,7 @@ class Description(Value, Elements):
 FIELDS = tuple(each.name for each in fields(Description))
 
 
-def parameter_changes(model: Elements, values: Mapping[Any, Any]) -> dict[str, float]:
+def parameter_changes(model: Elements, values: Mapping[Any, float]) -> dict[str, float]:
     """New values of parameters by name, checked; keys may be the SymPy symbols."""
     known, out = {p.name for p in model.parameter_list}, {}
     for key, value in values.items():

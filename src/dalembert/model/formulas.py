@@ -20,7 +20,7 @@ class Reader:
 
     coordinates: tuple[str, ...]
     parameters: tuple[str, ...]
-    symbols: Mapping[str, sympy.Basic]  # the SymPy objects that names were declared by
+    symbols: Mapping[str, sympy.Expr]  # the SymPy objects that names were declared by
 
     @property
     def names(self) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
@@ -19,6 +19,7 @@ from dalembert.model.joints.base import joints_of
 from dalembert.model.loads import LoadMakers
 from dalembert.model.making import row_of, several
 from dalembert.model.start import by_coordinate
+from dalembert.model.vectors import Name, Values
 
 
 class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers, ContactMakers):
@@ -139,7 +140,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers
     # speeds and energies
 
     @checked
-    def speed(self, value: Any, name: str | None = None, description: str = "") -> Self:
+    def speed(self, value: Written, name: str | None = None, description: str = "") -> Self:
         """Choose one quasi-velocity, a formula linear in the velocities."""
         key = name or f"u{len(self.speed_list) + 1}"
         if not is_identifier(key) or key in self.reader.names or any(s.name == key for s in self.speed_list):
@@ -147,7 +148,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers
         self.speed_list += (Speed(key, self.reader.read(value, f"speed '{key}'"), description),)
         return self
 
-    def speeds(self, *values: Any) -> Self:
+    def speeds(self, *values: Written) -> Self:
         """Choose the quasi-velocities u1, u2, ... in this order."""
         for value in values:
             self.speed(value)
@@ -173,14 +174,14 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers
         cls,
         name: str,
         *,
-        coordinates: Sequence[Any],
+        coordinates: Sequence[Name],
         kinetic: Written,
         potential: Written = 0,
         forces: Sequence[Written] = (),
         holonomic: Sequence[Written] = (),
         nonholonomic: Sequence[Written] = (),
         speeds: Sequence[Written] = (),
-        parameters: Mapping[Any, float] | None = None,
+        parameters: Values | None = None,
         non_ideal: Sequence[Written] = (),
         description: str = "",
     ) -> Self:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
+from dalembert.expressions.formula import Written
 from dalembert.model.making import several
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 T = TypeVar("T")
-Start = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None
+Start: TypeAlias = "Mapping[Any, Written] | Sequence[Written] | np.ndarray | None"
 
 
 def start_state(
@@ -63,6 +64,6 @@ def _shape(given: object) -> str:
         return shown(given)
 
 
-def coordinate_name(key: Any) -> str:
+def coordinate_name(key: object) -> str:
     """The name behind a key: text, or a dynamicsymbol."""
     return key if isinstance(key, str) else str(getattr(key, "func", key))

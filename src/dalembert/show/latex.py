@@ -49,7 +49,7 @@ def to_sympy_matrix(model: Elements, array: Array, dynamic: Iterable[str] = ()) 
     for name in model.coordinate_names:
         moving, constant = given.get(name, dynamicsymbols(name)), Kind.CONSTANT.of(name)
         symbol = sympy.Symbol(names.for_formula(constant, model.parameter_values))
-        table |= {name: moving, rate(name).name: moving.diff(), constant: symbol}
+        table |= {name: moving, rate(name).name: sympy.diff(moving), constant: symbol}
     table |= {name: dynamicsymbols(name) for name in dynamic}
     velocities = {name for name in table if kind_of(name) in (Kind.RATE, Kind.CONSTANT)} | set(dynamic)
     entries = [to_sympy(tidy(entry, velocities), coordinates=(), symbols=table) for entry in array.ravel()]

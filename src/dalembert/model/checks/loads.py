@@ -1,4 +1,4 @@
-"""Do loads, contacts, loops and rotors act on something that exists?"""
+"""Do loads, contacts, loops and rotors act on something that exists, and do constraints hold?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.checks.bodies import unknown
-from dalembert.model.checks.values import at_start, value
+from dalembert.model.checks.values import Table, at_start, value
 from dalembert.model.elements import WORLD
 from dalembert.model.loads import InJoint, Load
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 def problems(model: Elements) -> list[Problem]:
-    """Loads and gravity without bodies, bodies and joints that do not exist, connections of a body with itself."""
-    if model.energies is not None and not model.bodies:
-        return _without_bodies(model)
-    table, names = at_start(model), {body.name for body in model.bodies}
+    """Loads and gravity without bodies, bodies and joints that do not exist, constraints that hold nothing or are violated."""
+    table = at_start(model)
+    found = _without_bodies(model) if model.energies is not None and not model.bodies else _on_bodies(model, table)
+    return found + [problem for c in model.formula_constraints for problem in c.problems(model, table)]
+
+
+def _on_bodies(model: Elements, table: Table) -> list[Problem]:
+    names = {body.name for body in model.bodies}
     found = [problem for c in model.contacts for problem in unknown(f"contact '{c.name}'", c.body, names)]
     found += [problem for loop in model.loops for problem in loop.problems(model, table)]
     for rotor in model.rotors:

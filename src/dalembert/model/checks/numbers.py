@@ -51,7 +51,7 @@ def formulas(model: Elements) -> Iterator[tuple[str, Formula]]:
     for rotor in model.rotors:
         yield f"rotor '{rotor.name}', inertia", rotor.inertia
         yield f"rotor '{rotor.name}', ratio", rotor.ratio
-    for constraint in (*model.loops, *model.formula_constraints):
+    for constraint in (*model.loops, *model.holonomic_list, *model.nonholonomic_list):
         yield from constraint.numbers()
     for speed in model.speed_list:
         yield f"speed '{speed.name}'", speed.value

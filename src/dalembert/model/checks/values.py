@@ -7,13 +7,13 @@ complex step, and degrees by differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import FLOATS
+from dalembert.algebra import FLOATS, Scalar
 from dalembert.expressions import TIME, rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
@@ -105,7 +105,7 @@ def _vanishes(terms: list[float]) -> bool:
     return abs(sum(terms)) <= _CLOSE * sum(map(abs, terms))
 
 
-def _evaluate(formula: Formula, table: dict[str, Any]) -> Any:
+def _evaluate(formula: Formula, table: Mapping[str, Scalar]) -> Scalar:
     try:
         with np.errstate(all="ignore"):
             return Lowering(FLOATS, table)(formula)

@@ -70,10 +70,12 @@ class Constraint(ABC):
 class FormulaConstraint(Constraint):
     """A formula that vanishes."""
 
+    letter: ClassVar[str] = "phi"  # the field that holds the formula
+
     @property
-    @abstractmethod
     def formula(self) -> Formula:
         """What vanishes: φ or ψ."""
+        return getattr(self, self.letter)
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         """The formula."""

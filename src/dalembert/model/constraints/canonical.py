@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -28,15 +28,6 @@ class Canonical(FormulaConstraint):
     }
 
     phi: Formula
-
-    @property
-    def formula(self) -> Formula:
-        """φ."""
-        return self.phi
-
-    def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """None: momenta have no value before the equations are derived."""
-        yield from ()
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         """A formula without momenta; whether the start fulfils it is asked where momenta are known."""

@@ -35,11 +35,6 @@ class Holonomic(FormulaConstraint):
 
     phi: Formula
 
-    @property
-    def formula(self) -> Formula:
-        """φ."""
-        return self.phi
-
     def pull(self, velocity: Formula) -> Formula:
         """β φ̇ + α φ of (5.96) in papers/desapio."""
         alpha, beta = self.feedback or (0, 0)

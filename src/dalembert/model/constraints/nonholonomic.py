@@ -24,22 +24,13 @@ class Nonholonomic(FormulaConstraint):
     """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
 
     kind: ClassVar[str] = "nonholonomic"
+    letter: ClassVar[str] = "psi"
     gains: ClassVar[int] = 1
     forms: ClassVar[Mapping[str, Keys]] = {
-        "nonholonomic": {
-            **NAMED,
-            "formula": Key(moving, True),
-            "description": Key(text),
-            "feedback": Key(constant),
-        }
+        "nonholonomic": {**NAMED, "formula": Key(moving, True), "description": Key(text), "feedback": Key(constant)}
     }
 
     psi: Formula
-
-    @property
-    def formula(self) -> Formula:
-        """ψ."""
-        return self.psi
 
     def pull(self, velocity: Formula) -> Formula:
         """α ψ."""
