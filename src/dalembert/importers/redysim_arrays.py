@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert.errors import InputError, Problem
-from dalembert.importers import schema
-from dalembert.importers.source import failure
-from dalembert.importers.tables import Row, TableBuilder, add_rows, described, merged
-from dalembert.model import WORLD, Model
+from dalembert.importers.source import Table, failure
+from dalembert.importers.tables import Row, Value, add_rows, build, described, merged, names_in
+from dalembert.importers.toml import Builder
+from dalembert.model import WORLD, Model, keys
 from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
 
 STEP = ("alp", "a", "b")
@@ -58,7 +57,7 @@ _QUATERNION = {
 }
 
 
-def from_arrays(data: dict[str, Any], source: str, *, quaternion: bool = False) -> Model:
+def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
     """The robot described by ReDySim's arrays, and by the sections of ordinary model files beside them.
 
     >>> rod = {"n": 1, "bt": [0], "r": [1], "th": [0.5], "g": [0, -9.81, 0], "m": [2], "dx": [0.25], "Iczz": [0.04]}
@@ -73,14 +72,14 @@ def from_arrays(data: dict[str, Any], source: str, *, quaternion: bool = False) 
     found = [*_shapes(data, n), *_choices(data)]
     robot = _Robot(data, n, _names(data, n), quaternion) if not found else None
     head = {"gravity": data["g"]} if "gravity" not in data and "g" in data else {}
-    builder = TableBuilder({**data, **head}, OWN, merged(robot.coordinates() if robot else {}, data.get("coordinates")))
 
-    def rows(builder: TableBuilder) -> None:
+    def rows(builder: Builder) -> None:
         if builder.note(found) and robot and builder.note(_entries(data, builder.model)):
             builder.note(robot.parents())
             robot.add(builder)
 
-    model = builder.build(source, rows)
+    coordinates = merged(robot.coordinates() if robot else {}, data.get("coordinates"))
+    model = build({**data, **head}, OWN, coordinates, source, rows)
     for sentence in _remarks(data, n):
         model.note(sentence)
     return model
@@ -90,7 +89,7 @@ def from_arrays(data: dict[str, Any], source: str, *, quaternion: bool = False) 
 class _Robot:
     """Arrays of the right lengths."""
 
-    data: dict[str, Any]
+    data: Table
     n: int
     names: list[str]
     quaternion: bool
@@ -110,9 +109,9 @@ class _Robot:
         """The links that hang on joints of the table: all but a floating base."""
         return range(1 if self.floating else 0, self.n)
 
-    def coordinates(self) -> dict[str, dict[str, Any]]:
+    def coordinates(self) -> dict[str, Table]:
         """The coordinates with their starts, for the section [coordinates]."""
-        out: dict[str, dict[str, Any]] = {}
+        out: dict[str, Table] = {}
         for name, (unit, about) in self._base().items():
             out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
         for i in self.moving():
@@ -141,7 +140,7 @@ class _Robot:
                 advice = "Expected 0: its place comes from its coordinates."
                 yield Problem(f"{key}, link 1", f"the floating base has the value {self.data[key][0]!r:.20}.", advice)
 
-    def add(self, builder: TableBuilder) -> None:
+    def add(self, builder: Builder) -> None:
         """Add the bodies, and how long to simulate."""
         if builder.found:
             return
@@ -149,7 +148,7 @@ class _Robot:
         if self.floating:
             builder.note(attempt("link 1", lambda: self._add_base(model)))
         rows = [(f"link {i + 1}", self._row(i)) for i in self.moving()]
-        add_rows(builder, rows, "mdh", self.names)
+        add_rows(builder, rows, "mdh", [*self.names, *names_in(self.data.get("body"))])
         if "Tp" in self.data:
             builder.note(attempt("Tp", lambda: _simulation(model, self.data)))
 
@@ -183,14 +182,14 @@ class _Robot:
             inertia=inertia,
         )
 
-    def _body(self, i: int) -> tuple[Any, list[Any], list[Any]]:
+    def _body(self, i: int) -> tuple[Value, list[Value], list[Value]]:
         """Mass, mass centre and inertia of a link."""
         data = self.data
         center = [data[key][i] for key in ("dx", "dy", "dz")]
         return data["m"][i], center, [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]
 
 
-def _plain(key: str, value: Any) -> Any:
+def _plain(key: str, value: object) -> object:
     """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
     if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
         return value[0]
@@ -199,13 +198,13 @@ def _plain(key: str, value: Any) -> Any:
     return value
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
-def _count(data: dict[str, Any], source: str) -> int:
+def _count(data: Table, source: str) -> int:
     """The number of links, without which nothing else can be read."""
     n = data.get("n")
     if n is None:
@@ -215,7 +214,7 @@ def _count(data: dict[str, Any], source: str) -> int:
     return int(n)
 
 
-def _shapes(data: dict[str, Any], n: int) -> Iterator[Problem]:
+def _shapes(data: Table, n: int) -> Iterator[Problem]:
     """Arrays that are missing, or that have another number of entries than there are links."""
     needed = (*NEEDED, *(() if "nq" in data else ("r", "th")))
     for key in needed:
@@ -232,7 +231,7 @@ def _shapes(data: dict[str, Any], n: int) -> Iterator[Problem]:
         yield Problem("gravity", "ReDySim's arrays have it as g.", "Write g = [...] only.")
 
 
-def _choices(data: dict[str, Any]) -> Iterator[Problem]:
+def _choices(data: Table) -> Iterator[Problem]:
     """Switches that hold anything but 0 and 1, and times that are not positive."""
     for key in ("nq", "type"):
         if key in data and (not _whole(data[key]) or data[key] not in (0, 1)):
@@ -255,21 +254,21 @@ def _choices(data: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("Tp", "the section [simulation] is there too.", "Keep one of them.")
 
 
-def _entries(data: dict[str, Any], model: Model) -> Iterator[Problem]:
+def _entries(data: Table, model: Model) -> Iterator[Problem]:
     """Entries that are neither numbers nor formulas of parameters."""
     for key in (*STEP, "th", *BODY):
         for i, entry in enumerate(data.get(key, [])):
-            yield from schema.constant(entry, f"{key}, link {i + 1}", model)
+            yield from keys.constant(entry, f"{key}, link {i + 1}", model)
     for i, name in enumerate(data.get("names", [])):
-        yield from schema.name(name, f"names, link {i + 1}", model)
+        yield from keys.name(name, f"names, link {i + 1}", model)
 
 
-def _names(data: dict[str, Any], n: int) -> list[str]:
+def _names(data: Table, n: int) -> list[str]:
     given = data.get("names", [])
     return [str(name) for name in given] if given else [f"link{i + 1}" for i in range(n)]
 
 
-def _simulation(model: Model, data: dict[str, Any]) -> None:
+def _simulation(model: Model, data: Table) -> None:
     """Tp is how long to simulate, steps the time between samples."""
     duration = float(data["Tp"])
     samples = round(duration / float(data["steps"])) + 1 if "steps" in data else model.samples
@@ -278,7 +277,7 @@ def _simulation(model: Model, data: dict[str, Any]) -> None:
     model.simulation(duration, samples)
 
 
-def _remarks(data: dict[str, Any], n: int) -> Iterator[str]:
+def _remarks(data: Table, n: int) -> Iterator[str]:
     """What was left out, and what the arrays cannot say."""
     apart = [f"{key} ({about})" for key, about in APART.items() if key in data]
     if apart:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
+from dalembert.expressions import is_identifier
+from dalembert.importers.source import Table
 from dalembert.importers.urdf.elements import Joint, Robot
 from dalembert.importers.urdf.inertia import is_empty
-from dalembert.importers.urdf.names import identifiers, is_body_name, is_coordinate_name
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading, hint
 from dalembert.importers.urdf.tree import Part, Tree
@@ -22,6 +21,7 @@ from dalembert.model.keys import quote
 FREE = ("x", "y", "z", "qw", "qx", "qy", "qz")  # displacement, then the quaternion (w, x, y, z)
 PLANE = ("x", "y", "angle")
 BASE = "base"
+_LENGTH = 56  # an identifier has at most 64 characters, and room is left for endings
 
 
 @dataclass(frozen=True)
@@ -36,21 +36,18 @@ class _Coordinate:
     start: float = 0.0
 
 
-def build(robot: Robot, tree: Tree, floating: bool, friction: bool, reading: Reading) -> Model:
+def build(robot: Robot, tree: Tree, reading: Reading) -> Model:
     """The model of a robot whose tree is sound."""
-    model = Model(robot.name, robot.gravity)
-    model.published = True
-    return _Builder(model, robot, tree, floating, friction, reading).build()
+    return _Builder(robot, tree, reading).build()
 
 
 class _Builder:
     """Adds coordinates, bodies, limits, friction, mimic constraints and shapes."""
 
-    def __init__(
-        self, model: Model, robot: Robot, tree: Tree, floating: bool, friction: bool, reading: Reading
-    ) -> None:
-        self.model, self.robot, self.tree, self.reading = model, robot, tree, reading
-        self.floating, self.friction = floating, friction
+    def __init__(self, robot: Robot, tree: Tree, reading: Reading) -> None:
+        self.model = Model(robot.name, robot.gravity)
+        self.model.published = True
+        self.robot, self.tree, self.reading = robot, tree, reading
         self.coordinates: dict[str, tuple[str, ...]] = {}  # by joint; the free root has the key ""
         self.bodies: dict[str, str] = {}
 
@@ -76,7 +73,7 @@ class _Builder:
     def _declare(self) -> None:
         """The coordinates, in the order of the tree."""
         wanted = [*self._wanted()]
-        names = identifiers([c.wanted for c in wanted], is_coordinate_name, "joint")
+        names = identifiers([c.wanted for c in wanted], is_identifier, "joint")
         for coordinate, name in zip(wanted, names, strict=True):
             if name != coordinate.joint and name != coordinate.wanted:
                 source = f"joint {quote(coordinate.joint)}" if coordinate.joint else "the free base"
@@ -85,7 +82,7 @@ class _Builder:
             self.coordinates[coordinate.joint] = (*self.coordinates.get(coordinate.joint, ()), name)
 
     def _wanted(self) -> Iterator[_Coordinate]:
-        if self.floating:
+        if self.reading.options.floating:
             root = self.tree[0].link
             yield from _free(BASE, "", root.line, f"of {quote(root.name)}")
         for part in self.tree:
@@ -118,7 +115,7 @@ class _Builder:
     def _left_out(self) -> bool:
         """Whether the root link is the world, or stands still and has no mass."""
         root = self.tree[0].link
-        if self.floating or not (root.name == WORLD or is_empty(root.inertial)):
+        if self.reading.options.floating or not (root.name == WORLD or is_empty(root.inertial)):
             return False
         item = f"{quote(root.name)} (line {root.line})"
         if root.name == WORLD:
@@ -136,12 +133,12 @@ class _Builder:
         name = self.bodies[part.link.name]
         if name == WORLD:
             return
-        mass: dict[str, Any] = {}
+        mass: Table = {}
         if (inertial := part.link.inertial) is not None:
-            inertia = [[exact(x) for x in row] for row in inertial.inertia.tolist()]
+            inertia = [vector(row) for row in inertial.inertia.tolist()]
             mass = {"mass": exact(inertial.mass), "center": vector(inertial.center), "inertia": inertia}
         if part.joint is None:
-            joint = self._free("", Pose()) if self.floating else self.model.fixed()
+            joint = self._free("", Pose()) if self.reading.options.floating else self.model.fixed()
             self.model.body(name, joint=joint, **mass)
         else:
             self.model.body(name, parent=self.bodies[part.joint.parent], joint=self._joint(part.joint), **mass)
@@ -175,7 +172,7 @@ class _Builder:
     def _friction(self, joint: Joint) -> None:
         if not joint.damping and not joint.friction:
             return
-        if not self.friction:
+        if not self.reading.options.friction:
             item = f"joint {quote(joint.name)} (line {joint.line})"
             self.reading.remark("damping and friction are left out, as asked for", item)
             return
@@ -250,6 +247,45 @@ def exact(x: float) -> float | int:
     return int(x) if float(x).is_integer() and abs(x) < 1e15 else float(x)
 
 
-def vector(values: Any) -> list[float | int]:
+def vector(values: Iterable[float]) -> list[float | int]:
     """The same vector, its whole numbers as integers."""
-    return [exact(x) for x in np.asarray(values, dtype=float).tolist()]
+    return [exact(x) for x in values]
+
+
+def is_body_name(name: str) -> bool:
+    """Whether a body can be called so."""
+    return name != WORLD and is_identifier(name.replace("-", "_"))
+
+
+def identifiers(names: Sequence[str], usable: Callable[[str], bool], prefix: str) -> list[str]:
+    """A usable name for every name; the first that is usable as it is keeps it.
+
+    >>> identifiers(["left arm", "left_arm", "2", "sin"], is_identifier, "joint")
+    ['left_arm_2', 'left_arm', 'joint_2', 'joint_sin']
+    """
+    waiting = {name for name in names if usable(name)}
+    taken, counts = set(waiting), dict[str, int]()
+    out = []
+    for name in names:
+        if name in waiting:
+            waiting.remove(name)
+            out.append(name)
+        else:
+            out.append(_fresh(_plain(name, usable, prefix), taken, counts))
+    return out
+
+
+def _plain(name: str, usable: Callable[[str], bool], prefix: str) -> str:
+    """The name with what no identifier may hold replaced."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:_LENGTH]
+    return plain if usable(plain) else f"{prefix}_{plain}"
+
+
+def _fresh(name: str, taken: set[str], counts: dict[str, int]) -> str:
+    """The name, with a number behind it where it is taken."""
+    free = name
+    while free in taken:
+        counts[name] = counts.get(name, 1) + 1
+        free = f"{name}_{counts[name]}"
+    taken.add(free)
+    return free

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dalembert.importers.source import Enough
 from dalembert.importers.urdf.poses import Numbers3, Pose
-from dalembert.importers.urdf.reading import Enough, Reading, hint, shown
+from dalembert.importers.urdf.reading import Reading, hint, shown
 from dalembert.importers.urdf.visuals import Visual, read_colors, read_visual
 from dalembert.importers.xml import Element
 from dalembert.model.keys import quote

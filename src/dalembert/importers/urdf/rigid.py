@@ -44,7 +44,7 @@ def _without_rounding(part: Part, reading: Reading) -> Part:
     return replace(part, link=replace(part.link, inertial=replace(inertial, inertia=np.zeros((3, 3)))))
 
 
-def judge(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
+def judge(tree: Tree, reading: Reading) -> None:
     """Problems and remarks about masses: links without any, and inertias that no body has.
 
     Only what a rigid group has together enters the motion. So an impossible inertia counts as a problem when its group
@@ -53,21 +53,21 @@ def judge(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
     for part in tree:
         if part.link.inertial is None:
             reading.remark("there is no <inertial>, so the link has no mass", _item(part, part.link.line))
-    for group in _groups(tree, floating).values():
+    for group in _groups(tree, reading.options.floating).values():
         parts = [member.inertial for member in group if member.inertial is not None]
         whole = flaw(together(parts)) if parts else None
         for member in group:
-            _judge_inertia(member.part, whole is not None and whole[1], strict, reading)
-    _judge_masses(tree, floating, strict, reading)
+            _judge_inertia(member.part, whole is not None and whole[1], reading)
+    _judge_masses(tree, reading)
 
 
-def _judge_inertia(part: Part, wrong: bool, strict: bool, reading: Reading) -> None:
+def _judge_inertia(part: Part, wrong: bool, reading: Reading) -> None:
     inertial = part.link.inertial
     found = None if inertial is None else flaw(inertial)
     if found is None or inertial is None:
         return
     said, gross = found
-    if wrong and gross and strict:
+    if wrong and gross and reading.options.strict:
         advice = f"No body has such moments: take them about the mass centre and check their signs, or {_LOOSE}."
         reading.wrong(inertial.line, f"link {quote(part.link.name)}, inertia", f"{said}.", advice)
     else:
@@ -87,7 +87,7 @@ class _Load:
         return _Load(self.mass or other.mass, self.inertia or other.inertia, self.told or other.told)
 
 
-def _judge_masses(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
+def _judge_masses(tree: Tree, reading: Reading) -> None:
     """A link that moves needs something with mass on it; of a branch without mass the first link is told."""
     loads, below = _loads(tree), set[str]()
     for part in tree:
@@ -96,9 +96,13 @@ def _judge_masses(tree: Tree, floating: bool, strict: bool, reading: Reading) ->
         load = loads[name]
         if joint is not None and joint.parent in below:
             below.add(name)
-        elif (floating if joint is None else part.moving) and not load.mass and (shifts or not load.inertia):
+        elif (
+            (reading.options.floating if joint is None else part.moving)
+            and not load.mass
+            and (shifts or not load.inertia)
+        ):
             below.add(name)
-            _light(part, load.told or not strict, reading)
+            _light(part, load.told or not reading.options.strict, reading)
 
 
 def _light(part: Part, allowed: bool, reading: Reading) -> None:
@@ -124,9 +128,9 @@ def _loads(tree: Tree) -> dict[str, _Load]:
     return loads
 
 
-def merged(tree: Tree, floating: bool, reading: Reading) -> Tree:
+def merged(tree: Tree, reading: Reading) -> Tree:
     """The tree with every link on a fixed joint made a part of the link it is fixed to; the world takes none."""
-    groups, out = _groups(tree, floating), list[Part]()
+    groups, out = _groups(tree, reading.options.floating), list[Part]()
     place = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
     for head, group in groups.items():
         joint = group[0].part.joint
