@@ -86,7 +86,7 @@ def _model(root: Element, reading: Reading, folder: Path | None = None) -> Model
         robot = read_robot(root, reading)
         if folder is not None:
             remark_missing((visual for link in robot.links for visual in link.visuals), folder, reading)
-        if tree := without_rounding(grow(robot, reading), reading):
+        if tree := tuple(without_rounding(part, reading) for part in grow(robot, reading)):
             judge(tree, reading)
         if tree and not reading.found:
             model = build(robot, merged(tree, reading) if reading.options.merge_fixed else tree, reading)

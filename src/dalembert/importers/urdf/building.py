@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from dalembert.expressions import is_identifier
 from dalembert.importers.source import Table
 from dalembert.importers.urdf.elements import Joint, Robot
-from dalembert.importers.urdf.inertia import is_empty
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading, hint
+from dalembert.importers.urdf.rigid import is_empty
 from dalembert.importers.urdf.tree import Part, Tree
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint as ModelJoint
@@ -58,7 +58,8 @@ class _Builder:
             self._body(part)
         for part in self.tree:
             if part.joint is not None and part.moving:
-                self._limit(part.joint)
+                if part.joint.limits:
+                    self.model.limit(*self.coordinates[part.joint.name], **part.joint.limits)
                 self._friction(part.joint)
                 self._mimic(part.joint)
         for part in self.tree:
@@ -103,8 +104,7 @@ class _Builder:
 
     def _name_bodies(self) -> None:
         links = [part.link for part in self.tree]
-        skipped = self._left_out()
-        if skipped:
+        if self._left_out():
             self.bodies[links.pop(0).name] = WORLD
         names = identifiers([link.name for link in links], is_body_name, "link")
         for link, name in zip(links, names, strict=True):
@@ -122,9 +122,8 @@ class _Builder:
             mass = "" if is_empty(root.inertial) else ", so its mass does not count"
             self.reading.remark(f"the root link is the world itself{mass}", item)
         else:
-            self.reading.remark(
-                "the root link has no mass and does not move: what hangs on it hangs on the world", item
-            )
+            sentence = "the root link has no mass and does not move: what hangs on it hangs on the world"
+            self.reading.remark(sentence, item)
         return True
 
     # elements
@@ -162,12 +161,6 @@ class _Builder:
         names = self.coordinates[joint]
         position, rotation = vector(origin.position), vector(origin.rotation)
         return self.model.free(names[:3], quaternion=names[3:], position=position, rotation=rotation)
-
-    def _limit(self, joint: Joint) -> None:
-        if joint.limit is not None:
-            limit = joint.limit
-            (name,) = self.coordinates[joint.name]
-            self.model.limit(name, lower=limit.lower, upper=limit.upper, velocity=limit.velocity, effort=limit.effort)
 
     def _friction(self, joint: Joint) -> None:
         if not joint.damping and not joint.friction:

@@ -82,12 +82,14 @@ class Reading(Findings):
 
     # elements
 
-    def once(self, element: Element, tag: str, what: str) -> Element | None:
-        """The only child with this tag, or None."""
+    def once(self, element: Element, tag: str, what: str, attributes: Sequence[str] | None = None) -> Element | None:
+        """The only child with this tag, or None; what it holds beyond the attributes is remarked where they are given."""
         found = [*element.find(tag)]
         for other in found[1:]:
             fact = f"<{tag}> is written twice, first in line {found[0].line}."
             self.wrong(other.line, what, fact, "Keep one of them.")
+        if found and attributes is not None:
+            self.only(found[0], (), attributes)
         return found[0] if found else None
 
     def only(self, element: Element, children: Sequence[str] = (), attributes: Sequence[str] = ()) -> None:
@@ -165,10 +167,9 @@ class Reading(Findings):
 
     def origin(self, element: Element, what: str) -> Pose:
         """The placement in <origin>; without it, none."""
-        origin = self.once(element, "origin", what)
+        origin = self.once(element, "origin", what, ("xyz", "rpy"))
         if origin is None:
             return Pose()
-        self.only(origin, (), ("xyz", "rpy"))
         x, y, z = self.numbers(origin, "xyz", f"{what}, origin", (0.0, 0.0, 0.0))
         roll, pitch, yaw = self.numbers(origin, "rpy", f"{what}, origin", (0.0, 0.0, 0.0))
         return Pose((x, y, z), (roll, pitch, yaw))
