@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dalembert.errors import InputError, Problem
 from dalembert.importers.source import Table, failure
-from dalembert.importers.tables import Row, Value, add_rows, build, described, merged, names_in
+from dalembert.importers.tables import Row, add_rows, build, described, merged, names_in
 from dalembert.importers.toml import Builder
 from dalembert.model import WORLD, Model, keys
 from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
@@ -34,26 +34,15 @@ KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART)
 OWN = ("convention", "quaternion", "names", *KEYS)
 
 # the base that floats: coordinate, unit, description
-_PLANE = {
-    "x": ("m", "position of the base along world x"),
-    "y": ("m", "position of the base along world y"),
-    "phi": ("rad", "angle of the base about world z"),
-}
-_SPACE = {
-    "x": _PLANE["x"],
-    "y": _PLANE["y"],
-    "z": ("m", "position of the base along world z"),
-}
+_SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "xyz"}
+_PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
 _ANGLES = {
     "phi": ("rad", "first angle of the base, about world z"),
     "theta": ("rad", "second angle of the base, about its turned x axis"),
     "psi": ("rad", "third angle of the base, about its own y axis"),
 }
 _QUATERNION = {
-    "e0": ("1", "scalar part of the base's quaternion"),
-    "e1": ("1", "x part of the base's quaternion"),
-    "e2": ("1", "y part of the base's quaternion"),
-    "e3": ("1", "z part of the base's quaternion"),
+    f"e{i}": ("1", f"{part} part of the base's quaternion") for i, part in enumerate(("scalar", "x", "y", "z"))
 }
 
 
@@ -70,7 +59,7 @@ def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
     data = {**{key: [0] * n for key in PRODUCTS}, **data}
     quaternion = quaternion or data.get("quaternion") is True
     found = [*_shapes(data, n), *_choices(data)]
-    robot = _Robot(data, n, _names(data, n), quaternion) if not found else None
+    robot = None if found else _Robot({"r": [1] * n, "th": [0] * n, **data}, n, _names(data, n), quaternion)
     head = {"gravity": data["g"]} if "gravity" not in data and "g" in data else {}
 
     def rows(builder: Builder) -> None:
@@ -103,7 +92,7 @@ class _Robot:
         return self.data.get("nq") == 1
 
     def revolute(self, i: int) -> bool:
-        return "r" not in self.data or self.data["r"][i] == 1
+        return self.data["r"][i] == 1
 
     def moving(self) -> range:
         """The links that hang on joints of the table: all but a floating base."""
@@ -116,8 +105,10 @@ class _Robot:
             out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
         for i in self.moving():
             turns = self.revolute(i)
-            start = self.data.get("th", [0] * self.n)[i] if turns else self.data["b"][i]
-            out[f"q{i + 1}"] = {**described(self.names[i], turns=turns), "start": start}
+            out[f"q{i + 1}"] = {
+                **described(self.names[i], turns=turns),
+                "start": self.data["th" if turns else "b"][i],
+            }
         return out
 
     def _base(self) -> dict[str, tuple[str, str]]:
@@ -159,34 +150,28 @@ class _Robot:
             joint = model.free(("x", "y", "z"), quaternion=("e0", "e1", "e2", "e3"), where="link 1")
         else:
             joint = model.free(("x", "y", "z"), ("phi", "theta", "psi"), "zxy", where="link 1")
-        mass, center, inertia = self._body(0)
-        model.body(
-            self.names[0], joint=joint, mass=mass, center=center, inertia=inertia, description="the floating base"
-        )
+        model.body(self.names[0], joint=joint, description="the floating base", **self._body(0))
 
     def _row(self, i: int) -> Row:
-        data, parent = self.data, int(self.data["bt"][i])
-        turns = self.revolute(i)
-        mass, center, inertia = self._body(i)
+        data, parent, turns = self.data, int(self.data["bt"][i]), self.revolute(i)
         return Row(
             self.names[i],
             self.names[parent - 1] if parent else WORLD,
             "revolute" if turns else "prismatic",
             f"q{i + 1}",
-            theta=0 if turns else data.get("th", [0] * self.n)[i],
+            theta=0 if turns else data["th"][i],
             d=data["b"][i] if turns else 0,
             a=data["a"][i],
             alpha=data["alp"][i],
-            mass=mass,
-            center=center,
-            inertia=inertia,
+            **self._body(i),
         )
 
-    def _body(self, i: int) -> tuple[Value, list[Value], list[Value]]:
+    def _body(self, i: int) -> Table:
         """Mass, mass centre and inertia of a link."""
         data = self.data
         center = [data[key][i] for key in ("dx", "dy", "dz")]
-        return data["m"][i], center, [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]
+        inertia = [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]
+        return {"mass": data["m"][i], "center": center, "inertia": inertia}
 
 
 def _plain(key: str, value: object) -> object:
@@ -216,12 +201,10 @@ def _count(data: Table, source: str) -> int:
 
 def _shapes(data: Table, n: int) -> Iterator[Problem]:
     """Arrays that are missing, or that have another number of entries than there are links."""
-    needed = (*NEEDED, *(() if "nq" in data else ("r", "th")))
-    for key in needed:
+    for key in (*NEEDED, *(() if "nq" in data else ("r", "th"))):
         if key not in data:
-            yield Problem(
-                "model file", f"the array '{key}' is missing.", f"Add {key} with {3 if key == 'g' else n} entries."
-            )
+            advice = f"Add {key} with {3 if key == 'g' else n} entries."
+            yield Problem("model file", f"the array '{key}' is missing.", advice)
     for key in ("bt", "r", "th", "names", *STEP, *BODY):
         if key in data and (not isinstance(data[key], list) or len(data[key]) != n):
             yield wrong(key, f"an array of {n}, one entry for each link", data[key])
