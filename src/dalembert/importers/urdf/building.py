@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dalembert.expressions import is_identifier
 from dalembert.importers.source import Table
-from dalembert.importers.urdf.elements import Joint, Robot
+from dalembert.importers.urdf.elements import COORDINATES, Joint, Robot
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading, hint
 from dalembert.importers.urdf.rigid import is_empty
@@ -18,8 +18,6 @@ from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint as ModelJoint
 from dalembert.model.keys import quote
 
-FREE = ("x", "y", "z", "qw", "qx", "qy", "qz")  # displacement, then the quaternion (w, x, y, z)
-PLANE = ("x", "y", "angle")
 BASE = "base"
 _LENGTH = 56  # an identifier has at most 64 characters, and room is left for endings
 
@@ -85,22 +83,11 @@ class _Builder:
     def _wanted(self) -> Iterator[_Coordinate]:
         if self.reading.options.floating:
             root = self.tree[0].link
-            yield from _free(BASE, "", root.line, f"of {quote(root.name)}")
-        for part in self.tree:
-            joint = part.joint
-            if joint is None or not part.moving:
-                continue
-            what = f"of joint {quote(joint.name)}"
-            match joint.kind:
-                case "floating":
-                    yield from _free(joint.name, joint.name, joint.line, what)
-                case "planar":
-                    for key, unit in zip(PLANE, ("m", "m", "rad"), strict=True):
-                        yield _Coordinate(f"{joint.name}_{key}", joint.name, joint.line, unit, f"{key} {what}")
-                case "prismatic":
-                    yield _Coordinate(joint.name, joint.name, joint.line, "m", f"displacement {what}")
-                case _:
-                    yield _Coordinate(joint.name, joint.name, joint.line, "rad", f"angle {what}")
+            yield from _coordinates("floating", BASE, "", root.line, f"of {quote(root.name)}")
+        for joint in (part.joint for part in self.tree):
+            if joint is not None:
+                what = f"of joint {quote(joint.name)}"
+                yield from _coordinates(joint.kind, joint.name, joint.name, joint.line, what)
 
     def _name_bodies(self) -> None:
         links = [part.link for part in self.tree]
@@ -229,10 +216,12 @@ class _Builder:
                 q[name] = qd[name] = 0.0
 
 
-def _free(prefix: str, joint: str, line: int, what: str) -> Iterator[_Coordinate]:
-    for key in FREE:
-        unit = "m" if len(key) == 1 else ""
-        yield _Coordinate(f"{prefix}_{key}", joint, line, unit, f"{key} {what}", float(key == "qw"))
+def _coordinates(kind: str, name: str, joint: str, line: int, what: str) -> Iterator[_Coordinate]:
+    """The coordinates of a joint: a single one has its name, of several each has its own ending."""
+    units = COORDINATES[kind]
+    for key, unit in units.items():
+        wanted = name if len(units) == 1 else f"{name}_{key}"
+        yield _Coordinate(wanted, joint, line, unit, f"{key} {what}", float(key == "qw"))
 
 
 def exact(x: float) -> float | int:

@@ -16,8 +16,16 @@ from dalembert.model.keys import quote
 
 MAX_LINKS = 2000
 MAX_SHAPES = 10_000
-# the kinds of joints, and how many coordinates each has
-MOTIONS = {"revolute": 1, "continuous": 1, "prismatic": 1, "fixed": 0, "floating": 7, "planar": 3}
+# what the coordinates of each kind of joint are, with their units; a free one has a quaternion (w, x, y, z)
+COORDINATES = {
+    "revolute": {"angle": "rad"},
+    "continuous": {"angle": "rad"},
+    "prismatic": {"displacement": "m"},
+    "fixed": {},
+    "floating": {"x": "m", "y": "m", "z": "m", "qw": "", "qx": "", "qy": "", "qz": ""},
+    "planar": {"x": "m", "y": "m", "angle": "rad"},
+}
+MOTIONS = {kind: len(units) for kind, units in COORDINATES.items()}
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 GRAVITY: Numbers3 = (0.0, 0.0, -9.81)
 
