@@ -8,11 +8,11 @@ from inspect import signature
 from pathlib import Path
 
 from dalembert.errors import InputError, nearest
-from dalembert.importers.dh import loads_dh
+from dalembert.importers.dh import from_links
 from dalembert.importers.redysim import loads_redysim, read_redysim
 from dalembert.importers.robot_csv import read_csv
 from dalembert.importers.source import read_text, tables
-from dalembert.importers.toml import loads_toml
+from dalembert.importers.toml import from_sections
 from dalembert.importers.urdf import read_urdf
 from dalembert.model import Model
 
@@ -36,22 +36,15 @@ def loads(text: str, source: str = "<text>", **options: object) -> Model:
     >>> loads('convention = "mdh"\\nname = "arm"\\n[[link]]\\nname = "upper"\\ntype = "revolute"\\nmass = 1\\ncenter = [1, 0, 0]')
     <Model 'arm': 1 bodies, 1 coordinates, 0 constraints>
     """
-    match tables(text, source).get("convention"):
-        case None:
-            return _checked(loads_toml, "this file", text, source, **options)
-        case "redysim":
-            return _checked(loads_redysim, "ReDySim's arrays", text, source, **options)
-        case _:
-            return _checked(loads_dh, "this file", text, source, **options)
+    data = tables(text, source)
+    if data.get("convention") == "redysim":
+        return _checked(loads_redysim, "ReDySim's arrays", text, source, **options)
+    return _checked(from_links if "convention" in data else from_sections, "this file", data, source, **options)
 
 
-def _read_tables(path: str | Path, **options: object) -> Model:
-    return loads(read_text(path), str(path), **options)
-
-
-def _checked(reader: Callable[..., Model], what: str, /, *given: str | Path, **options: object) -> Model:
+def _checked(reader: Callable[..., Model], what: str, /, *given: object, **options: object) -> Model:
     """What a reader gives; the options it does not know are named."""
-    known = [name for name, p in signature(reader).parameters.items() if name not in ("path", "text", "source", "kind")]
+    known = signature(reader).parameters.keys() - {"path", "text", "data", "source", "kind"}
     for name in options:
         if name not in known:
             advice = nearest(name, known) if known else "It takes none."
@@ -60,7 +53,7 @@ def _checked(reader: Callable[..., Model], what: str, /, *given: str | Path, **o
 
 
 READERS: dict[str, Callable[..., Model]] = {
-    ".toml": _read_tables,
+    ".toml": lambda path, **options: loads(read_text(path), str(path), **options),
     ".urdf": partial(_checked, read_urdf, "a URDF file"),
     ".csv": partial(_checked, read_csv, "a CSV table"),
     ".json": partial(_checked, read_redysim, "ReDySim's arrays"),

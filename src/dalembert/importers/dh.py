@@ -49,6 +49,10 @@ def inside(allowed: Keys) -> Check:
 
 
 _CONSTANT = Key(keys.constant)
+_FRICTION = {
+    **dict.fromkeys(("viscous", "coulomb", "smoothing"), _CONSTANT),
+    "side": Key(one_of(("joint", "motor"))),
+}
 LINK: Keys = {
     "name": Key(keys.name, required=True),
     "description": Key(keys.text),
@@ -61,14 +65,7 @@ LINK: Keys = {
     "start": _CONSTANT,
     "rate": _CONSTANT,
     "motor": Key(inside({"inertia": Key(keys.constant, required=True), "ratio": _CONSTANT})),
-    "friction": Key(
-        inside(
-            {
-                **dict.fromkeys(("viscous", "coulomb", "smoothing"), _CONSTANT),
-                "side": Key(one_of(("joint", "motor"))),
-            }
-        )
-    ),
+    "friction": Key(inside(_FRICTION)),
     "limits": Key(inside(schema.LIMITS)),
 }
 OWN = ("convention", "unit", "link")

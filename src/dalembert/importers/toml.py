@@ -6,7 +6,7 @@ nothing in it is ever evaluated as code. Everything that is wrong with it is rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -46,38 +46,16 @@ def loads_toml(text: str, source: str = "<text>") -> Model:
     ... ''')
     <Model 'falling stone': 1 bodies, 1 coordinates, 0 constraints>
     """
-    data = tables(text, source)
+    return from_sections(tables(text, source), source)
+
+
+def from_sections(data: Table, source: str) -> Model:
+    """The model described by the tables of a file, or one error with everything that is wrong."""
     builder = Builder(begin(data), source)
     with suppress(Enough):
         builder.require_name(data)
         builder.require_known(data)
         builder.build(data)
-    builder.require_sound()
-    return builder.model
-
-
-def add_sections(
-    model: Model, data: Mapping[str, object], source: str = "<text>", sections: Collection[str] | None = None
-) -> Model:
-    """Add the sections of a file to a model that something else has begun, and return it.
-
-    `data` holds the tables as a TOML reader gives them, `source` is what messages call the file. With `sections` only these
-    are read: declare `("parameters", "coordinates")` first, build bodies with them, and then add the rest. Without it
-    everything is read, and a section that does not exist is an error, so take out your own before. The head of a file
-    (name, description, gravity) is checked, but the model keeps its own. All problems are raised at once, as a
-    `ModelFileError`.
-
-    >>> model = Model("robot")
-    >>> _ = add_sections(model, {"coordinates": {"q": {"start": 0.5}}})
-    >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "q"), mass=1)
-    >>> add_sections(model, {"joint_spring": [{"body": "link", "stiffness": 3}]}).loads[0].name
-    'joint_spring1'
-    """
-    builder = Builder(model, source)
-    given = {key: value for key, value in data.items() if sections is None or key in sections}
-    with suppress(Enough):
-        builder.require_known(given)
-        builder.build(given)
     builder.require_sound()
     return builder.model
 
