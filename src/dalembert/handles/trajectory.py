@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
 from dalembert.integrators import Solution
 from dalembert.model.frozen import Value
-from dalembert.show.run import Run
 from dalembert.structure import Facts, rank
 
 if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
     from dalembert.handles.equations import Equations
 
 
@@ -342,11 +344,11 @@ class Trajectory(Value):
 
     # handing on
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """The run as an xarray Dataset with named coordinates, units and descriptions."""
         from dalembert.show import dataset
 
-        return dataset.from_trajectory(cast(Run, self))
+        return dataset.from_trajectory(self)
 
     @checked
     def save(self, path: str | Path) -> Path:
@@ -357,13 +359,13 @@ class Trajectory(Value):
         from dalembert.handles.saved import record_of
         from dalembert.show import dataset
 
-        return dataset.save(cast(Run, self), Path(path), lambda: record_of(self))
+        return dataset.save(self, Path(path), lambda: record_of(self))
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Plot coordinates, energy and constraints; returns the matplotlib figure, and saves it when a path is given."""
         from dalembert.show import plots
 
-        return plots.trajectory(cast(Run, self), None if path is None else Path(path))
+        return plots.trajectory(self, None if path is None else Path(path))
 
     def __repr__(self) -> str:
         return (

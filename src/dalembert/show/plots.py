@@ -12,19 +12,14 @@ import numpy as np
 
 from dalembert.expressions import Kind
 from dalembert.show import files, names
-from dalembert.show.run import (
-    Run,
-    balance_error,
-    model_of,
-    momentum_error,
-    rate_unit,
-    speed_units,
-    structure_of,
-)
+from dalembert.show.dataset import speed_units
+from dalembert.show.names import rate_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from dalembert.handles.trajectory import Trajectory
 
 FORMATS = (".png", ".pdf", ".svg")
 # Okabe and Ito's colours, told apart by colour-blind readers
@@ -44,7 +39,7 @@ class Panel:
     log: bool = False
 
 
-def trajectory(run: Run, path: Path | None = None) -> Figure:
+def trajectory(run: Trajectory, path: Path | None = None) -> Figure:
     """The figure of a run: coordinates, speeds, energies, the error of their balance, and violations of constraints.
 
     Given a path it is saved there too, as .png, .pdf or .svg.
@@ -61,7 +56,7 @@ def trajectory(run: Run, path: Path | None = None) -> Figure:
     panels = [*_coordinates(run), *_velocities(run), *_evidence(run)]
     rows = (len(panels) + 1) // 2
     figure = Figure(figsize=(9.6, max(3.2, 1.75 * rows + 0.5)), layout="constrained")
-    figure.suptitle(f"{model_of(run).name}: {run.formalism}, {run.integrator}", fontsize=10)
+    figure.suptitle(f"{run.equations.model.name}: {run.formalism}, {run.integrator}", fontsize=10)
     halves = figure.add_gridspec(1, 2)
     for half, column in enumerate((panels[:rows], panels[rows:])):
         axes = halves[0, half].subgridspec(len(column), 1).subplots(sharex=True, squeeze=False)[:, 0]
@@ -73,7 +68,7 @@ def trajectory(run: Run, path: Path | None = None) -> Figure:
     return figure
 
 
-def comparison(runs: Mapping[str, Run], path: Path) -> list[Path]:
+def comparison(runs: Mapping[str, Trajectory], path: Path) -> list[Path]:
     """The figures of papers/volterra for several formalisms: energy, constraint and momentum drift, and coordinates.
 
     `path` is a directory, where each figure becomes a PNG, or one picture file that takes them all. Also takes a
@@ -87,7 +82,7 @@ def comparison(runs: Mapping[str, Run], path: Path) -> list[Path]:
     """
     from matplotlib.figure import Figure
 
-    known: Mapping[str, Run] = getattr(runs, "runs", runs)
+    known: Mapping[str, Trajectory] = getattr(runs, "runs", runs)
     t = next(iter(known.values())).t
     figures = _comparisons(known)
     if path.suffix:
@@ -126,22 +121,22 @@ def _page(figure: Figure, t: np.ndarray, panels: Sequence[Panel], path: Path) ->
 # what is drawn
 
 
-def _coordinates(run: Run) -> list[Panel]:
-    rows = zip(model_of(run).coordinate_list, run.q, strict=True)
+def _coordinates(run: Trajectory) -> list[Panel]:
+    rows = zip(run.equations.model.coordinate_list, run.q, strict=True)
     return _by_unit([(c.unit, c.name, c.description, row) for c, row in rows], "coordinates")
 
 
-def _velocities(run: Run) -> list[Panel]:
+def _velocities(run: Trajectory) -> list[Panel]:
     """The velocity variables of the formalism: rates of coordinates, or speeds."""
     if run.equations.about.velocities.are_rates:
-        rates = zip(model_of(run).coordinate_list, run.qd, strict=True)
+        rates = zip(run.equations.model.coordinate_list, run.qd, strict=True)
         return _by_unit([(rate_unit(c.unit), Kind.RATE.of(c.name), "", row) for c, row in rates], "velocities")
-    said = {speed.name: speed.description for speed in model_of(run).speed_list}
-    rows = zip(speed_units(run), structure_of(run).speed_names, run.speeds, strict=True)
+    said = {speed.name: speed.description for speed in run.equations.model.speed_list}
+    rows = zip(speed_units(run), run.equations.workspace.facts.speed_names, run.speeds, strict=True)
     return _by_unit([(unit, name, said.get(name, ""), row) for unit, name, row in rows], "speeds")
 
 
-def _evidence(run: Run) -> list[Panel]:
+def _evidence(run: Trajectory) -> list[Panel]:
     energies = (("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy))
     panels = [
         Panel("energy [J]", energies),
@@ -156,10 +151,10 @@ def _evidence(run: Run) -> list[Panel]:
     return panels
 
 
-def _comparisons(runs: Mapping[str, Run]) -> dict[str, list[Panel]]:
+def _comparisons(runs: Mapping[str, Trajectory]) -> dict[str, list[Panel]]:
     """The panels of each figure by its name."""
     first = next(iter(runs.values()))
-    held = len(structure_of(first).levels.names)
+    held = len(first.equations.workspace.facts.levels.names)
     energy = tuple((key, balance_error(run)) for key, run in runs.items())
     out = {"energy": [Panel("energy balance, relative error", energy, log=True)]}
     if held:
@@ -168,13 +163,29 @@ def _comparisons(runs: Mapping[str, Run]) -> dict[str, list[Panel]]:
     drifts = {key: momentum_error(run) for key, run in runs.items()}
     found = tuple((key, drift) for key, drift in drifts.items() if drift is not None)
     if found:
-        name = model_of(first).coordinate_names[structure_of(first).ignorable[0]]
+        name = first.equations.model.coordinate_names[first.equations.workspace.facts.ignorable[0]]
         out["momentum"] = [Panel(f"momentum of {_math(name)}, relative drift", found, log=True)]
     out["coordinates"] = [
         Panel(_axis(_math(c.name), c.unit), tuple((key, run.q[i]) for key, run in runs.items()))
-        for i, c in enumerate(model_of(first).coordinate_list)
+        for i, c in enumerate(first.equations.model.coordinate_list)
     ]
     return out
+
+
+def balance_error(run: Trajectory) -> np.ndarray:
+    """|E − E₀| of the energy balance, relative to E₀, or to the largest energies where E₀ is nothing beside them."""
+    size = float(np.max(np.abs(run.kinetic) + np.abs(run.potential)))
+    start = abs(float(run.balance[0]))
+    return np.abs(run.balance - run.balance[0]) / (start if start > 1e-6 * size else size or 1.0)
+
+
+def momentum_error(run: Trajectory) -> np.ndarray | None:
+    """|p − p₀| of the first ignorable momentum, relative to p₀ unless that is 0; None without one."""
+    ignorable = run.equations.workspace.facts.ignorable
+    if not ignorable:
+        return None
+    p = run.momenta[ignorable[0]]
+    return np.abs(p - p[0]) / (abs(float(p[0])) or 1.0)
 
 
 def _by_unit(rows: Sequence[tuple[str, str, str, np.ndarray]], what: str) -> list[Panel]:
