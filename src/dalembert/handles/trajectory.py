@@ -17,6 +17,7 @@ from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
 from dalembert.integrators import Solution
+from dalembert.kernels import Kernel
 from dalembert.model.frozen import Value
 from dalembert.structure import Facts, rank
 
@@ -62,32 +63,6 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     return y[:n], y[n:size], t, np.repeat(part.constants[:, None], len(t), axis=1)
 
 
-def _times(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """t and the constants along a stretch."""
-    return _columns(part)[2:]
-
-
-def _rates(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """q̇ and q̈ along a stretch."""
-    rates, accelerations, _ = part.equations.kernel.accelerations(*_columns(part))
-    return rates, accelerations
-
-
-def _reactions(part: Part) -> np.ndarray:
-    """Aᵀλ + C along a stretch."""
-    return part.equations.kernel.reactions(*_columns(part))
-
-
-def _ideal_reactions(part: Part) -> np.ndarray:
-    """The ideal part of the reactions along a stretch."""
-    return part.equations.kernel.ideal_reactions(*_columns(part))
-
-
-def _carried(part: Part) -> np.ndarray:
-    """Aᵀλ along a stretch."""
-    return part.equations.kernel.carried(*_columns(part))
-
-
 @dataclass(frozen=True, repr=False)
 class Trajectory(Value):
     """A sampled motion: coordinates on the first axis, samples on the last.
@@ -129,6 +104,12 @@ class Trajectory(Value):
 
     def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
         return np.concatenate([values(part)[..., i > 0 :] for i, part in enumerate(self.parts)], axis=-1)
+
+    def _evaluated(
+        self, work: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """What the compiled equations say of (q, v, t, constants) along the run."""
+        return self._together(lambda part: work(part.equations.kernel, *_columns(part)))
 
     @cached_property
     def v(self) -> np.ndarray:
@@ -187,10 +168,9 @@ class Trajectory(Value):
         return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations.values)[0]])
 
     @cached_property
-    def _found(self) -> tuple[np.ndarray, np.ndarray]:
-        """q̇ and q̈ along the run."""
-        both = self._together(lambda part: np.stack(_rates(part)))
-        return both[0], both[1]
+    def _found(self) -> np.ndarray:
+        """q̇ and q̈ along the run, (2, n, samples)."""
+        return self._evaluated(lambda kernel, *state: np.stack(kernel.accelerations(*state)[:2]))
 
     @property
     def qd(self) -> np.ndarray:
@@ -202,7 +182,7 @@ class Trajectory(Value):
         """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
         if self.equations.form.own_multipliers is None:
             return self.qd
-        return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *_times(part)))
+        return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *_columns(part)[2:]))
 
     @property
     def qdd(self) -> np.ndarray:
@@ -293,12 +273,12 @@ class Trajectory(Value):
     @cached_property
     def reactions(self) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C along the run, (n, samples): ideal and non-ideal part together."""
-        return self._together(_reactions)
+        return self._evaluated(Kernel.reactions)
 
     @cached_property
     def ideal_reactions(self) -> np.ndarray:
         """The first part of (3.47) in papers/poincare along the run, (n, samples): the reactions if C were zero."""
-        return self._together(_ideal_reactions)
+        return self._evaluated(Kernel.ideal_reactions)
 
     @property
     def non_ideal_reactions(self) -> np.ndarray:
@@ -310,7 +290,7 @@ class Trajectory(Value):
         """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
         self.equations.model.refuse_canonical("multipliers")
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations.values)
-        return smallest_multipliers(self.equations.workspace.facts, A, self._together(_carried))
+        return smallest_multipliers(self.equations.workspace.facts, A, self._evaluated(Kernel.carried))
 
     @checked
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:

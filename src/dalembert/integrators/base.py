@@ -43,16 +43,16 @@ class Dae(Protocol):
         ...
 
 
-class Guide(Protocol):
+class Guide(ABC):
     """Looks ahead along every step for places where the equations fail or bend, and leads the run across or ends it."""
 
     def limit(self, t: float) -> float:
         """The time that a step from `t` may not go beyond."""
-        ...
+        return np.inf
 
+    @abstractmethod
     def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
         """The step to take in place of this one, often the same; raises when there is no way on."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -226,6 +226,12 @@ def collapse(problem: InitialValueProblem, t: float, h: float, y: np.ndarray) ->
         f"at t = {t:.9g} the step size fell to {h:.3g}, too small to go on. {describe(problem.names, y)} "
         "The motion has a singularity here, or the tolerances are too tight for it."
     )
+
+
+def listed(times: Sequence[float]) -> str:
+    """Times in words, shortened when they are many."""
+    more = f" and {len(times) - 8} more" if len(times) > 8 else ""
+    return ", ".join(f"{t:.6g}" for t in times[:8]) + more
 
 
 def describe(names: Sequence[str], y: np.ndarray) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from dalembert.show.names import rate_unit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.typing import LineStyleType
 
     from dalembert.handles.trajectory import Trajectory
 
@@ -25,7 +27,7 @@ FORMATS = (".png", ".pdf", ".svg")
 # Okabe and Ito's colours, told apart by colour-blind readers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 # for lines that coincide with others: each lets those below be seen
-STYLES = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
+STYLES: tuple[LineStyleType, ...] = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
 _FLOOR = 1e-17  # below this an error is rounding
 _LONG = 52  # characters of a description in a legend
 
@@ -114,7 +116,7 @@ def _page(figure: Figure, t: np.ndarray, panels: Sequence[Panel], path: Path) ->
     _finish(list(axes), t)
     labels = [label for label, _ in panels[0].lines]
     handles = [Line2D([], [], color=COLOURS[i % len(COLOURS)], linewidth=1.2) for i in range(len(labels))]
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(4, len(labels)), **_LEGEND)
+    _legend(figure.legend, handles, labels, loc="outside upper center", ncols=min(4, len(labels)))
     return save(figure, path)
 
 
@@ -202,7 +204,10 @@ def _by_unit(rows: Sequence[tuple[str, str, str, np.ndarray]], what: str) -> lis
 
 # how it is drawn
 
-_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "handlelength": 2.2, "columnspacing": 1.4}
+
+def _legend(draw: Callable[..., object], *entries: object, **place: object) -> None:
+    """A legend in small type, without a frame."""
+    draw(*entries, **place, frameon=False, fontsize=7.5, handlelength=2.2, columnspacing=1.4)
 
 
 def _draw(axis: Axes, t: np.ndarray, panel: Panel, *, alone: bool = True) -> None:
@@ -210,7 +215,7 @@ def _draw(axis: Axes, t: np.ndarray, panel: Panel, *, alone: bool = True) -> Non
     for index, (label, values) in enumerate(panel.lines):
         shown = np.where(values > 0, np.maximum(values, _FLOOR), np.nan) if panel.log else values
         below = sum(_coincide(values, other, panel.log) for _, other in panel.lines[:index])
-        style: Any = STYLES[min(below, len(STYLES) - 1)]
+        style = STYLES[min(below, len(STYLES) - 1)]
         colour = COLOURS[index % len(COLOURS)]
         axis.plot(t, shown, color=colour, linestyle=style, linewidth=0.7 if panel.log else 1.1, label=label)
     _dress(axis, panel.axis)
@@ -219,8 +224,8 @@ def _draw(axis: Axes, t: np.ndarray, panel: Panel, *, alone: bool = True) -> Non
     labels = [label for label, _ in panel.lines if label]
     if alone and labels:
         # above the axes it covers nothing
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
-        axis.legend(ncols=_columns(labels), labelspacing=0.25, **place, **_LEGEND)
+        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
+        _legend(axis.legend, ncols=_columns(labels), labelspacing=0.25, **place)
 
 
 def _coincide(a: np.ndarray, b: np.ndarray, log: bool) -> bool:
@@ -249,13 +254,13 @@ def _logarithmic(axis: Axes, lines: Sequence[tuple[str, np.ndarray]]) -> None:
 
     seen = [np.maximum(values[values > 0], _FLOOR) for _, values in lines if np.mean(values > 0) > 0.1]
     zero = ", ".join(label for label, values in lines if np.mean(values > 0) <= 0.1)
-    note: dict[str, Any] = {"transform": axis.transAxes, "fontsize": 7.5, "color": "#555555"}
+    note = partial(axis.text, transform=axis.transAxes, fontsize=7.5, color="#555555")
     if not seen:
         axis.set_yticks([])
-        axis.text(0.5, 0.5, "zero to rounding", ha="center", va="center", **note)
+        note(0.5, 0.5, "zero to rounding", ha="center", va="center")
         return
     if zero:
-        axis.text(1.0, 1.0, f"zero to rounding: {zero}", ha="right", va="bottom", **note)
+        note(1.0, 1.0, f"zero to rounding: {zero}", ha="right", va="bottom")
     axis.set_yscale("log")
     # the few samples that are near zero by luck must not stretch the axis
     low, high = min(np.quantile(values, 0.01) for values in seen), max(values.max() for values in seen)
@@ -268,8 +273,7 @@ def _finish(axes: Sequence[Axes], t: np.ndarray) -> None:
     """The common time axis, and labels in one line."""
     axes[-1].set_xlabel("time [s]", fontsize=8)
     axes[-1].set_xlim(float(t[0]), float(t[-1]))
-    figure: Any = axes[0].figure
-    figure.align_ylabels(axes)
+    axes[0].figure.align_ylabels(axes)
 
 
 def _columns(labels: Sequence[str]) -> int:
