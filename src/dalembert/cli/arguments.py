@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from dalembert import pipeline
 from dalembert.cli import output
 from dalembert.errors import InputError
+from dalembert.exporters.files import either
 from dalembert.formalisms import find
 from dalembert.model import Model
 from dalembert.model.methods import METHODS
@@ -77,8 +78,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", metavar="SECONDS", type=positive, help=text)
     text = "number of samples (default: the model's)"
     parser.add_argument("--samples", metavar="N", type=at_least(2), help=text)
-    *most, last = METHODS
-    text = f"{', '.join(most)} or {last} (default: the best that can run)"
+    text = f"{either(list(METHODS))} (default: the best that can run)"
     parser.add_argument("--integrator", metavar="NAME", help=text)
     parser.add_argument("--rtol", metavar="X", type=positive, help="relative tolerance")
     parser.add_argument("--atol", metavar="X", type=positive, help="absolute tolerance")

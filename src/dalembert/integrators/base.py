@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import InputError, SimulationError
 from dalembert.integrators.polynomial import Piece
+from dalembert.kernels.dae import DaeFunctions
 
 _WINDOW = 20_000  # steps after which the pace is looked at
 
@@ -23,24 +24,6 @@ class Status(Enum):
     FINISHED = "The simulation reached its end."
     TURNED = "The simulation waits for other speeds."
     STOPPED = "The simulation was stopped by its progress callback before its end."
-
-
-class Dae(Protocol):
-    """Residuals F(t, y, ẏ) = 0 with multipliers as algebraic unknowns behind the states."""
-
-    algebraic: int  # how many unknowns at the end are algebraic
-
-    def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Consistent unknowns and their rates at a state."""
-        ...
-
-    def residual(self, t: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
-        """F."""
-        ...
-
-    def jacobian(self, t: float, y: np.ndarray, yd: np.ndarray, weight: float) -> np.ndarray:
-        """∂F/∂y + weight ∂F/∂ẏ."""
-        ...
 
 
 class Guide(ABC):
@@ -67,7 +50,7 @@ class InitialValueProblem:
     project: Callable[[float, np.ndarray], np.ndarray] | None = None
     smooth: bool = True  # False when formulas switch branches
     positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
-    dae: Callable[[], Dae] | None = None  # the same problem as residuals with multipliers
+    dae: Callable[[], DaeFunctions] | None = None  # the same problem as residuals with multipliers
     turn: Callable[[float, np.ndarray], bool] | None = None  # True: these variables have served, go on with others
     sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
     guides: tuple[Guide, ...] = ()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dalembert.errors import EngineError
+from dalembert.exporters import files
 from dalembert.expressions import Kind
-from dalembert.show import files
 from dalembert.show.names import rate_unit
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.exporters import files
 from dalembert.expressions import Kind
-from dalembert.show import files, names
+from dalembert.show import names
 from dalembert.show.dataset import speed_units
 from dalembert.show.names import rate_unit
 
