@@ -470,7 +470,9 @@ def test_a_chain_of_200_links_is_closed_in_seconds():
 
 def test_a_long_chain_that_is_too_short_tells_its_size_in_seconds():
     began = time.process_time()
-    with pytest.raises(dl.InconsistentStateError, match="With 200 coordinates and 5 constraints the search ends after 100"):
+    with pytest.raises(
+        dl.InconsistentStateError, match="With 200 coordinates and 5 constraints the search ends after 100"
+    ):
         dl.assemble(chain(200, 40.0))
     assert time.process_time() - began < 20
 

@@ -15,13 +15,13 @@ from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.kinematics.loops import ends
+from dalembert.kinematics.loops import displacement, ends
 from dalembert.model import Elements, Model
 from dalembert.model.start import Start, start_state
 from dalembert.structure import newton, rank, samples
 from dalembert.structure.constraint_rows import dimensionless, row_sizes
 from dalembert.structure.scales import scales_of
-from dalembert.structure.states import States, mass_matrices
+from dalembert.structure.states import States, mass_matrices, one_state
 
 _GUESSES = 60
 _SEED = 2718
@@ -188,7 +188,7 @@ class _Assembler:
 
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
         """Where all bodies are, as one row of numbers in scales of the model; the coordinates where there are no bodies."""
-        bodies = samples.at(self.model, self._state(q, np.zeros_like(q), t)).bodies
+        bodies = samples.at(self.model, one_state(q, t=t)).bodies
         parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
         return np.concatenate(parts) if parts else q / self.scales.positions
 
@@ -223,11 +223,10 @@ class _Assembler:
         """Rows of a joint also vanish where its halves are turned over; such a position is none of the joint's."""
         if not self.model.loops:
             return
-        motion = samples.at(self.model, self._state(q, np.zeros_like(q), t))
+        motion = samples.at(self.model, one_state(q, t=t))
         for loop in self.model.loops:
             F, M = ends(loop, motion)
-            R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
-            R, p = R_F.T @ R_M, R_F.T @ d
+            R, p = displacement(F, M)
             values = loop.joint.measure(R, p)
             off = [loop.joint.turn(FLOATS, values) - R, (loop.joint.shift(FLOATS, values) - p) / self.scales.length]
             if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _APART:
@@ -240,11 +239,8 @@ class _Assembler:
     def _look(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, the velocity residual and A at one state."""
         with np.errstate(all="ignore"):
-            known = samples.constraints_at(self.model, self.facts, self._state(q, qd, t))
+            known = samples.constraints_at(self.model, self.facts, one_state(q, qd, t))
             return tuple(plain(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
-
-    def _state(self, q: np.ndarray, qd: np.ndarray, t: float) -> States:
-        return States(q[:, None], qd[:, None], np.array([t]))
 
     def _root(self, free: np.ndarray, q: np.ndarray | None, t: float) -> newton.Root:
         """The metric of M with weights, for what is free; at the positions on their way, or at q for velocities."""
@@ -304,7 +300,9 @@ class _Assembler:
             return
         self._require_finite(found.x[0], found.residual)
         worst, n = int(np.argmax(found.share[0])), len(self.model.coordinate_list)
-        large = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: " * (n > _LARGE)
+        large = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: " * (
+            n > _LARGE
+        )
         raise InconsistentStateError(
             f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
             f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. {large}Give another guess, keep "

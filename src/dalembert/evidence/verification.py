@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert import formalisms
 from dalembert.analysis import dynamics
@@ -62,7 +61,7 @@ def verify(
     engines: Sequence[str] | None = None,
     seed: int = 20,
     everything: bool = False,
-    progress: Callable[[float], Any] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Agreement:
     """Every formalism that applies, at random consistent states, on every engine: do they agree?
 

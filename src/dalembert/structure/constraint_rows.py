@@ -15,7 +15,7 @@ from dalembert.kinematics.constraints import Levels
 from dalembert.model import Elements
 from dalembert.structure import rank
 from dalembert.structure.scales import Scales
-from dalembert.structure.states import States, at_formulas, constraint_matrix, drawn, joined
+from dalembert.structure.states import States, at_formulas, constraint_matrix, drawn, joined, one_state
 
 _SEED = 0
 _NEAR = 4
@@ -63,9 +63,7 @@ def row_sizes(
     They are looked at in the given states, else in the initial one and in random ones near to it.
     """
     if states is None:
-        q, qd = model.initial
-        near = drawn(model, np.random.default_rng(_SEED), _NEAR, scales)
-        states = joined(States(q[:, None], qd[:, None], np.zeros(1)), near)
+        states = joined(one_state(*model.initial), drawn(model, np.random.default_rng(_SEED), _NEAR, scales))
     terms, h, written = _Terms(at_formulas(model, states, parameters).lower), len(facts.phi), []
     with np.errstate(all="ignore"):
         for row in facts.A:

@@ -38,6 +38,11 @@ class States:
         return States(self.q[:, good], self.qd[:, good], self.t[good])
 
 
+def one_state(q: np.ndarray, qd: np.ndarray | None = None, t: float = 0.0) -> States:
+    """A batch of one state; at rest where no velocities are given."""
+    return States(q[:, None], np.zeros((len(q), 1)) if qd is None else qd[:, None], np.array([t]))
+
+
 def joined(*parts: States) -> States:
     """Batches of states as one."""
     return States(*(np.concatenate([getattr(s, name) for s in parts], axis=-1) for name in ("q", "qd", "t")))
