@@ -17,7 +17,6 @@ from dalembert.kernels import Function, compile_function
 from dalembert.kinematics import applied_forces
 from dalembert.kinematics.contacts import Push
 from dalembert.model import WORLD
-from dalembert.spatial import cross
 from dalembert.structure import System
 
 _EACH = 24  # numbers for each body in the compiled function
@@ -59,14 +58,9 @@ class JointReactions:
         return compile_function(system.algebra, inputs, stack(*parts), parameters)
 
     def _body(self, index: int) -> list[Array]:
-        system = self.system
-        algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
-        body = system.motion.bodies[index]
-        V, w = body.B @ qd + body.C, body.D @ qd + body.E
-        a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
-        alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
-        force, moment = body.mass * a, body.inertia @ alpha + cross(w, body.inertia @ w)
-        for load in applied_forces(system.motion):
+        body = self.system.motion.bodies[index]
+        force, moment = self.system.inertia_of(body)
+        for load in applied_forces(self.system.motion):
             for part in load.wrenches:
                 if part.body == body.name:
                     force, moment = force - part.force, moment - part.moment

@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
 def _table(agreement: Agreement) -> Table:
     from rich.text import Text
 
-    from dalembert.evidence.lineages import grouped
+    from dalembert.evidence.agreement import grouped
 
     columns = ["formalism", "status", "accelerations", "reactions"]
     verdicts = agreement.verdicts

@@ -23,8 +23,7 @@ def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
 
 def reaction_by_momenta(system: System) -> Array:
     """(2) written for u = q̇, all n of them: what it leaves over is the reaction of the constraints."""
-    algebra, q, qd, n = system.algebra, system.q, system.qd, len(system.q)
+    qd, n = system.qd, len(system.q)
     free = Speeds(qd, identity(n), zeros(n), identity(n), zeros(n))
-    T_u = algebra.gradient(kinetic(system.motion, qd), qd)
-    rate = algebra.total_derivative(T_u, (q, qd), (qd, system.qdd), system.clock)
-    return rate - momenta_on_changing_directions(system, free) - active_forces(system.motion, free.W)
+    T_u = system.algebra.gradient(kinetic(system.motion, qd), qd)
+    return system.derivative(T_u) - momenta_on_changing_directions(system, free) - active_forces(system.motion, free.W)

@@ -140,10 +140,8 @@ class EnergyRate(Identity):
     @cached_property
     def parts(self) -> tuple[Array, ...]:
         """The difference."""
-        system = self.system
-        along = ((system.q, system.qd), (system.qd, system.qdd), system.clock)
-        rate = GRAPH.total_derivative(vector([jacobi(system)]), *along)
-        return (rate - vector([power_into(system)]),)
+        rate = self.system.derivative(vector([jacobi(self.system)]))
+        return (rate - vector([power_into(self.system)]),)
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
         """The difference at the accelerations of the formalisms."""

@@ -261,7 +261,7 @@ def _claim(state: ExactState, broken: Sequence[str]) -> Claim:
 def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity], state: ExactState) -> float:
     """At most: the sum over all claims of degree / P, each degree through Cramer's rule and the velocities put in."""
     part = state.point.part
-    velocity = degrees_of([*nodes(system.a), *nodes(system.b)], part)
+    velocity = degrees_of([*nodes(system.A), *nodes(system.b)], part)
     inner = (1 + len(system.b)) * max(1, velocity.total)
     total = 0
     for road in roads:

@@ -12,9 +12,8 @@ from dalembert import formalisms
 from dalembert.analysis import dynamics
 from dalembert.errors import EngineError, InputError, SingularError
 from dalembert.evidence import principle
-from dalembert.evidence.agreement import Agreement, Verdict
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, Agreement, Verdict
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
-from dalembert.evidence.lineages import PRINCIPLE, RECURSION
 from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.handles.workspace import ENGINES, choose_engine

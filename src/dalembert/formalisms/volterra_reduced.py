@@ -77,7 +77,7 @@ def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
     N_prime = algebra.substitute(momenta, rest) - G  # (25)
     u = full.u[chosen]
     assert known.reduced_order is not None  # refused before where no speeds serve
-    rows = [(M_prime, N_prime), (system.a, system.b)]
+    rows = [(M_prime, N_prime), (system.A, system.b)]
     return invert(system.motion, u, full.Y[chosen], full.Z[chosen], rows, known.reduced_order)
 
 
