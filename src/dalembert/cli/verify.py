@@ -10,8 +10,7 @@ from rich.text import Text
 from dalembert import pipeline
 from dalembert.cli import arguments as shared
 from dalembert.cli import output, progress
-from dalembert.evidence.agreement import Agreement
-from dalembert.evidence.lineages import grouped
+from dalembert.evidence.agreement import Agreement, grouped
 
 _STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
 
