@@ -145,7 +145,7 @@ class Elements(ABC):
         return q0, np.array([c.start_rate for c in self.coordinate_list], dtype=float)
 
     @property
-    def sympy_symbols(self) -> dict[str, sympy.Expr]:
+    def sympy_symbols(self) -> dict[str, Any]:
         """The SymPy symbols the user declared, by name (empty for models written as text)."""
         return dict(self.symbols)
 
