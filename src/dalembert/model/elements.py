@@ -94,7 +94,7 @@ class Shape:
     body: str
     kind: str
     size: tuple[float, ...]
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    color: tuple[float, float, float, float] | None = None
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    rotation: tuple[float, ...] = (0.0, 0.0, 0.0)
+    color: tuple[float, ...] | None = None  # red, green, blue, alpha
     mesh: str = ""

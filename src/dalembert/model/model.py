@@ -119,16 +119,13 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers
             raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
         if not several(position, 3) or not several(rotation, 3):
             raise InputError(f"{where}: position and rotation need 3 numbers each.")
-        px, py, pz = (self.number(x, f"{where}, position") for x in position)
-        rx, ry, rz = (self.number(x, f"{where}, rotation") for x in rotation)
-        paint = None
-        if color is not None:
-            if not several(color, 4):
-                count = len(color) if several(color) else repr(color)
-                raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
-            r, g, b, a = (self.number(x, f"{where}, color") for x in color)
-            paint = (r, g, b, a)
-        self.shapes += (Shape(body, kind, numbers, (px, py, pz), (rx, ry, rz), paint, mesh),)
+        at = tuple(self.number(x, f"{where}, position") for x in position)
+        turned = tuple(self.number(x, f"{where}, rotation") for x in rotation)
+        if color is not None and not several(color, 4):
+            count = len(color) if several(color) else repr(color)
+            raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
+        paint = None if color is None else tuple(self.number(x, f"{where}, color") for x in color)
+        self.shapes += (Shape(body, kind, numbers, at, turned, paint, mesh),)
         return self
 
     @checked

@@ -73,7 +73,7 @@ def _matrix(body: Body, table: Table) -> np.ndarray:
 def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
     """An inertia is symmetric, no principal moment is negative, and none exceeds the sum of the other two."""
     if not np.isfinite(matrix).all():
-        return []  # told by `numbers`
+        return []  # told by `formulas`
     small = _CLOSE * float(np.abs(matrix).max())
     i, j = divmod(int(np.abs(matrix - matrix.T).argmax()), 3)
     if abs(matrix[i, j] - matrix[j, i]) > small:

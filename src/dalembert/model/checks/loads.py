@@ -45,7 +45,7 @@ def _without_bodies(model: Elements) -> list[Problem]:
     into = "Put it into the potential or the forces of the energies."
     found = [(f"contact '{c.name}'", "it touches a body", "Write a formula.") for c in model.contacts]
     found += [(load.title, "it acts on a body", into) for load in model.loads]
-    # a gravity that cannot be read is told by `numbers`
+    # a gravity that cannot be read is told by `formulas`
     with suppress(InputError):
         found += [("gravity", "it acts on bodies", into)] if any(g != 0 for g in model.gravity) else []
     found += [(loop.title, "it joins bodies", "Write it as a holonomic formula.") for loop in model.loops]

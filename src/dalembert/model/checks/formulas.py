@@ -1,4 +1,4 @@
-"""Does every formula have a finite value at the start, with the default parameters?"""
+"""Does every formula have a finite value at the start, and the degree in the velocities that it needs?"""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
+from dalembert.expressions import rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
-from dalembert.model.checks.values import Table, at_start, value
+from dalembert.model.checks.values import Table, at_start, is_affine, is_quadratic, value
+from dalembert.model.keys import quote
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
     from dalembert.model.elements import Body
 
 
-def problems(model: Elements) -> list[Problem]:
+def undefined(model: Elements) -> list[Problem]:
     """Formulas that divide by zero, take the root of a negative number, or grow beyond the numbers."""
     table = at_start(model)
-    found = _gravity(model, table)
-    for path, formula in formulas(model):
-        if not math.isfinite(value(formula, table)):
-            found.append(_undefined(path, formula, table))
-    return found
+    found = [_undefined(path, f, table) for path, f in formulas(model) if not math.isfinite(value(f, table))]
+    return _gravity(model, table) + found
 
 
 def _gravity(model: Elements, table: Table) -> list[Problem]:
@@ -38,7 +37,7 @@ def _gravity(model: Elements, table: Table) -> list[Problem]:
 def _undefined(path: str, formula: Formula, table: Table) -> Problem:
     symbols = sorted(s.name for s in formula.free_symbols)
     shown = ", ".join(f"{name} = {table[name]:g}" for name in symbols[:8])
-    fact = f"'{_short(formula)}' has no finite value at the start" + (f", where {shown}." if shown else ".")
+    fact = f"{quote(written_out(formula))} has no finite value at the start" + (f", where {shown}." if shown else ".")
     return Problem(path, fact, "Change the formula, the parameters or the initial state.")
 
 
@@ -81,6 +80,40 @@ def _vector(path: str, entries: tuple[Formula, ...]) -> Iterator[tuple[str, Form
         yield f"{path}[{i}]", entry
 
 
-def _short(formula: Formula) -> str:
-    text = written_out(formula)
-    return text if len(text) <= 60 else text[:57] + "..."
+def degrees(model: Elements) -> list[Problem]:
+    """Kinetic energies that are not quadratic in the velocities, and speeds that are not linear in them."""
+    velocities, start = {rate(name) for name in model.coordinate_names}, at_start(model)
+    return _energies(model, velocities, start) + _speeds(model, velocities, start)
+
+
+def _energies(model: Elements, velocities: set[Formula], start: Table) -> list[Problem]:
+    """A kinetic energy that misses a velocity, or is not T = ½ q̇ᵀM q̇ + q̇ᵀN + T₀."""
+    if model.energies is None:
+        return []
+    found = []
+    T = model.energies.kinetic
+    for name in model.coordinate_names:
+        if rate(name) not in T.free_symbols:
+            advice = f"Every coordinate needs mass: add a term with dot({name})**2, or remove '{name}'."
+            found.append(Problem("kinetic energy", f"the velocity dot({name}) does not appear in it.", advice))
+    if not is_quadratic(T, velocities, start):
+        advice = "Expected terms with at most two velocities as factors, such as m*dot(x)**2/2."
+        found.append(Problem("kinetic energy", "it is not quadratic in the velocities.", advice))
+    return found
+
+
+def _speeds(model: Elements, velocities: set[Formula], start: Table) -> list[Problem]:
+    """Speeds that are not u = Y(q, t) q̇ + Z(q, t), or more of them than coordinates."""
+    found = []
+    for speed in model.speed_list:
+        path = f"speed '{speed.name}'"
+        if not speed.value.free_symbols & velocities:
+            found.append(Problem(path, "it contains no velocity.", "Use dot(...) of at least one coordinate."))
+        elif not is_affine(speed.value, velocities, start):
+            advice = "Expected a sum of velocities with factors of coordinates and time, such as cos(x)*dot(y)."
+            found.append(Problem(path, "it is not linear in the velocities.", advice))
+    count, n = len(model.speed_list), len(model.coordinate_list)
+    if count > n:
+        fact = f"there are {count} speeds for {n} coordinates."
+        found.append(Problem("speeds", fact, "Expected one for each degree of freedom; remove some."))
+    return found
