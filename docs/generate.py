@@ -18,7 +18,7 @@ import dalembert as dl
 from dalembert import formalisms, gallery
 from dalembert.equations import About
 from dalembert.equations.about import FACTS
-from dalembert.evidence.lineages import PRINCIPLE, RECURSION, grouped, independent_roads
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, grouped, independent_roads
 from dalembert.handles import Workspace, setup, workspace_of
 
 DOCS = Path(__file__).parent

@@ -1,6 +1,7 @@
 """Assembly and mobility: the nearest consistent state, and how many ways there are to move."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -446,3 +447,44 @@ def test_folded_four_bars_are_singular():
     assert found.degrees_of_freedom == 1
     assert "only 1 of 2 independent constraints act" in found.warnings[0]
     assert "can move in 2 ways at this instant" in found.warnings[0]
+
+
+def chain(links: int, gap: float) -> dl.Model:
+    """A chain of links of 0.1 m from the origin, whose other end belongs on the ground at a distance `gap`."""
+    model = dl.Model("chain", gravity=(0, -9.81, 0)).coordinates(*(f"a{i}" for i in range(links)))
+    parent = "world"
+    for i in range(links):
+        hinge = model.revolute((0, 0, 1), f"a{i}", position=(0.1 if i else 0, 0, 0))
+        model.body(f"link{i}", parent=parent, joint=hinge, mass=1, center=(0.05, 0, 0), inertia=(1e-4, 1e-4, 1e-4))
+        parent = f"link{i}"
+    model.loop("end", (parent, "world"), model.revolute((0, 0, 1), 0, position=(0.1, 0, 0)), position=(gap, 0, 0))
+    return model.start([0.8] + [-1.6 / links] * (links - 1), [0.0] * links)
+
+
+def test_a_chain_of_200_links_is_closed_in_seconds():
+    began = time.process_time()
+    found = dl.assemble(chain(200, 10.0))
+    assert found.residual < 1e-10
+    assert time.process_time() - began < 20  # 2 s on a machine of its own
+
+
+def test_a_long_chain_that_is_too_short_tells_its_size_in_seconds():
+    began = time.process_time()
+    with pytest.raises(
+        dl.InconsistentStateError, match="With 200 coordinates and 5 constraints the search ends after 100"
+    ):
+        dl.assemble(chain(200, 40.0))
+    assert time.process_time() - began < 20
+
+
+def test_a_rope_of_points_is_assembled_in_seconds():
+    count = 100
+    model = dl.Model("rope").coordinates(*(f"{c}{i}" for i in range(count) for c in "xy"))
+    for i in range(count):
+        model.body(f"p{i}", joint=[model.prismatic((1, 0, 0), f"x{i}"), model.prismatic((0, 1, 0), f"y{i}")], mass=1)
+        x, y = (f"x{i - 1}", f"y{i - 1}") if i else ("0", "0")
+        model.holonomic(f"(x{i} - {x})**2 + (y{i} - {y})**2 - 0.01", name=f"link {i}")
+    began = time.process_time()
+    found = dl.assemble(model, [x for i in range(count) for x in (0.11 * (i + 1), 0.0)])
+    np.testing.assert_allclose(found.q[::2], 0.1 * np.arange(1, count + 1), rtol=1e-6)
+    assert time.process_time() - began < 20

@@ -1,17 +1,129 @@
-"""Bodies cut free: joint reactions balance loads and inertia, and a reaction that is wrong does not."""
+"""Bodies cut free: joint reactions balance loads and inertia, and a reaction that is wrong does not.
+
+The virtual displacements of the principle here are those of each body alone, three shifts and three turns, so the forces in the
+joints work too. As in `principle`, accelerations come from positions and loads from the declarations:
+
+    f_J − Σ f_child + Σ F − m r̈_G = 0
+    m_J − Σ m_child + Σ τ + Σ (r − r_G) × F − Σ S_ab R_a × R̈_b = 0
+
+Along its own motions a joint transmits nothing but what drives it: the other half of what makes reactions right.
+"""
 
 import importlib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
-from dalembert.evidence.balance import unbalanced, undriven
+from dalembert.evidence.declared_forces import joint_work, non_ideal_work, second_moments
+from dalembert.evidence.watching import Watch, watch
+from dalembert.model import Elements
+from dalembert.model.declared import Action, axes_of, turn_of
+from dalembert.model.vectors import Vector3
 from dalembert.structure import samples
+from dalembert.structure.samples import States
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
+
+
+def unbalanced(
+    model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]
+) -> dict[str, np.ndarray]:
+    """What is left over on each body (K,), relative to the forces and moments at play; reactions in world axes."""
+    if model.contacts:
+        raise InputError(
+            f"model '{model.name}': contact '{model.contacts[0].name}' also pushes on its body, and joint reactions do not tell "
+            "how much. Expected a model without contacts."
+        )
+    seen = watch(model, states, np.asarray(qdd, dtype=float))
+    actions = [action for load in model.loads for action in load.actions(seen)]
+    actions += [*_joints(seen, reactions), *_loops(seen, reactions), *_inertia_and_gravity(seen)]
+    return {body.name: _left(seen, body.name, body.center, actions) for body in model.bodies}
+
+
+def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mapping[str, JointReaction]) -> np.ndarray:
+    """The work of the joints of the tree along their own motions less that of their drives (K,), relative to its parts.
+
+    Constraints given by formulas act through the joints without a place of their own, so a model has to have none.
+    """
+    if model.holonomic_list or model.nonholonomic_list or model.contacts:
+        raise InputError(
+            f"model '{model.name}': its constraints by formulas or contacts drive the joints too. Expected joints and loops only."
+        )
+    seen = watch(model, states, np.asarray(qdd, dtype=float))
+    total = -sum((work.value for work in joint_work(seen)), start=non_ideal_work(seen))
+    size = np.abs(total)
+    for body in model.bodies:
+        found = reactions[body.name]
+        for push, (mine, other) in zip((found.force, found.moment), _moved(seen, body.name, body.parent), strict=True):
+            total = total + np.einsum("xk,xnk->nk", push, mine - other)
+            size = size + np.linalg.norm(push, axis=0) * (np.linalg.norm(mine, axis=0) + np.linalg.norm(other, axis=0))
+    size = np.sqrt(np.sum(size**2, axis=0))
+    return np.sqrt(np.sum(total**2, axis=0)) / np.where(size > 0, size, 1.0)
+
+
+def _moved(seen: Watch, body: str, parent: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """How the matter of a body and that of its parent move where it hangs, then how they turn: (3, n, K) each."""
+    hinge = seen.traced(lambda places: places.hinges[body]).value
+    shifts, turns = [], []
+    for name in (body, parent):
+        axes = axes_of(seen, name)
+        origin = seen.traced(lambda places, n=name: places.frames[n].p)
+        arm = np.einsum("xak,xk->ak", axes.value, hinge - origin.value)
+        shifts.append(origin.change + np.einsum("xank,ak->xnk", axes.change, arm))
+        turns.append(turn_of(axes))
+    yield shifts[0], shifts[1]
+    yield turns[0], turns[1]
+
+
+def _left(seen: Watch, name: str, center: Vector3, actions: list[Action]) -> np.ndarray:
+    """The resultants about the mass centre, relative to their parts."""
+    at = seen.traced(lambda places: places.point(name, center)).value
+    out = np.zeros(seen.K)
+    forces, moments = [], []
+    for action in (action for action in actions if action.body == name):
+        arm, size = action.point - at, np.linalg.norm(action.force, axis=0)
+        forces.append((action.force, size))
+        moments.append((action.couple, np.linalg.norm(action.couple, axis=0)))
+        moments.append((np.cross(arm, action.force, axis=0), np.linalg.norm(arm, axis=0) * size))
+    for parts in (forces, moments):
+        total, size = np.linalg.norm(sum(x for x, _ in parts), axis=0), sum(size for _, size in parts)
+        out = np.maximum(out, np.where(total == 0, 0.0, total / np.where(size > 0, size, 1.0)))
+    return np.where(np.isfinite(out), out, np.inf)
+
+
+def _inertia_and_gravity(seen: Watch) -> Iterator[Action]:
+    still = np.zeros((3, seen.K))
+    for body in seen.model.bodies:
+        center = seen.traced(lambda places, b=body: places.point(b.name, b.center))
+        axes, S, mass = axes_of(seen, body.name), second_moments(seen, body), seen.number(body.mass)
+        # ∫ ρ × ρ̈ dm = Σ S_ab R_a × R̈_b
+        turned = np.cross(axes.value[:, :, None, :], axes.second[:, None, :, :], axis=0)
+        yield Action(body.name, -mass * center.second, center.value, -np.einsum("abk,xabk->xk", S, turned))
+        yield Action(body.name, mass * seen.numbers(seen.model.gravity), center.value, still)
+
+
+def _joints(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+    """On each body what its parent exerts, and on the parent the opposite."""
+    for body in seen.model.bodies:
+        hinge = seen.traced(lambda places, b=body: places.hinges[b.name]).value
+        found = reactions[body.name]
+        yield Action(body.name, found.force, hinge, found.moment)
+        yield Action(body.parent, -found.force, hinge, -found.moment)
+
+
+def _loops(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Action]:
+    """On the second body what the first exerts through the cut joint, at the origin of M, and back."""
+    for loop in seen.model.loops:
+        first, second = loop.bodies
+        at = seen.traced(lambda places, c=loop: places.point(c.bodies[1], c.position)).value
+        found = reactions[loop.name]
+        yield Action(second, found.force, at, found.moment)
+        yield Action(first, -found.force, at, -found.moment)
 
 
 def left(model, change=lambda name, found: found) -> float:

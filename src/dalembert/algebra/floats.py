@@ -73,7 +73,8 @@ class OneState(Floats):
 
     def pack(self, x: Array) -> Array:
         # complex where a complex step is on its way through
-        return x.astype(complex if any(map(np.iscomplexobj, x.flat)) else float)
+        packed = np.array(x.tolist()).reshape(x.shape)
+        return packed if np.iscomplexobj(packed) else packed.astype(float)
 
 
 FLOATS, ONE_STATE = Floats(), OneState()
@@ -88,10 +89,12 @@ def numbers(entries: Array, batch: int) -> np.ndarray:
     """
     if entries.dtype != object:
         return np.repeat(entries[..., None], batch, axis=-1)
-    out = np.empty((*entries.shape, batch), dtype=complex if any(map(np.iscomplexobj, entries.flat)) else float)
-    for index in np.ndindex(*entries.shape):
-        out[index] = entries[index]
-    return out
+    flat = entries.ravel().tolist()
+    steps = any(not isinstance(x, float | int) and np.iscomplexobj(x) for x in flat)
+    out = np.empty((len(flat), batch), dtype=complex if steps else float)
+    for row, x in zip(out, flat, strict=True):
+        row[:] = x
+    return out.reshape(*entries.shape, batch)
 
 
 def plain(entries: Array) -> np.ndarray:

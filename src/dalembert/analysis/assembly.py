@@ -15,19 +15,22 @@ from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.kinematics.loops import ends
+from dalembert.kinematics.loops import displacement, ends
 from dalembert.model import Elements, Model
 from dalembert.model.start import Start, start_state
 from dalembert.structure import newton, rank, samples
 from dalembert.structure.constraint_rows import dimensionless, row_sizes
 from dalembert.structure.scales import scales_of
-from dalembert.structure.states import States, mass_matrices
+from dalembert.structure.states import States, mass_matrices, one_state
 
 _GUESSES = 60
 _SEED = 2718
 _APART = 1e-6  # places of bodies that differ by less, in scales of the model, are the same
 _SAME = 1e-9  # a full turn changes no more than this where it changes nothing
 _MOVED = 1e-12  # changes below this, in scales of the model, are rounding
+_WORK = 4_000_000  # looks at the constraints times coordinates × rows or coordinates: some seconds
+_LEAST = 20  # looks, however large the model is
+_LARGE = 60  # coordinates from which on a failure tells the size
 
 
 @dataclass(frozen=True)
@@ -165,10 +168,11 @@ class _Assembler:
         self.rows = [i for i, driven in enumerate(self.facts.servo) if not driven]
         self.held = [i for i in self.rows if i < self.facts.held]
         self.sizes = row_sizes(model, self.facts, self.scales)
+        self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
         names, start = self.model.coordinate_names, q if origin is None else origin
-        new_q = self._without_turns(self._positions(q, t), start, t)
+        new_q = self._without_turns(self._positions(q, t, again=origin is None), start, t)
         self._require_proper(new_q, t)
         new_qd = self._velocities(new_q, qd, t)
         moved = dict(zip(names, _told(new_q - start, self.scales.positions), strict=True))
@@ -184,7 +188,7 @@ class _Assembler:
 
     def pose(self, q: np.ndarray, t: float) -> np.ndarray:
         """Where all bodies are, as one row of numbers in scales of the model; the coordinates where there are no bodies."""
-        bodies = samples.at(self.model, self._state(q, np.zeros_like(q), t)).bodies
+        bodies = samples.at(self.model, one_state(q, t=t)).bodies
         parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
         return np.concatenate(parts) if parts else q / self.scales.positions
 
@@ -219,11 +223,10 @@ class _Assembler:
         """Rows of a joint also vanish where its halves are turned over; such a position is none of the joint's."""
         if not self.model.loops:
             return
-        motion = samples.at(self.model, self._state(q, np.zeros_like(q), t))
+        motion = samples.at(self.model, one_state(q, t=t))
         for loop in self.model.loops:
             F, M = ends(loop, motion)
-            R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
-            R, p = R_F.T @ R_M, R_F.T @ d
+            R, p = displacement(F, M)
             values = loop.joint.measure(R, p)
             off = [loop.joint.turn(FLOATS, values) - R, (loop.joint.shift(FLOATS, values) - p) / self.scales.length]
             if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _APART:
@@ -236,11 +239,8 @@ class _Assembler:
     def _look(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, the velocity residual and A at one state."""
         with np.errstate(all="ignore"):
-            known = samples.constraints_at(self.model, self.facts, self._state(q, qd, t))
+            known = samples.constraints_at(self.model, self.facts, one_state(q, qd, t))
             return tuple(plain(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
-
-    def _state(self, q: np.ndarray, qd: np.ndarray, t: float) -> States:
-        return States(q[:, None], qd[:, None], np.array([t]))
 
     def _root(self, free: np.ndarray, q: np.ndarray | None, t: float) -> newton.Root:
         """The metric of M with weights, for what is free; at the positions on their way, or at q for velocities."""
@@ -256,7 +256,7 @@ class _Assembler:
 
         return root
 
-    def _positions(self, q: np.ndarray, t: float) -> np.ndarray:
+    def _positions(self, q: np.ndarray, t: float, *, again: bool) -> np.ndarray:
         if not self.held:
             return q
 
@@ -265,7 +265,11 @@ class _Assembler:
             return phi[None, self.held], A[None, self.held]
 
         scale, sizes = self.scales.positions, self.sizes[self.held]
-        found = newton.onto(look, q[None], scale, sizes, self._root(self.movable, None, t))
+        found = newton.onto(look, q[None], scale, sizes, self._root(self.movable, None, t), looks=self.looks)
+        if again and not found.good[0]:
+            # the light end of a long chain would whirl round; in scales of the coordinates all links bend alike
+            alike = np.diag(scale / np.sqrt(self.weights))[None, :, self.movable]
+            found = newton.onto(look, q[None], scale, sizes, lambda x, A, which: alike, looks=self.looks)
         self._require(found, self.held, "position")
         return found.x[0]
 
@@ -278,7 +282,7 @@ class _Assembler:
             return residual[None, self.rows], A[None, self.rows]
 
         scale, sizes = self.scales.velocities, self.sizes[self.rows] / self.scales.time
-        found = newton.onto(look, qd[None], scale, sizes, self._root(self.free, q, t))
+        found = newton.onto(look, qd[None], scale, sizes, self._root(self.free, q, t), looks=self.looks)
         self._require(found, self.rows, "velocity")
         return found.x[0]
 
@@ -295,9 +299,12 @@ class _Assembler:
         if found.good[0]:
             return
         self._require_finite(found.x[0], found.residual)
-        worst = int(np.argmax(found.share[0]))
+        worst, n = int(np.argmax(found.share[0])), len(self.model.coordinate_list)
+        large = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: " * (
+            n > _LARGE
+        )
         raise InconsistentStateError(
             f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
-            f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. Give another guess, keep fewer "
-            "coordinates, or check the lengths of the links."
+            f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. {large}Give another guess, keep "
+            "fewer coordinates, or check the lengths of the links."
         )

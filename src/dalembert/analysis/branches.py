@@ -12,7 +12,7 @@ from dalembert.model.elements import Body
 from dalembert.model.loop_chains import ancestors, loop_bodies
 from dalembert.spatial import roll_pitch_yaw
 from dalembert.structure import samples
-from dalembert.structure.samples import States
+from dalembert.structure.states import one_state
 
 _STRAIGHT = 1e-9
 
@@ -24,7 +24,7 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
     """
     if not model.loops:
         return {}
-    motion = samples.at(model, States(q[:, None], np.zeros_like(q)[:, None], np.array([t])))
+    motion = samples.at(model, one_state(q, t=t))
     out: dict[str, str] = {}
     for loop in model.loops:
         joints: list[tuple[str, np.ndarray, np.ndarray | None]] = []

@@ -7,7 +7,6 @@ designed motion ──► inverse dynamics ──► torques in time ──► f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import symengine as se
@@ -16,12 +15,13 @@ from dalembert.algebra.floats import FLOATS, number
 from dalembert.analysis.dynamics import inverse_dynamics
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import TIME, coordinate, parse
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements, Model
 
 
 def designed(
-    model: Elements, motion: Mapping[str, Any], times: np.ndarray
+    model: Elements, motion: Mapping[str, str | float], times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, q̇ and q̈ of a designed motion at many times; coordinates that are not named rest where the model starts."""
     names = model.coordinate_names
@@ -37,13 +37,13 @@ def designed(
     return out[0], out[1], out[2]
 
 
-def _formula(model: Elements, name: str, given: Any) -> Any:
+def _formula(model: Elements, name: str, given: str | float) -> Formula:
     if name not in model.coordinate_names:
         raise InputError(f"motion: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}")
     return parse(given, coordinates=(), parameters=model.parameter_values, where=f"motion of '{name}'", rates=False)
 
 
-def at_start(model: Elements, motion: Mapping[str, Any]) -> Model:
+def at_start(model: Elements, motion: Mapping[str, str | float]) -> Model:
     """The model starting on the designed motion at t = 0."""
     q, qd, _ = designed(model, motion, np.zeros(1))
     return Model.of(model).start(q[:, 0].tolist(), qd[:, 0].tolist())
@@ -51,7 +51,7 @@ def at_start(model: Elements, motion: Mapping[str, Any]) -> Model:
 
 def feedforward(
     model: Elements,
-    motion: Mapping[str, Any],
+    motion: Mapping[str, str | float],
     duration: float,
     samples: int = 501,
     *,
@@ -77,7 +77,9 @@ def feedforward(
     return out
 
 
-def computed_torque(model: Elements, motion: Mapping[str, Any], gains: tuple[float, float] = (100.0, 20.0)) -> Model:
+def computed_torque(
+    model: Elements, motion: Mapping[str, str | float], gains: tuple[float, float] = (100.0, 20.0)
+) -> Model:
     """The model with a computed-torque controller that follows a designed motion: errors die out by ë + β ė + α e = 0.
 
     `gains` are (α, β); the torques of the controller are the multipliers of the run. Coordinates that are not named are held

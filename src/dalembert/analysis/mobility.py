@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements
 from dalembert.structure import Facts, facts_of, rank, samples
-from dalembert.structure.states import States, constraint_matrix, joined
+from dalembert.structure.states import constraint_matrix, joined, one_state
 
 _AROUND = 6  # states that the initial one is compared with
 _NEARLY = 1e-6  # told when the constraints are so much less independent at the start than elsewhere
@@ -95,8 +95,7 @@ def _at_start(model: Elements, known: Facts) -> tuple[int, float]:
     """The rank of A at the initial state, and how independent its rows are there compared with elsewhere."""
     if not known.rows:
         return 0, 1.0
-    q, qd = model.initial
-    states = joined(States(q[:, None], qd[:, None], np.zeros(1)), samples.consistent(model, _AROUND))
+    states = joined(one_state(*model.initial), samples.consistent(model, _AROUND))
     A = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows]
     unit = known.scales.positions
     # rows are measured by their usual size, not by what is left of them at the start

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,11 @@ from dalembert.algebra import Array, stack, vector
 from dalembert.kernels import Function, compile_function
 from dalembert.kinematics import applied_forces
 from dalembert.kinematics.contacts import Push
-from dalembert.model import WORLD, Elements
-from dalembert.spatial import cross
+from dalembert.model import WORLD
 from dalembert.structure import System
 
 _EACH = 24  # numbers for each body in the compiled function
+Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point
 
 
 @dataclass(frozen=True)
@@ -59,14 +58,9 @@ class JointReactions:
         return compile_function(system.algebra, inputs, stack(*parts), parameters)
 
     def _body(self, index: int) -> list[Array]:
-        system = self.system
-        algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
-        body = system.motion.bodies[index]
-        V, w = body.B @ qd + body.C, body.D @ qd + body.E
-        a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
-        alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
-        force, moment = body.mass * a, body.inertia @ alpha + cross(w, body.inertia @ w)
-        for load in applied_forces(system.motion):
+        body = self.system.motion.bodies[index]
+        force, moment = self.system.inertia_of(body)
+        for load in applied_forces(self.system.motion):
             for part in load.wrenches:
                 if part.body == body.name:
                     force, moment = force - part.force, moment - part.moment
@@ -109,7 +103,7 @@ class JointReactions:
         }
         return found | self._cut_joints(acting, frame, turn)
 
-    def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], tuple[Any, ...]]:
+    def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], Acting]:
         """What the constraints do to the bodies, by constraint and body: body, force, moment and point."""
         names = self.system.facts.levels.names
         acting = {}
@@ -120,7 +114,7 @@ class JointReactions:
         return acting
 
     def _cut_joints(
-        self, acting: dict[tuple[str, str], tuple[Any, ...]], frame: str, turn: dict[str, np.ndarray]
+        self, acting: dict[tuple[str, str], Acting], frame: str, turn: dict[str, np.ndarray]
     ) -> dict[str, JointReaction]:
         """The joints that close loops, by the name of the loop: what the first body exerts on the second."""
         found = {}
@@ -128,7 +122,7 @@ class JointReactions:
             first, second = loop.bodies
             on, sign = (second, 1.0) if second != WORLD else (first, -1.0)
             parts = [acting[name, on] for name in loop.row_names]
-            force, moment = (sign * np.sum([part[k] for part in parts], axis=0) for k in (1, 2))
+            force, moment = (sign * np.sum(each, axis=0) for each in zip(*(part[1:3] for part in parts), strict=True))
             found[loop.name] = _in_frame(second, first, frame, force, moment, turn)
         return found
 
@@ -144,8 +138,3 @@ def _in_frame(
     if axes != WORLD:
         force, moment = (np.einsum("ij...,i...->j...", turn[axes], x) for x in (force, moment))
     return JointReaction(body, parent, axes, force, moment)
-
-
-def formula_constraints(model: Elements) -> tuple[str, ...]:
-    """The names of constraints given by formulas, whose forces have no place on a body."""
-    return tuple(c.name for c in (*model.holonomic_list, *model.nonholonomic_list))

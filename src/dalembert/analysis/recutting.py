@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import symengine as se
@@ -22,19 +22,23 @@ from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate, is_identifier, rate
 from dalembert.expressions.lower import Lowering
 from dalembert.expressions.reading import decimal
-from dalembert.kinematics.loops import ends
+from dalembert.kinematics.loops import displacement, ends
 from dalembert.model import Elements, Model
 from dalembert.model.checks.values import at_start, value
-from dalembert.model.elements import Body, Coordinate, Loop
+from dalembert.model.elements import Body, Coordinate, Loop, Rotor
 from dalembert.model.frozen import Frozen
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.base import HERE
-from dalembert.model.loads import InJoint
+from dalembert.model.loads import InJoint, Load
 from dalembert.model.loop_chains import ancestors, loop_bodies
 from dalembert.model.reversed_joints import backwards, placed_back
+from dalembert.model.vectors import Vector3
 from dalembert.spatial import roll_pitch_yaw
 from dalembert.structure import rank, samples
-from dalembert.structure.samples import States
+from dalembert.structure.states import one_state
+
+Moves = dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]]  # joints by body: where each motion goes
+Held = TypeVar("Held", InJoint, Rotor)  # what acts inside a joint
 
 
 def recut(given: Elements, loop: str, at: str | None = None) -> Model:
@@ -111,7 +115,7 @@ class _Recut:
         cut = self._cut(old, out)
         lost = [str(value) for value in cut.joint.values]
         out.loops = tuple(each for each in self.model.loops if each is not self.loop)
-        moves: dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]] = {}
+        moves: Moves = {}
         out.bodies = self._hung(out, moves)
         names = self._lost_coordinates(old)
         out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
@@ -125,7 +129,7 @@ class _Recut:
         out.limits = Frozen({name: limits for name, limits in out.limits.items() if name not in names})
         return out
 
-    def _hung(self, out: Model, moves: dict) -> tuple[Body, ...]:
+    def _hung(self, out: Model, moves: Moves) -> tuple[Body, ...]:
         """The bodies, those of the chain hung up the other way round; the former cut gets coordinates."""
         changed: dict[str, Body] = {}
         near = self.loop.bodies[1] if self.flipped else self.loop.bodies[0]
@@ -163,13 +167,11 @@ class _Recut:
 
     def _at_start(self) -> tuple[list[float], list[float]]:
         q, qd = self.model.initial
-        motion = samples.at(self.model, States(q[:, None], qd[:, None], np.zeros(1)))
-        F, M = ends(self.loop, motion)
-        R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
-        R, p = R_F.T @ R_M, R_F.T @ d
+        F, M = ends(self.loop, samples.at(self.model, one_state(q, qd)))
+        R, p = displacement(F, M)
         values = list(self.loop.joint.measure(R, p))
         w_F, w_M = (plain(frame.D) @ qd + plain(frame.E) for frame in (F, M))
-        v = R_F.T @ (plain(M.J - F.J) @ qd + plain(M.c - F.c)) - np.cross(w_F, p)
+        v = plain(F.R).T @ (plain(M.J - F.J) @ qd + plain(M.c - F.c)) - np.cross(w_F, p)
         w = w_M - R.T @ w_F
         joint = self.loop.joint
         S = np.concatenate([plain(joint.angular(FLOATS, values)), plain(joint.linear(FLOATS, values))])
@@ -209,7 +211,7 @@ class _Recut:
         names = itertools.chain([f"{self.at} joint"], (f"{self.at} joint {i}" for i in itertools.count(2)))
         return next(name for name in names if name not in taken)
 
-    def _composed(self, joints: Sequence[Joint], out: Model, *, inverse: bool = False) -> tuple[Any, Any]:
+    def _composed(self, joints: Sequence[Joint], out: Model, *, inverse: bool = False) -> tuple[Vector3, Vector3]:
         """Fixed placements one after the other as one; formulas stay where one placement or a mere shift allows it."""
         joints = [j for j in joints if any(x != 0 for x in (*j.position, *j.rotation))]
         if not joints:
@@ -237,15 +239,11 @@ class _Recut:
         known = set(self.model.coordinate_names)
         return {s.name for value in _moving(body)[0].values for s in value.free_symbols if s.name in known}
 
-    def _load(self, load: Any, moves: dict) -> Any:
-        if not isinstance(load, InJoint):
-            return load
-        out = self._in_joint(load, moves)
-        if out is load:
-            return load
-        return out.reversed()
+    def _load(self, load: Load, moves: Moves) -> Load:
+        out = self._in_joint(load, moves) if isinstance(load, InJoint) else load
+        return out.reversed() if isinstance(out, InJoint) and out is not load else out
 
-    def _in_joint(self, load: Any, moves: dict) -> Any:
+    def _in_joint(self, load: Held, moves: Moves) -> Held:
         """A load inside a joint that was turned round goes with it; one inside the new cut has no place."""
         if load.body == self.at:
             raise InputError(

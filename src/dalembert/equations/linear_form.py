@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 
 from dalembert.algebra import Array, Scalar, identity, zeros
 from dalembert.algebra.linear import PivotOrder
-from dalembert.equations.linear_system import LinearSystem
+from dalembert.equations.linear_system import LinearSystem, Solver
 from dalembert.equations.rows import Rows
-from dalembert.equations.solver import Solver
 from dalembert.equations.surface import Surface
 from dalembert.kinematics import Speeds, non_ideal_forces
 from dalembert.structure import System

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, Scalar, vector
+from dalembert.algebra import Scalar, vector
+from dalembert.equations.free_motion import unexplained_force
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.structure.system import System
@@ -19,20 +20,13 @@ def power_into(system: System) -> Scalar:
 
     A function of (q, q̇, q̈, t); for applied forces alone it is the integrand Qᵀq̇ of (80).
     """
-    algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
-    Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
-    explicit = algebra.gradient(T - V, vector([system.t]))[0]
-    out = Q @ qd - explicit
-    if C is not None:
-        out = out + C @ qd
+    T, V = kinetic(system.motion, system.qd), potential(system.motion)
+    (explicit,) = system.algebra.gradient(T - V, vector([system.t]))
+    out = generalized_forces(system.motion) @ system.qd - explicit
     if _constraints_do_work(system):
-        p = algebra.gradient(T, qd)
-        pd = algebra.total_derivative(p, (q, qd), (qd, system.qdd), system.clock)
-        ideal: Array = pd - algebra.gradient(T - V, q) - Q
-        ideal = ideal if C is None else ideal - C
-        out = out + ideal @ qd
-    return out
+        return out + unexplained_force(system) @ system.qd  # ideal and non-ideal reactions
+    C = non_ideal_forces(system.motion)
+    return out if C is None else out + C @ system.qd
 
 
 def _constraints_do_work(system: System) -> bool:

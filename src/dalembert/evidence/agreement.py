@@ -1,11 +1,18 @@
-"""Do the formalisms agree? What was found at random consistent states, and by how many independent roads."""
+"""Do the formalisms agree? What was found at random consistent states, and by how many independent roads.
+
+Formalisms that rest on the same shared facts, of the same lineage, are one road, however many they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
-from dalembert.evidence.lineages import Lineage, grouped, independent_roads
+from dalembert.equations.about import FACTS, Fact
+
+Lineage = tuple[Fact, ...]
+RECURSION: Lineage = ("recursion",)
+PRINCIPLE: Lineage = ("positions",)
 
 
 @dataclass(frozen=True)
@@ -37,9 +44,7 @@ class Agreement:
     tolerance: float
     engines: tuple[str, ...]
     formalisms: Mapping[str, Verdict]
-    notes: tuple[
-        str, ...
-    ] = ()  # fewer states than asked for, what an engine could not do, what was left out as too large
+    notes: tuple[str, ...] = ()  # fewer states than asked for, what an engine could not do, what was too large
     others: Mapping[str, Verdict] = field(default_factory=dict)  # by name: what is no formalism, such as the recursion
 
     @property
@@ -105,3 +110,37 @@ class Agreement:
             "agrees": self.agrees,
             "notes": list(self.notes),
         }
+
+
+def independent_roads(lineages: Iterable[Lineage]) -> int:
+    """The largest number of lineages no two of which share a fact.
+
+    Volterra's equations, with T and sums over bodies, are no third road beside one of each:
+
+    >>> independent_roads([("T",), ("bodies",), ("T", "bodies")])
+    2
+    """
+    different = sorted({frozenset(lineage) for lineage in lineages}, key=lambda facts: (len(facts), sorted(facts)))
+    # of two lineages, one inside the other, the smaller one leaves more room
+    smallest = [facts for facts in different if not any(other < facts for other in different)]
+    return _most(smallest, frozenset())
+
+
+def _most(lineages: list[frozenset[Fact]], taken: frozenset[Fact]) -> int:
+    """How many of the lineages can be chosen so that each is disjoint from the others and from what is taken."""
+    if not lineages:
+        return 0
+    first, *rest = lineages
+    without = _most(rest, taken)
+    return without if first & taken else max(without, 1 + _most(rest, taken | first))
+
+
+def grouped(lineages: Mapping[str, Lineage]) -> dict[Lineage, tuple[str, ...]]:
+    """The names by lineage, related lineages next to each other.
+
+    >>> grouped({"recursion": RECURSION, "lagrange": ("T", "V"), "kane": ("bodies",), "routh": ("T", "V")})
+    {('T', 'V'): ('lagrange', 'routh'), ('bodies',): ('kane',), ('recursion',): ('recursion',)}
+    """
+    place = list(FACTS).index
+    order = sorted(set(lineages.values()), key=lambda lineage: [place(fact) for fact in lineage])
+    return {lineage: tuple(name for name, its in lineages.items() if its == lineage) for lineage in order}

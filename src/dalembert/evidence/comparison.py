@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from dalembert import formalisms
 from dalembert.handles import Equations, Trajectory, Workspace, setup, workspace_of
@@ -35,7 +34,7 @@ class Comparison:
     integrator: str
     rows: tuple[Row, ...]
     refused: Mapping[str, str]
-    runs: Mapping[str, Any] = field(repr=False)
+    runs: Mapping[str, Trajectory] = field(repr=False)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -60,7 +59,7 @@ class Comparison:
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A cell of the table: three digits, and a dash for nothing."""
     if value is None:
         return "-"
@@ -79,7 +78,7 @@ def compare(
     rtol: float | None = None,
     atol: float | None = None,
     parameters: Mapping[str, float] | None = None,
-    progress: Callable[[float], Any] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Comparison:
     """Formalisms side by side over one simulation each, with all drift control switched off.
 
@@ -98,14 +97,16 @@ def compare(
     options = {"integrator": integrator, "samples": count, "rtol": rtol, "atol": atol, "max_step": max_step}
     refused = {} if keys else _refused(space)
     wanted = [key for key in keys or formalisms.KEYS if key not in refused]
+    tell = progress or (lambda _: None)
     rows: list[Row] = []
     runs: dict[str, Trajectory] = {}
     for index, key in enumerate(wanted):
-        _tell(progress, index / len(wanted))
+        tell(index / len(wanted))
         equations = Equations(derivation_of(space.setup, key)).with_parameters(parameters)
-        runs[key] = equations.simulate(length, project=False, **options)
-        rows.append(_row(equations, runs[key]))
-    _tell(progress, 1.0)
+        runs[key] = run = equations.simulate(length, project=False, **options)
+        sizes = (equations.n_dynamic, equations.n_states, equations.operations)
+        rows.append(Row(key, *sizes, run.cpu_seconds, run.energy_error, run.constraint_error, run.momentum_error))
+    tell(1.0)
     method = next(iter(runs.values())).integrator if runs else integrator or "taylor"
     return Comparison(model.name, float(length), method, tuple(rows), refused, runs)
 
@@ -114,21 +115,3 @@ def _refused(space: Workspace) -> dict[str, str]:
     """The formalisms that cannot treat the model, with their reasons."""
     reasons = {key: formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.facts) for key in formalisms.KEYS}
     return {key: reason for key, reason in reasons.items() if reason is not None}
-
-
-def _tell(progress: Callable[[float], Any] | None, done: float) -> None:
-    if progress is not None:
-        progress(done)
-
-
-def _row(equations: Equations, run: Trajectory) -> Row:
-    return Row(
-        equations.formalism,
-        equations.n_dynamic,
-        equations.n_states,
-        equations.operations,
-        run.cpu_seconds,
-        run.energy_error,
-        run.constraint_error,
-        run.momentum_error,
-    )

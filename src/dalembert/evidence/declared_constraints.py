@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Array, identity, vector, zeros
+from dalembert.algebra import Array, vector
 from dalembert.algebra.taylor_numbers import series
 from dalembert.evidence.declared_places import Places
 from dalembert.evidence.watching import Watch
@@ -83,8 +83,7 @@ def _loop(watch: Watch, loop: Loop) -> Condition:
 def _are_lengths(loop: Loop, watch: Watch) -> np.ndarray:
     """Row by row: does it measure a length, or else a direction?"""
     if loop.feedback:
-        rows = loop.joint.closure(FLOATS, identity(3), zeros(3))
-        return np.array([[any(row.force)] for row in rows])
+        return np.array(loop.joint.holds_lengths)[:, None]
     still = watch.path.frames[WORLD]
     lengths, turns = loop.joint.unfulfilled(watch.path.algebra, still, still)
     return np.array([[True]] * len(lengths) + [[False]] * len(turns))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.expressions.formula import Formula
@@ -34,7 +33,7 @@ class Places:
         """Formulas as a vector of scalars."""
         return vector([self.lower(formula) for formula in formulas])
 
-    def point(self, body: str, x: Sequence[Any]) -> Array:
+    def point(self, body: str, x: Sequence[Formula]) -> Array:
         """Where a point of a body is; x are formulas, in body axes."""
         return self.frames[body].point(self.numbers(x))
 
@@ -43,7 +42,7 @@ class Places:
         carried = next(b for b in self.model.bodies if b.name == body)
         return self.lower(carried.joints[joint].values[motion])
 
-    def placed(self, body: str, position: Sequence[Any], rotation: Sequence[Any]) -> Place:
+    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
         """A frame fixed on a body: its origin at `position`, turned by roll, then pitch, then yaw about the body's axes."""
         return _placed(self.algebra, self.frames[body], self.numbers(position), self.numbers(rotation))
 

@@ -44,10 +44,15 @@ class Identity(ABC):
     def __init__(self, system: System) -> None:
         self.system = system
 
-    @property
+    @cached_property
     @abstractmethod
-    def roots(self) -> list[Node]:
+    def parts(self) -> tuple[Array, ...]:
         """Everything that is evaluated."""
+
+    @property
+    def roots(self) -> list[Node]:
+        """The same as nodes of the graph."""
+        return [y for part in self.parts for y in nodes(part)]
 
     @abstractmethod
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
@@ -83,24 +88,16 @@ class MassMatrix(Identity):
     name = "M is symmetric and a sum over bodies"
 
     @cached_property
-    def _parts(self) -> tuple[Array, Array | None]:
+    def parts(self) -> tuple[Array, ...]:
+        """M and, with bodies, the sum."""
         M, _ = free_equations(self.system)
-        return M, mass_matrix(self.system.motion) if self.system.model.energies is None else None
-
-    @property
-    def roots(self) -> list[Node]:
-        """Both matrices."""
-        M, squares = self._parts
-        return nodes(M) + ([] if squares is None else nodes(squares))
+        return (M, mass_matrix(self.system.motion)) if self.system.model.energies is None else (M,)
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
         """M against Mᵀ and against the sum."""
-        M, squares = self._parts
-        here = state.at(M)
-        out = [] if (here == here.T).all() else ["M is not symmetric"]
-        if squares is not None and not (here == state.at(squares)).all():
-            out.append("M is not the sum over bodies")
-        return out
+        M, *squares = (state.at(part) for part in self.parts)
+        out = [] if (M == M.T).all() else ["M is not symmetric"]
+        return out + ["M is not the sum over bodies" for other in squares if not (other == M).all()]
 
 
 class Christoffel(Identity):
@@ -109,7 +106,8 @@ class Christoffel(Identity):
     name = "dM/dt - 2C is skew"
 
     @cached_property
-    def _parts(self) -> tuple[Array, Array, Array, Array]:
+    def parts(self) -> tuple[Array, ...]:
+        """C, Ṁ, h and the applied forces."""
         system, n = self.system, len(self.system.q)
         M, h = free_equations(system)
         slopes = GRAPH.jacobian(M, system.q)  # (i, j, k)
@@ -124,14 +122,9 @@ class Christoffel(Identity):
         pull = generalized_forces(system.motion) - GRAPH.gradient(potential(system.motion), system.q)
         return C, rate, h, pull
 
-    @property
-    def roots(self) -> list[Node]:
-        """C, Ṁ, h and the applied forces."""
-        return [y for part in self._parts for y in nodes(part)]
-
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
         """Both claims."""
-        C, rate, h, pull = (state.at(part) for part in self._parts)
+        C, rate, h, pull = (state.at(part) for part in self.parts)
         skew = rate - 2 * C
         out = [] if (skew == -skew.T).all() else ["Ṁ − 2C is not skew"]
         if not (h == pull - C @ state.at(self.system.qd)).all():
@@ -145,23 +138,17 @@ class EnergyRate(Identity):
     name = "energy rate = power"
 
     @cached_property
-    def _gap(self) -> Array:
-        system = self.system
-        along = ((system.q, system.qd), (system.qd, system.qdd), system.clock)
-        rate = GRAPH.total_derivative(vector([jacobi(system)]), *along)
-        return rate - vector([power_into(system)])
-
-    @property
-    def roots(self) -> list[Node]:
+    def parts(self) -> tuple[Array, ...]:
         """The difference."""
-        return nodes(self._gap)
+        rate = self.system.derivative(vector([jacobi(self.system)]))
+        return (rate - vector([power_into(self.system)]),)
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
         """The difference at the accelerations of the formalisms."""
         if known is None:
             return ["no accelerations to compare"]
         accelerations = dict(zip(nodes(self.system.qdd), map(narrow, known.qdd), strict=True))
-        (gap,) = state.at(self._gap, state.known | accelerations)
+        (gap,) = state.at(self.parts[0], state.known | accelerations)
         return [] if gap == 0 else ["the energy changes by more than the power"]
 
 
@@ -171,7 +158,7 @@ class Recursion(Identity):
     name = "N = N_l N_d: the recursion gives the same accelerations"
 
     @cached_property
-    def _parts(self) -> tuple[Array, Array, Array, Array, Array]:
+    def parts(self) -> tuple[Array, ...]:
         """M_s, the force along the speeds at ṡ = 0, the rows in terms of speeds, β, and q̈ at ṡ = 0 in terms of (q, q̇)."""
         system, model = self.system, self.system.model
         tree = recursive.tree_of(model)
@@ -186,20 +173,14 @@ class Recursion(Identity):
         A = np.stack(rows) if rows else zeros(0, tree.n_speeds)
         return recursive.mass_matrix(moving), force, A, system.beta - system.A @ rest, rest
 
-    @property
-    def roots(self) -> list[Node]:
-        """Everything above."""
-        return [y for part in self._parts for y in nodes(part)]
-
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
         """The speeds' accelerations, solved in the field, as q̈."""
         if known is None:
             return ["no accelerations to compare"]
-        M, force, A, beta, rest = (state.at(part) for part in self._parts)
+        M, force, A, beta, rest = (state.at(part) for part in self.parts)
         tree = recursive.tree_of(self.system.model)
-        kept = [
-            i for i, row in enumerate(A) if any(e != 0 for e in row)
-        ]  # speeds keep the norms of quaternions by themselves
+        # speeds keep the norms of quaternions by themselves
+        kept = [i for i, row in enumerate(A) if any(e != 0 for e in row)]
         n, r = len(force), len(kept)
         whole = zeros(n + r, n + r)
         whole[:n, :n], whole[:n, n:], whole[n:, :n] = M, -A[kept].T, A[kept]
@@ -251,13 +232,12 @@ class ShortForm(Identity):
         written = {b: vector([lower(e) for e in getattr(sheet, b).ravel()]) for b in blocks}
         return _Page(form, {b: getattr(form.linear, b).ravel() for b in blocks}, written)
 
-    @property
-    def roots(self) -> list[Node]:
+    @cached_property
+    def parts(self) -> tuple[Array, ...]:
         """All blocks."""
-        pages = self._pages.values()
-        return [
-            y for page in pages for side in (page.derived, page.written) for part in side.values() for y in nodes(part)
-        ]
+        return tuple(
+            part for page in self._pages.values() for side in (page.derived, page.written) for part in side.values()
+        )
 
     def broken(self, state: ExactState, known: Solved | None) -> list[str]:
         """Block by block."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 from dalembert import formalisms
 from dalembert.algebra import Array
@@ -56,16 +55,10 @@ class Proof:
     @property
     def proved(self) -> bool:
         """True when every formalism that applies is proved to be the same function, and nothing was left undecided."""
-        claims = [
-            claim for claim in (*self.formalisms.values(), *self.identities.values()) if claim.status != "refused"
-        ]
+        claims = (*self.formalisms.values(), *self.identities.values())
         enough = sum(claim.status == "proved" for claim in self.formalisms.values()) > 1
-        return (
-            enough
-            and self.probability <= ENOUGH
-            and not self.undecided
-            and all(claim.status == "proved" for claim in claims)
-        )
+        sure = enough and self.probability <= ENOUGH and not self.undecided
+        return sure and all(claim.status in ("proved", "refused") for claim in claims)
 
     def __bool__(self) -> bool:
         return self.proved
@@ -88,13 +81,13 @@ class Proof:
         """The probability as a power of two, rounded up."""
         return math.ceil(math.log2(self.probability)) if self.probability > 0 else -1074
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The findings as plain data."""
         return {
             "model": self.model,
             "proved": self.proved,
-            "formalisms": {key: {"status": c.status, "reason": c.reason} for key, c in self.formalisms.items()},
-            "identities": {key: {"status": c.status, "reason": c.reason} for key, c in self.identities.items()},
+            "formalisms": {key: asdict(claim) for key, claim in self.formalisms.items()},
+            "identities": {key: asdict(claim) for key, claim in self.identities.items()},
             "probability": self.probability,
             "undecided": dict(self.undecided),
             "parameters": self.parameters,
@@ -138,7 +131,7 @@ def prove(
     keys: Sequence[str] | None = None,
     *,
     seed: int = 1,
-    progress: Callable[[float], Any] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Proof:
     """Are all formalisms that apply identical functions? Accelerations and reactions, for all states, times and parameters.
 
@@ -155,7 +148,8 @@ def prove(
     written = with_contacts(model)
     facts = facts_of(written)
     system = system_of(written, "graph", facts)
-    claims, roads = _roads(system, keys, progress or (lambda _: None))
+    tell = progress or (lambda _: None)
+    claims, roads = _roads(system, keys, tell)
     asked = list(identities_of(system))
     undecided = switching_elements(model)
     roots = [*(y for road in roads for y in road.roots), *(y for each in asked for y in each.roots)]
@@ -177,7 +171,7 @@ def prove(
         ) from None
     claims |= found.formalisms
     undecided |= {key: c.reason or "" for key, c in (claims | found.identities).items() if c.status == "undecided"}
-    (progress or (lambda _: None))(1.0)
+    tell(1.0)
     return Proof(
         model.name,
         {key: claims[key] for key in formalisms.KEYS if key in claims},
@@ -190,7 +184,7 @@ def prove(
 
 
 def _roads(
-    system: System, keys: Sequence[str] | None, tell: Callable[[float], Any]
+    system: System, keys: Sequence[str] | None, tell: Callable[[float], object]
 ) -> tuple[dict[str, Claim], list[Road]]:
     """The formalisms that apply, derived, and why the others do not."""
     claims: dict[str, Claim] = {}
@@ -224,9 +218,9 @@ def _compared(
 
 def _both(first: _Findings, second: _Findings) -> _Findings:
     """What holds at two points."""
+    pairs = ((first.formalisms, second.formalisms), (first.identities, second.identities))
     return _Findings(
-        {key: claim if claim.status != "proved" else second.formalisms[key] for key, claim in first.formalisms.items()},
-        {key: claim if claim.status != "proved" else second.identities[key] for key, claim in first.identities.items()},
+        *({key: b[key] if claim.status == "proved" else claim for key, claim in a.items()} for a, b in pairs)
     )
 
 
@@ -267,7 +261,7 @@ def _claim(state: ExactState, broken: Sequence[str]) -> Claim:
 def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity], state: ExactState) -> float:
     """At most: the sum over all claims of degree / P, each degree through Cramer's rule and the velocities put in."""
     part = state.point.part
-    velocity = degrees_of([*nodes(system.a), *nodes(system.b)], part)
+    velocity = degrees_of([*nodes(system.A), *nodes(system.b)], part)
     inner = (1 + len(system.b)) * max(1, velocity.total)
     total = 0
     for road in roads:

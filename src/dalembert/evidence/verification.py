@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert import formalisms
 from dalembert.analysis import dynamics
 from dalembert.errors import EngineError, InputError, SingularError
 from dalembert.evidence import principle
-from dalembert.evidence.agreement import Agreement, Verdict
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, Agreement, Verdict
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
-from dalembert.evidence.lineages import PRINCIPLE, RECURSION
 from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.handles.workspace import ENGINES, choose_engine
@@ -62,7 +60,7 @@ def verify(
     engines: Sequence[str] | None = None,
     seed: int = 20,
     everything: bool = False,
-    progress: Callable[[float], Any] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Agreement:
     """Every formalism that applies, at random consistent states, on every engine: do they agree?
 

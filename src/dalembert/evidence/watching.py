@@ -9,9 +9,8 @@ All are numerical and exact to rounding, and none knows a Jacobian.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements
 from dalembert.model.declared import Traced
-from dalembert.model.vectors import Vector3
+from dalembert.model.vectors import Matrix3, Vector3
 from dalembert.structure.samples import States
 
 _STEP = 1e-30
@@ -81,7 +80,7 @@ class Watch:
         """The value of a formula at every state."""
         return np.broadcast_to(np.asarray(series(self.path.lower(formula)).value, dtype=float), self.K)
 
-    def numbers(self, formulas: Any) -> np.ndarray:
+    def numbers(self, formulas: Sequence[Formula] | Matrix3) -> np.ndarray:
         """The values of several formulas, in their shape with the states behind it."""
         entries = np.empty(np.shape(formulas), dtype=object)
         entries[...] = formulas
@@ -110,12 +109,12 @@ def watch(model: Elements, states: States, qdd: np.ndarray, parameters: Mapping[
     fast = [Series(qd + still, unit + still, still) for qd, unit in zip(states.qd, np.eye(n)[:, :, None], strict=True)]
     pushed = [Series(qd + step, a, still) for qd, step, a in zip(states.qd, steps, qdd, strict=True)]
 
-    def symbols(t: Scalar, q: Any, qd: Any) -> dict[str, Scalar]:
+    def symbols(t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> dict[str, Scalar]:
         names = model.coordinate_names
         rates = {rate(name).name: x for name, x in zip(names, qd, strict=True)}
         return {"t": t, **dict(zip(names, q, strict=True)), **rates, **known}
 
-    def at(algebra: Algebra, t: Scalar, q: Any, qd: Any) -> Places:
+    def at(algebra: Algebra, t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> Places:
         return places(model, algebra, symbols(t, q, qd))
 
     return Watch(

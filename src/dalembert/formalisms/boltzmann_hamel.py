@@ -90,7 +90,7 @@ def square(system: System) -> Speeds:
     free = system.speeds
     names = [Kind.CONSTRAINED.of(name) for i, name in enumerate(system.facts.levels.names) if i in system.facts.rows]
     w = stack(free.u, system.algebra.symbols(names))
-    return invert(system.motion, w, stack(free.Y, system.a), stack(free.Z, system.b), [], system.facts.order)
+    return invert(system.motion, w, stack(free.Y, system.A), stack(free.Z, system.b), [], system.facts.order)
 
 
 def coefficients(system: System, full: Speeds) -> Hamel:
@@ -114,9 +114,8 @@ def _curls(system: System, full: Speeds) -> list[tuple[Array, Array]]:
 
 def reaction(system: System) -> Array:
     """Yᵀ (M ẇ − f) with all n equations: those of the constrained w have the reaction on their right."""
-    algebra, q, qd, full = system.algebra, system.q, system.qd, square(system)
-    M, f = _operators(system, full, len(q))
-    w = full.Y @ qd + full.Z
-    wd = algebra.total_derivative(w, (q, qd), (qd, system.qdd), system.clock)
+    full = square(system)
+    M, f = _operators(system, full, len(system.q))
+    w = full.Y @ system.qd + full.Z
     there = {str(x): value for x, value in zip(full.u, w, strict=True)}
-    return full.Y.T @ (M @ wd - algebra.substitute(f, there))
+    return full.Y.T @ (M @ system.derivative(w) - system.algebra.substitute(f, there))

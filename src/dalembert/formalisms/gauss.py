@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Array
-from dalembert.equations import About, LinearForm, Numeric, Rows, Solver, Velocities, constrained, in_velocities
-from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.equations import About, LinearForm, Numeric, Solver, Velocities
+from dalembert.equations.free_motion import held_form, unexplained_force
 from dalembert.structure import System
 
 ABOUT = About(
@@ -46,14 +45,10 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations."""
-    M, h = free_equations(system)
-    linear = constrained(system, M, h, Rows.ALL)
-    return in_velocities("gauss", system, linear, Rows.ALL, solver=Solver(numeric=Numeric.LEAST_SQUARES))
+    return held_form("gauss", system, Solver(numeric=Numeric.LEAST_SQUARES))
 
 
-def reaction(system: System) -> Array:
-    """M (q̈ − q̈₀): half the gradient of the Gaussian."""
-    return unexplained_force(system)
+reaction = unexplained_force  # M (q̈ − q̈₀): half the gradient of the Gaussian
 
 
 def gaussian(M: np.ndarray, h: np.ndarray, qdd: np.ndarray) -> np.ndarray:

@@ -53,11 +53,8 @@ def derive(system: System) -> LinearForm:
 
 def reaction(system: System) -> Array:
     """What active and inertia forces, projected on all n velocities q̇, leave over: the reaction of the constraints."""
-    algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
-    total = -active_forces(system.motion, identity(len(q)))
+    total = -active_forces(system.motion, identity(len(system.q)))
     for body in system.motion.masses:
-        V, w = body.B @ qd + body.C, body.D @ qd + body.E
-        a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
-        alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
-        total = total + body.mass * (body.B.T @ a) + body.D.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
+        force, moment = system.inertia_of(body)
+        total = total + body.B.T @ force + body.D.T @ moment
     return total

@@ -11,7 +11,7 @@ Source: papers/volterra, ref. [11], in the form its authors compute with; W from
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, stack, zeros
+from dalembert.algebra import stack, zeros
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, in_velocities
 from dalembert.equations.free_motion import free_equations, unexplained_force
 from dalembert.kinematics import non_ideal_forces
@@ -49,6 +49,4 @@ def derive(system: System) -> LinearForm:
     return in_velocities("maggi", system, linear, Rows.NONE, order=system.facts.maggi_order)
 
 
-def reaction(system: System) -> Array:
-    """The reaction of the constraints, M q̈ − h: what Lagrange's operators leave over."""
-    return unexplained_force(system)
+reaction = unexplained_force  # M q̈ − h: what Lagrange's operators leave over

@@ -119,14 +119,10 @@ def graph(algebra: Algebra, linear: LinearSystem, size: int) -> tuple[Array, Arr
 
 def reaction(system: System) -> Array:
     """Nᵀ(𝓜 ṫ + (0, ω×Iω) − w_A) − τ: what the joints and drives cannot explain is the reaction of the constraints."""
-    algebra, q, qd, qdd = system.algebra, system.q, system.qd, system.qdd
     wrench, tau = _loads(system, 6 * len(system.motion.masses))
     total = -tau
     for i, body in enumerate(system.motion.masses):
-        V, w = body.B @ qd + body.C, body.D @ qd + body.E
-        a = algebra.total_derivative(V, (q, qd), (qd, qdd), system.clock)
-        alpha = algebra.total_derivative(w, (q, qd), (qd, qdd), system.clock)
-        force = body.mass * a - wrench[6 * i : 6 * i + 3]
-        moment = body.inertia @ alpha + cross(w, body.inertia @ w) - wrench[6 * i + 3 : 6 * i + 6]
-        total = total + body.B.T @ force + body.D.T @ moment
+        force, moment = system.inertia_of(body)
+        applied, turning = wrench[6 * i : 6 * i + 3], wrench[6 * i + 3 : 6 * i + 6]
+        total = total + body.B.T @ (force - applied) + body.D.T @ (moment - turning)
     return total

@@ -20,18 +20,8 @@ from functools import partial
 
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve, orthogonal_solve
-from dalembert.equations import (
-    About,
-    LinearForm,
-    LinearSystem,
-    Numeric,
-    Rows,
-    Solver,
-    Velocities,
-    constrained,
-    in_velocities,
-)
-from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
+from dalembert.equations.free_motion import held_form, unexplained_force
 from dalembert.structure import System
 
 ABOUT = About(
@@ -60,15 +50,11 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M q̈ = h, projected by `Solver` on the null space of A."""
-    M, h = free_equations(system)
-    linear = constrained(system, M, h, Rows.ALL)
     solver = Solver(partial(graph, dependent=system.facts.dependent), Numeric.NULL_SPACE)
-    return in_velocities("nullspace", system, linear, Rows.ALL, solver=solver, count=system.facts.d)
+    return held_form("nullspace", system, solver, system.facts.d)
 
 
-def reaction(system: System) -> Array:
-    """τ_C = M q̈ − h, which (5.83) makes orthogonal to every column of W."""
-    return unexplained_force(system)
+reaction = unexplained_force  # τ_C = M q̈ − h, which (5.83) makes orthogonal to every column of W
 
 
 def graph(algebra: Algebra, linear: LinearSystem, dependent: tuple[int, ...]) -> tuple[Array, Array]:

@@ -26,18 +26,8 @@ import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
-from dalembert.equations import (
-    About,
-    LinearForm,
-    LinearSystem,
-    Numeric,
-    Rows,
-    Solver,
-    Velocities,
-    constrained,
-    in_velocities,
-)
-from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
+from dalembert.equations.free_motion import held_form, unexplained_force
 from dalembert.structure import System
 
 ABOUT = About(
@@ -66,16 +56,11 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
-    M, h = free_equations(system)
     trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
-    linear = constrained(system, M, h, Rows.ALL)
-    solver = Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT)
-    return in_velocities("phong", system, linear, Rows.ALL, solver=solver, count=system.facts.d)
+    return held_form("phong", system, Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT), system.facts.d)
 
 
-def reaction(system: System) -> Array:
-    """r = M q̈ − h: (2.4)."""
-    return unexplained_force(system)
+reaction = unexplained_force  # r = M q̈ − h: (2.4)
 
 
 def directions(algebra: Algebra, G: Array, trials: list[int]) -> Array:

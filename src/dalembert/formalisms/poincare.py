@@ -111,11 +111,11 @@ def _completion(system: System) -> Array:
 
 def reaction(system: System) -> Array:
     """Q_c = Gᵀ S_c with S_c = M_s ṡ − S: (3.8)."""
-    algebra, qd, speeds = system.algebra, system.qd, _square(system)
+    speeds = _square(system)
     M_s, S = _unconstrained(system, speeds)
-    s = speeds.Y @ qd  # (2.2)
-    sd = algebra.total_derivative(s, (system.q, qd), (qd, system.qdd), system.clock)
-    S_c = M_s @ sd - algebra.substitute(S, {str(x): value for x, value in zip(speeds.u, s, strict=True)})
+    s = speeds.Y @ system.qd  # (2.2)
+    there = {str(x): value for x, value in zip(speeds.u, s, strict=True)}
+    S_c = M_s @ system.derivative(s) - system.algebra.substitute(S, there)
     return speeds.Y.T @ S_c
 
 

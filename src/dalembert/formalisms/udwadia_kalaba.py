@@ -20,18 +20,8 @@ import numpy as np
 
 from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
-from dalembert.equations import (
-    About,
-    LinearForm,
-    LinearSystem,
-    Numeric,
-    Rows,
-    Solver,
-    Velocities,
-    constrained,
-    in_velocities,
-)
-from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
+from dalembert.equations.free_motion import held_form, unexplained_force
 from dalembert.structure import System
 
 ABOUT = About(
@@ -61,14 +51,11 @@ ABOUT = About(
 
 def derive(system: System) -> LinearForm:
     """M q̈ = h + Q_c, left to `Solver` to find Q_c."""
-    M, h = free_equations(system)
-    linear = constrained(system, M, h, Rows.ALL)
-    return in_velocities("udwadia_kalaba", system, linear, Rows.ALL, solver=Solver(graph, Numeric.MOORE_PENROSE))
+    return held_form("udwadia_kalaba", system, Solver(graph, Numeric.MOORE_PENROSE))
 
 
-def reaction(system: System) -> Array:
-    """Q_c = M (q̈ − q̈₀) of (3.35): no multipliers, which are large where constraints are nearly dependent."""
-    return unexplained_force(system)
+# Q_c = M (q̈ − q̈₀) of (3.35): no multipliers, which are large where constraints are nearly dependent
+reaction = unexplained_force
 
 
 def graph(algebra: Algebra, linear: LinearSystem) -> tuple[Array, Array]:

@@ -17,12 +17,12 @@ a₁ is a₂.
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, identity, zeros
+from dalembert.algebra import Array
 from dalembert.equations import About, Constants, LinearForm, Velocities, in_speeds
+from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.kinematics.speeds import invert
-from dalembert.spatial import skew
 from dalembert.structure import System
 
 ABOUT = About(
@@ -56,7 +56,7 @@ def derive(system: System) -> LinearForm:
     T_u = algebra.gradient(T, speeds.u)  # (50)
     M = algebra.jacobian(T_u, speeds.u)  # (47)
     A = system.rate_of(T_u, speeds)  # (52)
-    K = _K(system, speeds)
+    K = momenta_on_changing_directions(system, speeds)  # (63)
     U = active_forces(system.motion, speeds.W)  # (33)
     L = U + K - A  # (65), corrected
     return in_speeds("volterra_reduced", system, speeds, M, L, constants=Constants(G, momenta), notes=(_note(system),))
@@ -77,31 +77,13 @@ def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
     N_prime = algebra.substitute(momenta, rest) - G  # (25)
     u = full.u[chosen]
     assert known.reduced_order is not None  # refused before where no speeds serve
-    rows = [(M_prime, N_prime), (system.a, system.b)]
+    rows = [(M_prime, N_prime), (system.A, system.b)]
     return invert(system.motion, u, full.Y[chosen], full.Z[chosen], rows, known.reduced_order)
-
-
-def _K(system: System, speeds: Speeds) -> Array:
-    """K_NI = Σ (F_NI + J_NI): (63)."""
-    K = zeros(len(speeds.u))
-    for body in system.motion.masses:
-        V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (55)
-        V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # (56)
-        B_NI = system.rate_of(V_u, speeds)  # (58)
-        C_NI = system.rate_of(w_u, speeds) + skew(w) @ w_u  # (58), inertial derivative in body axes
-        F = B_NI.T @ (body.mass * V)  # (61)
-        J = C_NI.T @ (body.inertia @ w)  # (61), corrected
-        K = K + F + J
-    return K
 
 
 def reaction(system: System) -> Array:
     """(64) written for u = q̇, all n of them, against (18)(19); on ignorable coordinates it vanishes by Definition 1."""
-    algebra, q, qd, n = system.algebra, system.q, system.qd, len(system.q)
-    free = Speeds(qd, identity(n), zeros(n), identity(n), zeros(n))
-    T_u = algebra.gradient(kinetic(system.motion, qd), qd)  # (50)
-    rate = algebra.total_derivative(T_u, (q, qd), (qd, system.qdd), system.clock)  # M q̈ + A, (47)(52)
-    out = rate - _K(system, free) - active_forces(system.motion, free.W)  # (63), (33)
+    out = reaction_by_momenta(system)
     out[list(system.facts.ignorable)] = 0
     return out
 

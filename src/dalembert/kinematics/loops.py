@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, vector
+from dalembert.algebra import Array, Scalar, plain, vector
 from dalembert.kinematics.motion import Frame, Motion
 from dalembert.model.elements import Loop
 from dalembert.model.joints.rows import Row
@@ -71,8 +71,7 @@ def _row(loop: Loop, row: Row, F: Frame, M: Frame, v: Array, v0: Array, w: Array
     )
 
 
-def measured(loop: Loop, motion: Motion) -> tuple[float, ...]:
-    """The motions of a cut joint at one state, in numbers."""
-    F, M = ends(loop, motion)
-    R_F, R_M = np.array(F.R, dtype=float), np.array(M.R, dtype=float)
-    return loop.joint.measure(R_F.T @ R_M, R_F.T @ np.array(M.p - F.p, dtype=float))
+def displacement(F: Frame, M: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """R_FM and p_FM at one state, in numbers."""
+    R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
+    return R_F.T @ R_M, R_F.T @ d

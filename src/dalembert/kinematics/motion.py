@@ -16,7 +16,18 @@ from functools import cached_property
 
 import symengine as se
 
-from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
+from dalembert.algebra import (
+    FLOATS,
+    Algebra,
+    Array,
+    DifferentialAlgebra,
+    Scalar,
+    identity,
+    matrix,
+    scaled,
+    vector,
+    zeros,
+)
 from dalembert.algebra.floats import real
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.formula import Formula
@@ -123,6 +134,14 @@ def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, para
     bodies = tuple(walk.visit(body) for body in outwards(model))
     motion = Motion(model, algebra, t, q, qd, lower, bodies, tuple(walk.joints))
     return replace(motion, added=tuple(_added(motion)))
+
+
+def move_symbols(model: Elements, algebra: DifferentialAlgebra) -> Motion:
+    """The motion of a model over the symbols of an algebra."""
+    names, parameters = model.coordinate_names, list(model.parameter_values)
+    (t,) = algebra.symbols(["t"])
+    q, qd = algebra.symbols(names), algebra.symbols([rate(name).name for name in names])
+    return move(model, algebra, t, q, qd, dict(zip(parameters, algebra.symbols(parameters), strict=True)))
 
 
 def outwards(model: Elements) -> list[Body]:

@@ -55,13 +55,17 @@ def to_second_rates(
 
 def to_speeds(tree: Tree, algebra: Algebra, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Array:
     """s for rates q̇."""
+    return _gathered(tree, qd, [_turns(algebra, attitude, q) for attitude in tree.attitudes])
+
+
+def _gathered(tree: Tree, entries: Sequence[Scalar], turns: Sequence[Array]) -> Array:
+    """Entries of the coordinates by speed; the four of a quaternion become three by its matrix in `turns`, 3×4."""
     out = zeros(tree.n_speeds)
-    for i, column in enumerate(tree.columns):
+    for entry, column in zip(entries, tree.columns, strict=True):
         if column is not None:
-            out[column] = qd[i]
-    for attitude in tree.attitudes:
-        omega = _turns(algebra, attitude, q) @ vector([qd[i] for i in attitude.parts])
-        out[attitude.first : attitude.first + 3] = omega
+            out[column] = entry
+    for attitude, turn in zip(tree.attitudes, turns, strict=True):
+        out[attitude.first : attitude.first + 3] = turn @ vector([entries[i] for i in attitude.parts])
     return out
 
 
@@ -81,11 +85,4 @@ def to_speed_rates(
 
 def to_speed_forces(tree: Tree, algebra: Algebra, q: Sequence[Scalar], forces: Sequence[Scalar]) -> Array:
     """Hᵀ Q: generalized forces on coordinates as forces on speeds; also the row of a Jacobian."""
-    out = zeros(tree.n_speeds)
-    for i, column in enumerate(tree.columns):
-        if column is not None:
-            out[column] = forces[i]
-    for attitude in tree.attitudes:
-        pushed = part_rates(algebra, attitude, q).T @ vector([forces[i] for i in attitude.parts])
-        out[attitude.first : attitude.first + 3] = pushed
-    return out
+    return _gathered(tree, forces, [part_rates(algebra, attitude, q).T for attitude in tree.attitudes])

@@ -14,18 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import symengine as se
 
 from dalembert.algebra import Array, choose, vector
 from dalembert.errors import InputError
 from dalembert.expressions import TIME, coordinate, rate
+from dalembert.expressions.formula import Formula
 from dalembert.kinematics.motion import outwards
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Fixed, Joint
-
-Formula = Any
 
 
 @dataclass(frozen=True)

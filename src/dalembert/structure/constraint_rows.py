@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import symengine as se
 
-from dalembert.algebra.floats import number, numbers
+from dalembert.algebra.floats import number
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
-from dalembert.kinematics.constraints import Constraints, Levels
+from dalembert.kinematics.constraints import Levels
 from dalembert.model import Elements
 from dalembert.structure import rank
 from dalembert.structure.scales import Scales
-from dalembert.structure.states import States, constraint_matrix, constraints_at, drawn, joined
+from dalembert.structure.states import States, at_formulas, constraint_matrix, drawn, joined, one_state
 
 _SEED = 0
 _NEAR = 4
@@ -63,20 +63,15 @@ def row_sizes(
     They are looked at in the given states, else in the initial one and in random ones near to it.
     """
     if states is None:
-        q, qd = model.initial
-        near = drawn(model, np.random.default_rng(_SEED), _NEAR, scales)
-        states = joined(States(q[:, None], qd[:, None], np.zeros(1)), near)
+        states = joined(one_state(*model.initial), drawn(model, np.random.default_rng(_SEED), _NEAR, scales))
+    terms, h, written = _Terms(at_formulas(model, states, parameters).lower), len(facts.phi), []
     with np.errstate(all="ignore"):
-        return _row_sizes(constraints_at(model, facts, states, parameters), facts, states, scales)
-
-
-def _row_sizes(known: Constraints, facts: Levels, states: States, scales: Scales) -> np.ndarray:
-    terms, unit, h = _Terms(known.motion.lower), scales.positions, len(facts.phi)
-    written = []
-    for row in facts.A:
-        entries = [np.abs(np.broadcast_to(terms(f), len(states))) * x for f, x in zip(row, unit, strict=True)]
-        written.append(float(np.linalg.norm(np.nan_to_num(entries), axis=0).max()))
-    loops = [scales.length if np.any(numbers(row.force, len(states))) else 1.0 for row in known.loops]
+        for row in facts.A:
+            entries = [
+                np.abs(np.broadcast_to(terms(f), len(states))) * x for f, x in zip(row, scales.positions, strict=True)
+            ]
+            written.append(float(np.linalg.norm(np.nan_to_num(entries), axis=0).max()))
+    loops = [scales.length if long else 1.0 for loop in model.loops for long in loop.joint.holds_lengths]
     return np.array([*written[:h], *loops, *written[h:]])
 
 

@@ -21,11 +21,11 @@ from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, Symbol, node, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
 from dalembert.algebra.walks import numbers_in, ordered
-from dalembert.expressions import coordinate, rate
+from dalembert.expressions import coordinate
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Constraints, Levels
 from dalembert.kinematics.energies import kinetic, potential
-from dalembert.kinematics.motion import Motion, move
+from dalembert.kinematics.motion import Motion, move_symbols
 from dalembert.model import Elements
 
 _TRIES = 5000
@@ -63,7 +63,7 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
     >>> find_ignorable(model, levels(model)).reasons["x"]
     'the generalized force on x is not zero'
     """
-    motion = _moving(model)
+    motion = move_symbols(model, GRAPH)
     L, forces, A = kinetic(motion, motion.qd) - potential(motion), _forces(motion), Constraints(motion, levels).A
     slopes = GRAPH.gradient(L, motion.q)
     found = [_conditions(model, levels, i, slopes[i], A[:, i], forces) for i in range(motion.n)]
@@ -85,12 +85,6 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
             f"ignorable: the Lagrangian, the constraints and the forces do not contain {conditions.name}, {values}"
         )
     return Ignorable(tuple(places), reasons, generic)
-
-
-def _moving(model: Elements) -> Motion:
-    names, parameters = model.coordinate_names, list(model.parameter_values)
-    q, qd = GRAPH.symbols(names), GRAPH.symbols([rate(name).name for name in names])
-    return move(model, GRAPH, symbol("t"), q, qd, dict(zip(parameters, GRAPH.symbols(parameters), strict=True)))
 
 
 def _forces(motion: Motion) -> list[Node]:

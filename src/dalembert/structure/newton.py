@@ -44,13 +44,20 @@ class Projected:
 
 
 def onto(
-    look: Look, x: np.ndarray, scale: np.ndarray, sizes: np.ndarray, root: Root | None = None, rounds: int = 60
+    look: Look,
+    x: np.ndarray,
+    scale: np.ndarray,
+    sizes: np.ndarray,
+    root: Root | None = None,
+    rounds: int = 60,
+    *,
+    looks: float = np.inf,
 ) -> Projected:
     """The x (K, n) near the given ones at which the residual vanishes; states at which it does not are not `good`.
 
     `look(x, which)` gives residual (k, r) and slope A (k, r, n) at the states `which`; `scale` is the unit of each entry of x,
     `sizes` of each entry of the residual. `root(x, A, which)` gives C (k, n, m): changes are as small as can be in the metric
-    of (C Cᵀ)⁻¹; by default C is `scale`.
+    of (C Cᵀ)⁻¹; by default C is `scale`. `rounds` and `looks` bound the effort.
 
     >>> circle = lambda x, which: ((x**2).sum(axis=1, keepdims=True) - 1, 2 * x[:, None, :])
     >>> onto(circle, np.array([[3.0, 4.0]]), np.ones(2), np.ones(1)).x.round(12).tolist()
@@ -59,11 +66,11 @@ def onto(
     x = np.array(x, dtype=float)
     with np.errstate(all="ignore"):
         residual, A = look(x, np.arange(len(x)))
-        now = _Now(look, scale, sizes, x, residual, A, _sizes(A, x, scale, sizes))
+        now = _Now(look, scale, sizes, x, residual, A, _sizes(A, x, scale, sizes), looks)
         idle = np.zeros(len(x), dtype=int)
         for _ in range(rounds):
             work = now.unfinished(idle <= _PATIENCE)
-            if not len(work):
+            if not len(work) or now.looks <= 0:
                 break
             before = now.violation(work, residual[work])
             metric = scale if root is None else root(x[work], A[work], work)
@@ -85,6 +92,7 @@ class _Now:
     residual: np.ndarray
     A: np.ndarray
     size: np.ndarray  # of the terms of every row
+    looks: float  # that may still be taken
 
     @property
     def share(self) -> np.ndarray:
@@ -113,7 +121,7 @@ class _Now:
         for _ in range(_HALVINGS):
             done = self._take(left, step, 1.0)
             left, step = left[~done], step[~done] / 2
-            if not len(left):
+            if not len(left) or self.looks <= 0:
                 break
         return left
 
@@ -121,6 +129,7 @@ class _Now:
         """Take the step where it leaves less than `enough` of the violation; True where it was taken."""
         trial = self.x[which] - step
         residual, A = self.look(trial, which)
+        self.looks -= 1
         size = _sizes(A, trial, self.scale, self.sizes)
         before, after = self.violation(which, self.residual[which]), self.violation(which, residual)
         taken = (after < enough * before) | (_share(residual, size) <= ROUNDING).all(axis=1)

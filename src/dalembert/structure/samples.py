@@ -26,6 +26,7 @@ from dalembert.structure.states import at_formulas as at_formulas
 from dalembert.structure.states import constraint_matrix, joined
 from dalembert.structure.states import constraints_at as constraints_at
 from dalembert.structure.states import drawn as drawn
+from dalembert.structure.states import one_state as one_state
 
 _SEED = 1743
 _ROUNDS = 60
@@ -53,8 +54,7 @@ def consistent(
     projector = _Projector(model, facts, scales, parameters)
     kept: list[States] = []
     if include_initial:
-        q0, qd0 = model.initial
-        kept.append(projector(States(q0[:, None], qd0[:, None], np.zeros(1))))
+        kept.append(projector(one_state(*model.initial)))
     for round_ in range(_ROUNDS):
         missing = count - sum(len(s) for s in kept)
         if missing <= 0:

@@ -17,21 +17,23 @@ the largest start among them. Velocities are measured by scale / time, or by the
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import symengine as se
 
 from dalembert.algebra import FLOATS, numbers
 from dalembert.algebra.tables import tables_in
-from dalembert.expressions import TIME, coordinate
+from dalembert.expressions import TIME
 from dalembert.expressions.formula import Formula
 from dalembert.model import WORLD, Elements
 from dalembert.model.checks.values import at_start, slope, value
 from dalembert.model.joints import Joint
 from dalembert.model.loads import InJoint
+
+Motion = tuple[Formula, bool]  # a motion of a joint, and whether it turns the child
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,12 @@ def scales_of(model: Elements) -> Scales:
     >>> found.length, found.mass, round(found.time, 4), found.q
     (0.5, 2.0, 0.2258, (1.0,))
     """
-    turning = _turning(model)
+    motions = _motions(model)
+    turning = _turning(model, motions)
     mass = max((_number(body.mass, model) for body in model.bodies), default=0.0) or 1.0
     length = max(_lengths(model), default=0.0) or _length_of_motion(model, turning, mass)
-    q = tuple(_coordinate(model, name, name in turning, length) for name in model.coordinate_names)
+    steepest = _steepest(model, motions, turning)
+    q = tuple((1.0 if name in turning else length) / steepest[name] for name in model.coordinate_names)
     time = _time(model, length, mass, q)
     qd = tuple(max(x / time, abs(c.start_rate)) for x, c in zip(q, model.coordinate_list, strict=True))
     return Scales(length, mass, time, q, qd, model.duration, max([model.duration, *_switches(model)]))
@@ -114,7 +118,7 @@ def _lengths(model: Elements) -> Iterator[float]:
             yield _number(contact.length, model)
 
 
-def _points(model: Elements) -> Iterator[tuple[str, Sequence[Any]]]:
+def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
     """Every fixed point of the model and what it is fixed on."""
     for body in model.bodies:
         yield body.name, body.center
@@ -138,23 +142,22 @@ def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
     return starts or far or sag or 1.0
 
 
-def _turning(model: Elements) -> set[str]:
+def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
     """The coordinates that are angles or parts of a quaternion; where no joint tells, those inside sine, cosine or tangent."""
-    jointed = {symbol.name for joint, k in _motions(model) for symbol in joint.values[k].free_symbols}
-    found = {symbol.name for joint, k in _motions(model) if _turns(joint, k) for symbol in joint.values[k].free_symbols}
+    jointed = {symbol.name for formula, _ in motions for symbol in formula.free_symbols}
+    found = {symbol.name for formula, turns in motions if turns for symbol in formula.free_symbols}
     waves = {symbol.name for wave in _waves(model) for symbol in wave.free_symbols}
     return (found | (waves - jointed)) & set(model.coordinate_names)
 
 
-def _waves(model: Elements) -> list[Any]:
+def _waves(model: Elements) -> list[Formula]:
     """What stands inside sine, cosine and tangent."""
     return [wave.args[0] for formula in model.formulas for wave in formula.atoms(se.sin, se.cos, se.tan)]
 
 
-def _motions(model: Elements) -> Iterator[tuple[Joint, int]]:
-    for body in model.bodies:
-        for joint in body.joints:
-            yield from ((joint, motion) for motion in range(len(joint.values)))
+def _motions(model: Elements) -> list[Motion]:
+    joints = [joint for body in model.bodies for joint in body.joints]
+    return [(formula, _turns(joint, k)) for joint in joints for k, formula in enumerate(joint.values)]
 
 
 def _turns(joint: Joint, motion: int) -> bool:
@@ -167,14 +170,21 @@ def _turns(joint: Joint, motion: int) -> bool:
     return bool(np.any(numbers(joint.angular(FLOATS, start), 1)[:, motion]))
 
 
-def _coordinate(model: Elements, name: str, turning: bool, length: float) -> float:
-    """The scale of one coordinate: what moves its joints, or the sine it stands in, by a radian or by the length."""
-    table, symbol = at_start(model), coordinate(name)
-    formulas = [joint.values[k] for joint, k in _motions(model) if _turns(joint, k) == turning]
-    found = [f for f in formulas if symbol in f.free_symbols]
-    found = found or [f for f in _waves(model) if turning and symbol in f.free_symbols]
-    steepest = max((x for f in found if math.isfinite(x := abs(slope(f, table, name)))), default=0.0) or 1.0
-    return (1.0 if turning else length) / steepest
+def _steepest(model: Elements, motions: Sequence[Motion], turning: set[str]) -> dict[str, float]:
+    """How much each coordinate moves its joints, or the sine it stands in: one unit of it by so many radians or lengths."""
+    jointed, waving = defaultdict[tuple[str, bool], list[Formula]](list), defaultdict[str, list[Formula]](list)
+    for formula, turns in motions:
+        for symbol in formula.free_symbols:
+            jointed[symbol.name, turns].append(formula)
+    for wave in _waves(model):
+        for symbol in wave.free_symbols:
+            waving[symbol.name].append(wave)
+    out, table = {}, at_start(model)
+    for name in model.coordinate_names:
+        turns = name in turning
+        found = jointed[name, turns] or (waving[name] if turns else [])
+        out[name] = max(filter(math.isfinite, (abs(slope(f, table, name)) for f in found)), default=0.0) or 1.0
+    return out
 
 
 def _time(model: Elements, length: float, mass: float, q: Sequence[float]) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,8 @@ from dalembert.model.elements import Formula, Speed
 from dalembert.model.joints import Quaternion
 from dalembert.structure import rank
 from dalembert.structure.constraint_rows import Rows
-from dalembert.structure.scales import Scales
-from dalembert.structure.states import States, slopes
+from dalembert.structure.scales import Scales, scales_of
+from dalembert.structure.states import States, one_state, slopes
 
 _MUCH_BETTER = 1e3  # another choice is taken when it is so much more independent
 
@@ -82,11 +81,11 @@ def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -
     return Chosen(names, (*(u.value for u in given), *added), len(given))
 
 
-def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Any], np.ndarray, np.ndarray]:
+def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Formula], np.ndarray, np.ndarray]:
     """The velocities a choice is made from, H of q̇ = H s (K, n, m), and their scales: rates, and ω for a quaternion."""
     names = model.coordinate_names
     n, K = len(names), len(states)
-    speeds: list[Any] = []
+    speeds: list[Formula] = []
     columns: list[np.ndarray] = []
     units: list[float] = []
     turned = {part.name: ball for ball in quaternions(model) for part in ball.parts}
@@ -201,8 +200,7 @@ def _left_out(choice: Chosen, chosen: list[int], mixing: np.ndarray) -> str | No
 
 def speed_rows(model: Elements, speeds: tuple[Formula, ...], q: np.ndarray, t: float) -> np.ndarray:
     """Y of u = Y q̇ + Z at one state, each row of unit length."""
-    state = States(q[:, None], np.zeros_like(q)[:, None], np.array([t]))
-    return rank.leveled(slopes(model, speeds, state))[0][0]
+    return rank.leveled(slopes(model, speeds, one_state(q, t=t)))[0][0]
 
 
 def independence(Y: np.ndarray, a: np.ndarray, unit: np.ndarray | None = None) -> float:
@@ -211,11 +209,9 @@ def independence(Y: np.ndarray, a: np.ndarray, unit: np.ndarray | None = None) -
     return float(rank.independence(S)) if len(S) else 1.0
 
 
-def best_speeds(model: Elements, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Any, ...]:
+def best_speeds(model: Elements, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Formula, ...]:
     """The natural speeds that complete the independent constraints a q̇ + b = 0 best at one state."""
-    from dalembert.structure.scales import scales_of
-
-    state, scales = States(q[:, None], np.zeros_like(q)[:, None], np.array([t])), scales_of(model)
+    state, scales = one_state(q, t=t), scales_of(model)
     natural, _, _ = _natural_speeds(model, state, scales)
     Y = rank.leveled(slopes(model, tuple(natural), state), scales.positions)[0][0]
     held = np.linalg.qr(rank.leveled(a, scales.positions)[0].T)[0] if len(a) else np.zeros((len(q), 0))

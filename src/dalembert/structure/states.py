@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import FLOATS, Array, numbers, vector
+from dalembert.algebra import FLOATS, Algebra, Array, Scalar, numbers, vector
 from dalembert.algebra.floats import ONE_STATE, number
 from dalembert.expressions import rate
 from dalembert.expressions.formula import Formula
@@ -38,6 +38,11 @@ class States:
         return States(self.q[:, good], self.qd[:, good], self.t[good])
 
 
+def one_state(q: np.ndarray, qd: np.ndarray | None = None, t: float = 0.0) -> States:
+    """A batch of one state; at rest where no velocities are given."""
+    return States(q[:, None], np.zeros((len(q), 1)) if qd is None else qd[:, None], np.array([t]))
+
+
 def joined(*parts: States) -> States:
     """Batches of states as one."""
     return States(*(np.concatenate([getattr(s, name) for s in parts], axis=-1) for name in ("q", "qd", "t")))
@@ -62,19 +67,15 @@ def drawn(
 
 def at(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
     """The model in motion over plain numbers, all states at once."""
-    known = dict(model.parameter_values if parameters is None else parameters)
-    if len(states) == 1:
-        # numbers of NumPy: 1/0 is infinite
-        return move(model, ONE_STATE, states.t[0], vector(list(states.q[:, 0])), vector(list(states.qd[:, 0])), known)
-    return move(model, FLOATS, states.t, _entries(states.q), _entries(states.qd), known)
+    return move(model, *_scalars(states), dict(model.parameter_values if parameters is None else parameters))
 
 
 def at_formulas(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
     """Like `at`, without the walk over the bodies: enough for constraints and speeds."""
     known = dict(model.parameter_values if parameters is None else parameters)
-    q, qd = _entries(states.q), _entries(states.qd)
-    lower = Lowering(FLOATS, values(model, states.t, list(q), list(qd), known))
-    return Motion(model, FLOATS, states.t, q, qd, lower, (), ())
+    algebra, t, q, qd = _scalars(states)
+    lower = Lowering(algebra, values(model, t, list(q), list(qd), known))
+    return Motion(model, algebra, t, q, qd, lower, (), ())
 
 
 def constraints_at(
@@ -112,5 +113,8 @@ def slopes(
     return out
 
 
-def _entries(rows: np.ndarray) -> Array:
-    return vector(list(rows))
+def _scalars(states: States) -> tuple[Algebra, Scalar, Array, Array]:
+    """The algebra, and t, q and qd as its scalars: batches, or for one state numbers of NumPy, where 1/0 is infinite."""
+    if len(states) == 1:
+        return ONE_STATE, states.t[0], vector(list(states.q[:, 0])), vector(list(states.qd[:, 0]))
+    return FLOATS, states.t, vector(list(states.q)), vector(list(states.qd))

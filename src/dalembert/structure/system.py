@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
-from dalembert.expressions import Kind, rate
+from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, default_name, vector, zeros
+from dalembert.expressions import Kind
 from dalembert.expressions.formula import Formula
 from dalembert.kinematics.constraints import Constraints
-from dalembert.kinematics.motion import Motion, move
+from dalembert.kinematics.motion import Motion, MovingBody, move_symbols
 from dalembert.kinematics.speeds import Speeds, invert, speed_map
 from dalembert.model import Elements
+from dalembert.spatial import cross
 from dalembert.structure.facts import Facts, facts_of
 
 
@@ -46,13 +47,8 @@ class System:
         return Constraints(self.motion, self.facts.levels)
 
     @property
-    def a(self) -> Array:
-        """The independent rows of a (equal to A: constraints linear in velocity)."""
-        return self.A
-
-    @property
     def b(self) -> Array:
-        """The independent rows of b."""
+        """The independent rows of b in a q̇ + b = 0; a is equal to A where constraints are linear in the velocities."""
         return combined(self.facts, self.constraints.b[list(self.facts.rows)])
 
     @property
@@ -81,7 +77,7 @@ class System:
         known = self.facts
         u = self.algebra.symbols(known.speed_names)
         Y, Z = speed_map(self.motion, known.speeds)
-        return invert(self.motion, u, Y, Z, [(self.a, self.b)], known.order)
+        return invert(self.motion, u, Y, Z, [(self.A, self.b)], known.order)
 
     @property
     def clock(self) -> tuple[Array, Array]:
@@ -91,6 +87,15 @@ class System:
     def rate_of(self, f: Array, speeds: Speeds) -> Array:
         """∂f/∂t + (∂f/∂q)(W u + X): the total derivative of a function of (q, u, t) with u̇ = 0."""
         return self.algebra.total_derivative(f, (self.q, speeds.qd), self.clock)
+
+    def derivative(self, f: Array) -> Array:
+        """The total derivative of a function of (q, q̇, t) at any q̈."""
+        return self.algebra.total_derivative(f, (self.q, self.qd), (self.qd, self.qdd), self.clock)
+
+    def inertia_of(self, body: MovingBody) -> tuple[Array, Array]:
+        """m a (world axes) and I α + ω × I ω (body axes) of a body at any q̈."""
+        V, w = body.B @ self.qd + body.C, body.D @ self.qd + body.E
+        return body.mass * self.derivative(V), body.inertia @ self.derivative(w) + cross(w, body.inertia @ w)
 
     def at_rates(self, f: Array, qd: Array) -> Array:
         """A function of (q, q̇, t) with q̇ replaced by `qd`."""
@@ -116,14 +121,6 @@ def combined(known: Facts, rows: Array) -> Array:
 
 def system_of(model: Elements, algebra: str | None = None, known: Facts | None = None) -> System:
     """The shared facts of a model over an algebra; `known` saves finding the structure again."""
-    from dalembert.algebra import default_name
-
     scalars = choose(algebra or default_name())
-    names = model.coordinate_names
-    q = scalars.symbols(names)
-    qd = scalars.symbols([rate(name).name for name in names])
-    qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in names])
-    (t,) = scalars.symbols(["t"])
-    parameters = list(model.parameter_values)
-    motion = move(model, scalars, t, q, qd, dict(zip(parameters, scalars.symbols(parameters), strict=True)))
-    return System(model, scalars, known or facts_of(model), motion, qdd)
+    qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in model.coordinate_names])
+    return System(model, scalars, known or facts_of(model), move_symbols(model, scalars), qdd)

@@ -99,6 +99,11 @@ class Joint(ABC):
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """The rows that keep M, turned by R and displaced by p from F, within what the joint admits."""
 
+    @property
+    def holds_lengths(self) -> list[bool]:
+        """Row by row of the closure: does it hold a length, or else a direction?"""
+        return [any(row.force) for row in self.closure(FLOATS, identity(3), zeros(3))]
+
     @abstractmethod
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The values that bring M to where it is: the inverse of `turn` and `shift`, in numbers."""

@@ -1,0 +1,29 @@
+"""Momenta of the bodies along partial velocities that change: by them (2) and (63) of papers/volterra correct ∂T/∂u."""
+
+from __future__ import annotations
+
+from dalembert.algebra import Array, identity, zeros
+from dalembert.kinematics import Speeds, active_forces, kinetic
+from dalembert.spatial import skew
+from dalembert.structure.system import System
+
+
+def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
+    """Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)]: the sum in (2), and K_NI = Σ (F_NI + J_NI) of (63)."""
+    total = zeros(len(speeds.u))
+    for body in system.motion.masses:
+        V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (6), (55)
+        P, H = body.mass * V, body.inertia @ w  # (8)
+        V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # (56)
+        dV_u = system.rate_of(V_u, speeds)  # B_NI, (58)
+        dw_u = system.rate_of(w_u, speeds) + skew(w) @ w_u  # C_NI, (58): inertial derivative, in body axes
+        total = total + dV_u.T @ P + dw_u.T @ H  # (61), where D_NI is printed for C_NI
+    return total
+
+
+def reaction_by_momenta(system: System) -> Array:
+    """(2) written for u = q̇, all n of them: what it leaves over is the reaction of the constraints."""
+    qd, n = system.qd, len(system.q)
+    free = Speeds(qd, identity(n), zeros(n), identity(n), zeros(n))
+    T_u = system.algebra.gradient(kinetic(system.motion, qd), qd)
+    return system.derivative(T_u) - momenta_on_changing_directions(system, free) - active_forces(system.motion, free.W)
