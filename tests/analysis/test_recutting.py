@@ -10,7 +10,8 @@ import dalembert as dl
 from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.errors import InputError, ModelError
 from dalembert.kinematics import move
-from dalembert.kinematics.loops import displacement, ends, loop_rows
+from dalembert.kinematics.loops import displacement, loop_rows
+from dalembert.kinematics.loops import ends as ends_of
 from dalembert.model import Model
 from dalembert.model.joints import Spherical
 from dalembert.model.loop_chains import ancestors, loop_bodies
@@ -299,7 +300,7 @@ def test_a_ring_that_hangs_on_a_moving_body(ends):
 
 def measured(model: Model, q=None) -> tuple[float, ...]:
     """The motions of the first cut joint at one state."""
-    return model.loops[0].joint.measure(*displacement(*ends(model.loops[0], at_state(model, q))))
+    return model.loops[0].joint.measure(*displacement(*ends_of(model.loops[0], at_state(model, q))))
 
 
 def test_the_former_cut_begins_where_it_is():
