@@ -25,7 +25,8 @@ from dalembert.kinematics.speeds import speed_map
 from dalembert.model.elements import Formula
 from dalembert.model.frozen import Value
 from dalembert.structure import Choice
-from dalembert.structure.facts import best_rows, best_speeds, independence, speed_rows
+from dalembert.structure.rank import best_rows
+from dalembert.structure.speed_choice import best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
     from dalembert.handles.derivation import Derivation
