@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dalembert.algebra import FLOATS, choose, identity, vector, zeros
 from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import _NODES, ZERO, Node, node, numbers_in, ordered
+from dalembert.algebra.nodes import _NODES, ZERO, Node, node
+from dalembert.algebra.walks import numbers_in, ordered
 from dalembert.kernels import compile_function
 
 SYMBOLIC = choose("symbolic")
@@ -210,7 +211,7 @@ def test_a_large_expression_has_a_short_text():
 def test_numbers_of_every_kind_stand_on_both_sides(two):
     (x,) = GRAPH.symbols(["x"])
     entries = [two + x, x + two, two - x, x - two, two * x, x * two, two / x, x / two, two**x, x**two]
-    assert all(type(e) is Node for e in entries)
+    assert all(isinstance(e, Node) for e in entries)
     found = values(vector(entries), (5.0,), ["x"])
     assert np.allclose(found, [7, 7, -3, 3, 10, 10, 0.4, 2.5, 32, 25])
 
@@ -220,7 +221,7 @@ def test_arrays_take_nodes_entry_by_entry():
     numbers = np.array([1.0, 2.0])
     for found in (x * symbols, symbols * x, x * numbers, numbers * x, x + numbers, numbers - x, numbers / x, -symbols):
         assert found.shape == (2,)
-        assert all(type(e) is Node for e in found)
+        assert all(isinstance(e, Node) for e in found)
     assert (symbols * x)[1] is x * y
     assert (x - numbers)[0] is x - 1
 
@@ -304,3 +305,9 @@ def test_threads_meet_in_the_same_nodes():
     with ThreadPoolExecutor(8) as pool:
         first, *others = pool.map(build, range(40))
     assert all(other == first for other in others)
+
+
+def test_what_is_neither_a_node_nor_a_number_is_refused():
+    assert node(se.Integer(2)) is node(2)
+    with pytest.raises(TypeError, match="'two' is neither a node nor a number"):
+        node("two")

@@ -45,6 +45,17 @@ def test_fractions_and_whole_numbers_keep_it_exact(a, k):
     assert a / 2 + a / 2 == a
 
 
+@pytest.mark.parametrize("above", [1, Fraction(1, 2), 0.5, np.float64(2.0)])
+def test_it_divides_numbers(above):
+    assert math.isclose(above / root(Fraction(2)), float(above) / math.sqrt(2))
+
+
+def test_sizes_compare():
+    a, b = root(Fraction(2)), root(Fraction(3))
+    assert all((a < b, a <= b, b > a, b >= a, a <= root(Fraction(2)), a >= 1.4))
+    assert not any((a > b, a >= b, a > 2))
+
+
 def test_floats_make_it_a_float():
     a = root(Fraction(2))
     for found, expected in ((a + 0.5, math.sqrt(2) + 0.5), (0.5 - a, 0.5 - math.sqrt(2)), (a / 2.0, math.sqrt(2) / 2)):

@@ -6,7 +6,8 @@ import pytest
 import dalembert as dl
 from dalembert.handles import equations_of
 from dalembert.structure import Choice
-from dalembert.structure.facts import best_rows, independence
+from dalembert.structure.rank import best_rows
+from dalembert.structure.speed_choice import independence
 
 
 def test_the_best_rows_are_independent_ones():

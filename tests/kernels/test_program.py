@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.algebra import choose, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import ordered
+from dalembert.algebra.walks import ordered
 from dalembert.errors import EngineError
 from dalembert.kernels import compile_function, program
 from dalembert.kernels.compile import FEW

@@ -148,16 +148,13 @@ def scaled(factor: Scalar, v: Array) -> Array:
 
 def zeros(*shape: int) -> Array:
     """An object array of exact zeros."""
-    out = np.empty(shape, dtype=object)
-    out.fill(0)
-    return out
+    return np.full(shape, 0, dtype=object)
 
 
 def identity(n: int) -> Array:
     """The n×n identity with exact entries."""
     out = zeros(n, n)
-    for i in range(n):
-        out[i, i] = 1
+    np.fill_diagonal(out, 1)
     return out
 
 

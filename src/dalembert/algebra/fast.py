@@ -8,6 +8,7 @@ import heyoka as hy
 import numpy as np
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector
+from dalembert.algebra.floats import real
 
 hy.set_logger_level_critical()  # heyoka logs to stdout, which belongs to the result
 
@@ -30,7 +31,7 @@ _STEP = hy.expression("step along the motion")
 
 def expression(x: Scalar) -> hy.expression:
     """`x` as a heyoka expression."""
-    return x if isinstance(x, hy.expression) else hy.expression(float(x))
+    return x if isinstance(x, hy.expression) else hy.expression(real(x))
 
 
 class Fast(DifferentialAlgebra):

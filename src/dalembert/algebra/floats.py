@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import operator
 from functools import reduce
+from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 
+from dalembert.algebra import folding
 from dalembert.algebra.base import Algebra, Array, Scalar
 from dalembert.algebra.tables import Table
 
-_FUNCTIONS = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "pow": lambda x, y: x**y,
-}
+Number: TypeAlias = float | complex | np.ndarray  # or a batch of numbers
+
+_FUNCTIONS = folding.FUNCTIONS | {"pow": operator.pow}
+
+
+def number(x: Scalar) -> Number:
+    """`x` as a number or a batch of numbers."""
+    return x if isinstance(x, float | int | complex | np.ndarray | np.generic) else real(x)
+
+
+def real(x: Scalar) -> float:
+    """One real number as a float."""
+    if not isinstance(x, SupportsFloat):
+        raise TypeError(f"'{x}' is no real number")
+    return float(x)
 
 
 class Floats(Algebra):
@@ -35,26 +41,27 @@ class Floats(Algebra):
     def is_zero(self, x: Scalar) -> bool:
         return isinstance(x, int | float) and x == 0
 
-    def function(self, name: str, *arguments: Scalar) -> Scalar:
+    def function(self, name: str, *arguments: Scalar) -> Number:
         if name == "atan2":
-            y, x = arguments
+            y, x = map(number, arguments)
             angle = np.arctan2(np.real(y), np.real(x))
             # first-order part for complex steps: d atan2 = (x dy − y dx)/(x² + y²)
             slope = (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / (np.real(x) ** 2 + np.real(y) ** 2)
             return angle + 1j * slope if np.iscomplexobj(x) or np.iscomplexobj(y) else angle
-        return _FUNCTIONS[name](*arguments)
+        return _FUNCTIONS[name](*map(number, arguments))
 
-    def interpolate(self, table: Table, x: Scalar) -> Scalar:
-        return table.at(x)
+    def interpolate(self, table: Table, x: Scalar) -> Number:
+        return table.at(number(x))
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-        return np.where(condition, yes, no)
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Number:
+        return np.where(number(condition), number(yes), number(no))
 
-    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
-        return np.real(a) <= np.real(b) if or_equal else np.real(a) < np.real(b)
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Number:
+        left, right = np.real(number(a)), np.real(number(b))
+        return left <= right if or_equal else left < right
 
-    def logical(self, name: str, *conditions: Scalar) -> Scalar:
-        return reduce(np.logical_and if name == "and" else np.logical_or, conditions)
+    def logical(self, name: str, *conditions: Scalar) -> Number:
+        return reduce(np.logical_and if name == "and" else np.logical_or, map(number, conditions))
 
 
 class OneState(Floats):

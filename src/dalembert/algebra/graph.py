@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.algebra.nodes import (
@@ -15,6 +16,7 @@ from dalembert.algebra.nodes import (
     PI,
     TWO,
     ZERO,
+    HeldTable,
     Node,
     add,
     again,
@@ -29,7 +31,6 @@ from dalembert.algebra.nodes import (
     multiply,
     negative,
     node,
-    ordered,
     power,
     select,
     subtract,
@@ -37,6 +38,7 @@ from dalembert.algebra.nodes import (
     table_leaf,
 )
 from dalembert.algebra.tables import Table
+from dalembert.algebra.walks import ordered
 
 # differentiation: dy as a linear function of the da, for y = operation(a, ...)
 
@@ -54,6 +56,10 @@ def _arc(a: Node) -> Node:
 def _slope_of_power(y: Node, a: Node, b: Node, da: Node, db: Node) -> Node:
     by_base = ZERO if da is ZERO else multiply(multiply(b, power(a, subtract(b, ONE))), da)
     return by_base if db is ZERO else add(by_base, multiply(multiply(y, call("log", a)), db))
+
+
+def _slope_of_table(held: HeldTable, x: Node) -> Node:
+    return interpolate(table_leaf(held.value.slope), x)
 
 
 _SLOPES: dict[str, Callable[..., Node]] = {
@@ -74,7 +80,7 @@ _SLOPES: dict[str, Callable[..., Node]] = {
     "log": lambda y, a, da: divide(da, a),
     "pow": _slope_of_power,
     "select": lambda y, c, a, b, dc, da, db: select(c, da, db),
-    "interpolate": lambda y, a, b, da, db: multiply(interpolate(table_leaf(a.value.slope), b), db),
+    "interpolate": lambda y, a, b, da, db: multiply(_slope_of_table(a, b), db),
 }
 _CONDITIONS = frozenset(("less", "less_equal", "and", "or"))
 
@@ -155,64 +161,49 @@ class Graph(DifferentialAlgebra):
     name = "graph"
     pi = PI
 
-    def number(self, value: Fraction) -> Scalar:
-        """The fraction itself."""
+    def number(self, value: Fraction) -> Node:
         return constant(value)
 
     def is_zero(self, x: Scalar) -> bool:
-        """True for the number zero."""
-        return x is ZERO if type(x) is Node else bool(x == 0)
+        return x is ZERO if isinstance(x, Node) else bool(x == 0)
 
-    def function(self, name: str, *arguments: Scalar) -> Scalar:
-        """A function by its name."""
+    def function(self, name: str, *arguments: Scalar) -> Node:
         return call(name, *map(node, arguments))
 
-    def interpolate(self, table: Table, x: Scalar) -> Scalar:
-        """One node for the whole table."""
+    def interpolate(self, table: Table, x: Scalar) -> Node:
         return interpolate(table_leaf(table), node(x))
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-        """One of two scalars by a condition."""
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Node:
         return select(node(condition), node(yes), node(no))
 
-    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
-        """The condition a < b or a ≤ b."""
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Node:
         return (less_equal if or_equal else less)(node(a), node(b))
 
-    def logical(self, name: str, *conditions: Scalar) -> Scalar:
-        """Conditions joined by `and` or `or`."""
-        join = both if name == "and" else either
-        out = node(conditions[0])
-        for condition in conditions[1:]:
-            out = join(out, node(condition))
-        return out
+    def logical(self, name: str, *conditions: Scalar) -> Node:
+        return reduce(both if name == "and" else either, map(node, conditions))
 
     def symbols(self, names: Sequence[str]) -> Array:
-        """One symbol for each name."""
         return vector([symbol(name) for name in names])
 
     def jacobian(self, f: Array, x: Array) -> Array:
-        """∂f/∂x, from the inputs up or from the outputs down, whichever forms fewer derivatives."""
         out = zeros(*f.shape, len(x))
         flat, rows = [node(e) for e in f.ravel()], out.reshape(f.size, len(x))
         inputs: dict[Node, int] = {xj: j for j, xj in enumerate(x)}
         outputs = {y: i for i, y in enumerate(dict.fromkeys(flat))}
         order = ordered(outputs)
         active = _masks(order, inputs)
-        if _backwards_is_shorter(order, active, outputs):
+        # from the inputs up or from the outputs down, whichever forms fewer derivatives
+        if backwards := _backwards_is_shorter(order, active, outputs):
             found = _reverse(order, active, outputs)
-            for i, y in enumerate(flat):
-                for j, xj in enumerate(x):
-                    rows[i, j] = found.get(xj, {}).get(outputs[y], ZERO)
         else:
             found = _forward(order, {xj: {j: ONE} for xj, j in inputs.items()})
-            for i, y in enumerate(flat):
-                for j, xj in enumerate(x):
-                    rows[i, j] = found.get(y, {}).get(inputs[xj], ZERO)
+        for i, y in enumerate(flat):
+            for j, xj in enumerate(x):
+                moving, direction = (xj, outputs[y]) if backwards else (y, inputs[xj])
+                rows[i, j] = found.get(moving, {}).get(direction, ZERO)
         return out
 
     def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:
-        """The derivative along a motion, in one walk."""
         rates: dict[Node, Node] = {}
         for x, xd in along:
             for xj, xdj in zip(x, xd, strict=True):
@@ -223,7 +214,6 @@ class Graph(DifferentialAlgebra):
         return vector([found.get(y, {}).get(0, ZERO) for y in flat]).reshape(f.shape)
 
     def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
-        """`f` with symbols replaced, all at once; what does not contain them stays the same nodes."""
         table: dict[Node, Node] = {symbol(name): node(value) for name, value in values.items()}
         flat = [node(e) for e in f.ravel()]
         for y in ordered(flat):

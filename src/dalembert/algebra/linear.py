@@ -74,21 +74,21 @@ def ldl_apply(algebra: Algebra, L: Array, D: Array, b: Array) -> Array:
 
 def lower_solve(algebra: Algebra, L: Array, b: Array) -> Array:
     """L⁻¹ b for a unit lower triangular L; b is a vector or a matrix of columns."""
-    n = len(L)
-    x = _columns(b)
-    for column in x.T:
-        for i in range(n):
-            column[i] = column[i] - _dot(algebra, [(L[i, k], column[k]) for k in range(i)])
-    return x.reshape(np.shape(b))
+    return _substituted(algebra, L, b, [(i, range(i)) for i in range(len(L))])
 
 
 def upper_solve(algebra: Algebra, L: Array, b: Array) -> Array:
     """L⁻ᵀ b for a unit lower triangular L; b is a vector or a matrix of columns."""
     n = len(L)
+    return _substituted(algebra, L.T, b, [(i, range(i + 1, n)) for i in reversed(range(n))])
+
+
+def _substituted(algebra: Algebra, T: Array, b: Array, order: list[tuple[int, range]]) -> Array:
+    """T⁻¹ b row by row; each row comes with the places that are solved before it."""
     x = _columns(b)
     for column in x.T:
-        for i in reversed(range(n)):
-            column[i] = column[i] - _dot(algebra, [(L[k, i], column[k]) for k in range(i + 1, n)])
+        for i, known in order:
+            column[i] = column[i] - _dot(algebra, [(T[i, k], column[k]) for k in known])
     return x.reshape(np.shape(b))
 
 
@@ -233,8 +233,3 @@ def orthogonal_solve(algebra: Algebra, A: Array, b: Array) -> Array:
         for k in reversed(range(n)):
             column[k] = column[k] - _dot(algebra, [(R[k, j], column[j]) for j in range(k + 1, n)])
     return x
-
-
-def inverse(algebra: Algebra, A: Array, order: PivotOrder) -> Array:
-    """A⁻¹ by elimination in the given order, as (5) and (44) of papers/volterra need it for [Y; a]."""
-    return lu_solve(algebra, A, identity(len(A)), order)

@@ -21,9 +21,9 @@ from typing import TypeVar
 
 from dalembert.algebra import field
 from dalembert.algebra.field import Circle, P
-from dalembert.algebra.nodes import Node, ordered, turns
-from dalembert.algebra.residues import root_of_number
-from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.nodes import Constant, HeldTable, Node, Symbol, factor, turns
+from dalembert.algebra.residues import Value, root_of_number
+from dalembert.algebra.walks import ordered
 
 
 class NoRoot(ArithmeticError):
@@ -54,9 +54,7 @@ class Point:
         self._random = random.Random(seed)
         self.part = _common_denominator(ordered(roots))  # angles and exponents are drawn for 1/part of a symbol
         self.symbols: dict[str, int] = dict(symbols or {})
-        self.composite = (
-            False  # True: some angle or exponent is no sum of symbols, so that equal ones may look different
-        )
+        self.composite = False  # True: some angle or exponent is no sum of symbols; equal ones may look different
         self.radicands: set[int] = set()  # what roots were taken of: half of the points have each
         self.circles: dict[int, Circle] = {}  # cosine and sine of inverse functions, by their values
         self.logs: dict[int, int] = {}  # x by the value of log x
@@ -74,7 +72,7 @@ class Point:
             self.symbols[name] = self.draw()
         return self.symbols[name]
 
-    def values(self, outputs: Sequence[Node], known: Mapping[Node, Scalar] | None = None) -> list[Scalar]:
+    def values(self, outputs: Sequence[Node], known: Mapping[Node, Value] | None = None) -> list[Value]:
         """The residues of the outputs, of GF(P²) where roots of numbers ask for it; `known` gives nodes a value for this call."""
         walk = _Walk(self, known or {})
         walk.through(ordered(outputs))
@@ -114,73 +112,78 @@ def _common_denominator(order: Sequence[Node]) -> int:
     return math.lcm(*found)
 
 
+def _inverse(a: int) -> int:
+    if not a:
+        raise NoRoot("the point is a pole")
+    return field.inverse(a)
+
+
+def _quotient(a: Value, b: Value) -> Value:
+    return a * _inverse(b) % P if isinstance(b, int) else a / b
+
+
+_ARITHMETIC: dict[str, Callable[..., Value]] = {
+    "add": lambda a, b: (a + b) % P,
+    "subtract": lambda a, b: (a - b) % P,
+    "negative": lambda a: -a % P,
+    "multiply": lambda a, b: a * b % P,
+    "divide": _quotient,
+}
+
+
 class _Walk:
     """One pass through a graph, arguments first."""
 
-    def __init__(self, point: Point, known: Mapping[Node, Scalar]) -> None:
+    def __init__(self, point: Point, known: Mapping[Node, Value]) -> None:
         self._point = point
-        self.value: dict[Node, Scalar] = dict(known)
+        self.value: dict[Node, Value] = dict(known)
         self._linear: dict[Node, Linear[int]] = {}
 
     def through(self, order: Sequence[Node]) -> None:
         value = self.value
         for y in order:
-            if y in value:
-                continue
-            operation = y.operation
-            if operation == "add":
-                a, b = y.arguments
-                value[y] = (value[a] + value[b]) % P
-            elif operation == "multiply":
-                a, b = y.arguments
-                value[y] = value[a] * value[b] % P
-            elif operation == "subtract":
-                a, b = y.arguments
-                value[y] = (value[a] - value[b]) % P
-            elif operation == "negative":
-                value[y] = -value[y.arguments[0]] % P
-            elif operation == "constant":
-                value[y] = self._number(y)
-            elif operation == "symbol":
-                value[y] = self._point.symbol(y.value)
-            elif operation == "divide":
-                a, b = y.arguments
-                value[y] = value[a] * self._inverse(value[b]) % P
-            else:
-                value[y] = self._function(y)
+            if y not in value:
+                rule = _ARITHMETIC.get(y.operation)
+                value[y] = rule(*[value[a] for a in y.arguments]) if rule else self._function(y)
 
-    def _inverse(self, a: Scalar) -> Scalar:
-        if not a:
-            raise NoRoot("the point is a pole")
-        return pow(a, -1, P) if type(a) is int else 1 / a  # of GF(P²)
+    def _plain(self, a: Node, what: str) -> int:
+        """The value of a node that is to be a plain number of the field."""
+        value = self.value[a]
+        if not isinstance(value, int):
+            raise Undecidable(f"{what} holds the root of a number")
+        return value
 
     @staticmethod
-    def _number(y: Node) -> int:
-        if not isinstance(y.value, Fraction):
-            raise Undecidable(f"the number {y.value}")
-        return field.residue(y.value)
+    def _number(value: Fraction | float) -> int:
+        if not isinstance(value, Fraction):
+            raise Undecidable(f"the number {value}")
+        return field.residue(value)
 
-    def _function(self, y: Node) -> Scalar:
+    def _function(self, y: Node) -> Value:
         name = y.operation
+        if isinstance(y, Constant):
+            return self._number(y.value)
+        if isinstance(y, Symbol):
+            return self._point.symbol(y.value)
         if name in ("sin", "cos", "tan"):
             c, s = self._cosine_and_sine(y.arguments[0])
-            return s * self._inverse(c) % P if name == "tan" else (s if name == "sin" else c)
+            return s * _inverse(c) % P if name == "tan" else (s if name == "sin" else c)
         if name == "sqrt":
-            number = y.arguments[0].value
-            if y.arguments[0].operation == "constant" and number > 0:
-                return root_of_number(number)  # in GF(P²) where it is no square
-            return self._root(self.value[y.arguments[0]])
+            (a,) = y.arguments
+            if isinstance(a, Constant) and isinstance(a.value, Fraction) and a.value > 0:
+                return root_of_number(a.value)  # in GF(P²) where it is no square
+            return self._root(self._plain(a, "root of what"))
         if name == "pow":
             return self._power(*y.arguments)
         if name == "exp":
             return self._exponential(y.arguments[0])
         if name == "log":
             out = self._logarithm(y.arguments[0])
-            x = self.value[y.arguments[0]]
-            self._point.logs[min(out, P - out)] = x if out <= P // 2 else self._inverse(x)
+            x = self._plain(y.arguments[0], "log of what")
+            self._point.logs[min(out, P - out)] = x if out <= P // 2 else _inverse(x)
             return out
         if name in ("asin", "acos", "atan", "atan2"):
-            return self._inverse_function(name, [self.value[a] for a in y.arguments])
+            return self._inverse_function(name, [self._plain(a, f"{name} of what") for a in y.arguments])
         if name == "select":
             condition, a, b = y.arguments
             weight = self._point.free("condition", self._condition(condition))
@@ -189,9 +192,8 @@ class _Walk:
             return self._point.free("condition", self._condition(y))
         if name == "table":
             return 0  # only its digest counts
-        if name == "interpolate":
-            held, x = y.arguments
-            return self._point.free("table", held.value, self.value[x])
+        if name == "interpolate" and isinstance(held := y.arguments[0], HeldTable):
+            return self._point.free("table", held.value, self.value[y.arguments[1]])
         if name == "pi":
             return self._point.free("pi")
         raise Undecidable(name)
@@ -204,9 +206,7 @@ class _Walk:
 
     # roots and powers
 
-    def _root(self, a: Scalar) -> int:
-        if type(a) is not int:
-            raise Undecidable("root of what holds the root of a number")
+    def _root(self, a: int) -> int:
         if not field.is_square(a):
             raise NoRoot("a root of what is no square here")
         self._point.radicands.add(a)
@@ -215,7 +215,7 @@ class _Walk:
     def _power(self, base: Node, exponent: Node) -> int:
         """x^(Σ k y + c) = exp(Σ k y log x) x^c."""
         atoms, by_pi, number = self._sum(exponent)
-        x = self.value[base]
+        x = self._plain(base, "power of what")
         out = field.power(x, number)
         if out is None:
             raise NoRoot(f"the power {number} of what has none here")
@@ -249,13 +249,13 @@ class _Walk:
     def _logarithm(self, a: Node) -> int:
         """log of a product is the sum of the logs of its factors; each is free, by its value."""
         if a.operation == "exp":
-            return self.value[a.arguments[0]]
+            return self._plain(a.arguments[0], "log of what")
         if a.operation in ("multiply", "divide"):
             first, second = (self._logarithm(b) for b in a.arguments)
             return (first + second if a.operation == "multiply" else first - second) % P
         if a.operation == "sqrt":
             return self._logarithm(a.arguments[0]) * field.residue(Fraction(1, 2)) % P
-        x = self.value[a]
+        x = self._plain(a, "log of what")
         if not x:
             raise NoRoot("log of zero")
         return self._point.free("log", x)
@@ -296,10 +296,10 @@ class _Walk:
 
     def _known_circle(self, name: str, x: list[int]) -> Circle:
         if name == "atan2":
-            below = self._inverse(self._root((x[0] * x[0] + x[1] * x[1]) % P))
+            below = _inverse(self._root((x[0] * x[0] + x[1] * x[1]) % P))
             return x[1] * below % P, x[0] * below % P
         if name == "atan":
-            below = self._inverse(self._root((1 + x[0] * x[0]) % P))
+            below = _inverse(self._root((1 + x[0] * x[0]) % P))
             return below, x[0] * below % P
         other = self._root((1 - x[0] * x[0]) % P)
         return (other, x[0]) if name == "asin" else (x[0], other)
@@ -311,13 +311,11 @@ class _Walk:
         return _sum(a, self._atom, self._linear)
 
     def _atom(self, a: Node) -> dict[int, Fraction]:
-        value = self.value[a]
+        value = self._plain(a, "angle that")
         if not value:
             return {}
         if a.operation in ("multiply", "divide", "pow", "sqrt", "select"):
             self._point.composite = True
-        if type(value) is not int:
-            raise Undecidable("angle that holds the root of a number")
         return {value: Fraction(1)} if value <= P // 2 else {P - value: Fraction(-1)}  # x and −x are one
 
 
@@ -334,39 +332,23 @@ def _sums_below(a: Node) -> list[Node]:
     found, waiting = {a}, [a]
     while waiting:
         y = waiting.pop()
-        if turns(y) is None and y.operation in ("add", "subtract", "negative", "multiply", "divide"):
-            new = [
-                b for b in y.arguments if b not in found and (y.operation not in ("multiply", "divide") or _factor(y))
-            ]
+        if turns(y) is None and (y.operation in ("add", "subtract") or factor(y) is not None):
+            new = [b for b in y.arguments if b not in found]
             found.update(new)
             waiting += new
     return sorted(found, key=lambda each: each.number)
-
-
-def _factor(y: Node) -> tuple[Fraction, Node] | None:
-    """k and x of a node k x; None where it is a product of something else."""
-    if y.operation not in ("multiply", "divide"):
-        return None
-    a, b = y.arguments
-    if b.operation == "constant" and isinstance(b.value, Fraction) and b.value:
-        return (b.value if y.operation == "multiply" else 1 / b.value), a
-    if a.operation == "constant" and isinstance(a.value, Fraction) and y.operation == "multiply":
-        return a.value, b
-    return None
 
 
 def _split(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
     k = turns(a)
     if k is not None:
         return {}, k, Fraction(0)
-    if a.operation == "constant" and isinstance(a.value, Fraction):
+    if isinstance(a, Constant) and isinstance(a.value, Fraction):
         return {}, Fraction(0), a.value
     if a.operation in ("add", "subtract"):
         first, second = (done[b] for b in a.arguments)
         return _combined(first, second, 1 if a.operation == "add" else -1)
-    if a.operation == "negative":
-        return _scaled(done[a.arguments[0]], Fraction(-1))
-    if (found := _factor(a)) is not None:
+    if (found := factor(a)) is not None:
         return _scaled(done[found[1]], found[0])
     return atom(a), Fraction(0), Fraction(0)
 

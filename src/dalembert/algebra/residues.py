@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
 from dalembert.algebra import field
 from dalembert.algebra.base import Algebra, Array, Scalar, vector
 from dalembert.algebra.field import P
-from dalembert.algebra.nodes import exact
+from dalembert.algebra.folding import exact
 from dalembert.errors import SingularError
 
 
@@ -27,23 +28,23 @@ class Residue:
     def __init__(self, a: int, b: int = 0) -> None:
         self.a, self.b = a % P, b % P
 
-    def __add__(self, other: Scalar) -> Residue:
+    def __add__(self, other: object) -> Residue:
         x = _residue(other)
         return NotImplemented if x is None else Residue(self.a + x.a, self.b + x.b)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Scalar) -> Residue:
+    def __sub__(self, other: object) -> Residue:
         x = _residue(other)
         return NotImplemented if x is None else Residue(self.a - x.a, self.b - x.b)
 
-    def __rsub__(self, other: Scalar) -> Residue:
+    def __rsub__(self, other: object) -> Residue:
         return -self + other
 
     def __neg__(self) -> Residue:
         return Residue(-self.a, -self.b)
 
-    def __mul__(self, other: Scalar) -> Residue:
+    def __mul__(self, other: object) -> Residue:
         x = _residue(other)
         if x is None:
             return NotImplemented
@@ -53,14 +54,14 @@ class Residue:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Scalar) -> Residue:
+    def __truediv__(self, other: object) -> Residue:
         x = _residue(other)
         if x is None:
             return NotImplemented
         below = field.inverse(x.a * x.a + x.b * x.b) if x.b else field.inverse(x.a)
         return self * Residue(x.a * below, -x.b * below) if x.b else Residue(self.a * below, self.b * below)
 
-    def __rtruediv__(self, other: Scalar) -> Residue:
+    def __rtruediv__(self, other: object) -> Residue:
         x = _residue(other)
         return NotImplemented if x is None else x / self
 
@@ -81,7 +82,7 @@ class Residue:
         return f"Residue({self.a}, {self.b})" if self.b else f"Residue({self.a})"
 
 
-def _residue(x: Scalar) -> Residue | None:
+def _residue(x: object) -> Residue | None:
     if type(x) is Residue:
         return x
     if isinstance(x, int | np.integer):
@@ -92,52 +93,49 @@ def _residue(x: Scalar) -> Residue | None:
 
 
 class Exact(Algebra):
-    """Arithmetic in the field. Comparisons have no meaning there."""
+    """Arithmetic in the field. There is no order in a field, so comparisons have no meaning."""
 
     name = "exact"
 
-    def number(self, value: Fraction) -> Scalar:
-        """The residue of a fraction."""
+    def number(self, value: Fraction) -> Residue:
         return Residue(field.residue(value))
 
     def is_zero(self, x: Scalar) -> bool:
-        """True for zero."""
         return x == 0
 
-    def function(self, name: str, *arguments: Scalar) -> Scalar:
-        """Square roots only: every element of GF(P) has one in GF(P²)."""
+    def function(self, name: str, *arguments: Scalar) -> Residue:
+        # square roots only: every element of GF(P) has one in GF(P²)
         (x,) = (_residue(a) for a in arguments)
         if name != "sqrt" or x is None or x.b:
             raise SingularError(f"'{name}' has no exact value here. Expected the root of a number of the field.")
         return Residue(field.root(x.a)) if field.is_square(x.a) else Residue(0, field.root(-x.a % P))
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-        """There is no order in a field."""
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> NoReturn:
         raise SingularError("a choice has no exact value here. Evaluate it before solving.")
 
-    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
-        """There is no order in a field."""
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> NoReturn:
         raise SingularError("a comparison has no exact value here. Evaluate it before solving.")
 
-    def logical(self, name: str, *conditions: Scalar) -> Scalar:
-        """There is no order in a field."""
+    def logical(self, name: str, *conditions: Scalar) -> NoReturn:
         raise SingularError("a condition has no exact value here. Evaluate it before solving.")
 
 
 EXACT = Exact()
 
+Value: TypeAlias = int | Residue  # of the field: a plain number wherever it is one
 
-def as_residues(values: Sequence[int | Residue]) -> Array:
+
+def as_residues(values: Sequence[Value]) -> Array:
     """Values of the field as a vector of residues."""
     return vector([x if isinstance(x, Residue) else Residue(x) for x in values])
 
 
-def narrow(x: Residue) -> int | Residue:
+def narrow(x: Residue) -> Value:
     """The plain number of the field where it is one."""
     return x if x.b else x.a
 
 
-def root_of_number(x: Fraction) -> int | Residue:
+def root_of_number(x: Fraction) -> Value:
     """√x of a positive number: the product of the roots of its prime factors, so that √a √b = √(ab) for all numbers.
 
     A prime that is no square of the field has its root in GF(P²).
@@ -147,7 +145,7 @@ def root_of_number(x: Fraction) -> int | Residue:
     >>> root_of_number(Fraction(6)) == root_of_number(Fraction(2)) * root_of_number(Fraction(3)) % P
     True
     """
-    out: int | Residue = 1
+    out: Value = 1
     for prime, power in _factors(x.numerator * x.denominator).items():
         single = field.root(prime) if field.is_square(prime) else Residue(0, field.root(-prime % P))
         out = out * pow(prime, power // 2, P) * (single if power % 2 else 1) % P
@@ -182,21 +180,18 @@ def solve(A: Array, b: Array) -> Array:
 
 def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
     """The reduced rows of a matrix, and the places of the pivots among its first `columns`: their number is the rank."""
-    if any(type(x) is Residue and x.b for x in rows.flat):
-        return _eliminated_widely(rows, columns)
-    left = [[_plain(x) for x in row] for row in rows]
+    left = [[_value(x) for x in row] for row in rows]  # plain numbers are several times faster than residues
     pivots: list[int] = []
     for j in range(columns):
         k = len(pivots)
-        best = next((i for i in range(k, len(left)) if left[i][j] % P), None)
+        best = next((i for i in range(k, len(left)) if left[i][j]), None)
         if best is None:
             continue
         left[k], left[best] = left[best], left[k]
-        scale = field.inverse(left[k][j])
+        scale = _value(Residue(1) / left[k][j])
         left[k] = [x * scale % P for x in left[k]]
         for i, row in enumerate(left):
-            if i != k and row[j] % P:
-                factor = row[j]
+            if i != k and (factor := row[j]):
                 left[i] = [(x - factor * y) % P for x, y in zip(row, left[k], strict=True)]
         pivots.append(j)
     out = np.empty((len(left), rows.shape[1]), dtype=object)
@@ -205,29 +200,11 @@ def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
     return out, pivots
 
 
-def _eliminated_widely(rows: Array, columns: int) -> tuple[Array, list[int]]:
-    """The same over GF(P²)."""
-    left = rows.copy()
-    pivots: list[int] = []
-    for j in range(columns):
-        k = len(pivots)
-        best = next((i for i in range(k, len(left)) if left[i, j] != 0), None)
-        if best is None:
-            continue
-        left[[k, best]] = left[[best, k]]
-        left[k] = left[k] / left[k, j]
-        for i in range(len(left)):
-            if i != k and left[i, j] != 0:
-                left[i] = left[i] - left[i, j] * left[k]
-        pivots.append(j)
-    return left, pivots
-
-
-def _plain(x: Scalar) -> int:
+def _value(x: object) -> Value:
     found = _residue(x)
-    if found is None or found.b:
+    if found is None:
         raise SingularError(f"'{x}' is no element of the field. Expected a number.")
-    return found.a
+    return narrow(found)
 
 
 def rank(A: Array) -> int:

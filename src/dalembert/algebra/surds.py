@@ -6,14 +6,17 @@ import numbers
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import total_ordering
 from math import copysign, hypot, isqrt, sqrt
+from typing import SupportsFloat
 
 import numpy as np
 import symengine as se
 
-from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.scalar import Operand
 
 
+@total_ordering
 class Surd:
     """Σ c √r with rational c and whole r: exact, and a float where one is asked for.
 
@@ -55,17 +58,8 @@ class Surd:
         terms = _terms(other)
         return self.value == other if terms is None else self.terms == {r: c for r, c in terms.items() if c}
 
-    def __lt__(self, other: Scalar) -> bool:
+    def __lt__(self, other: SupportsFloat) -> bool:
         return self.value < float(other)
-
-    def __gt__(self, other: Scalar) -> bool:
-        return self.value > float(other)
-
-    def __le__(self, other: Scalar) -> bool:
-        return self.value <= float(other)
-
-    def __ge__(self, other: Scalar) -> bool:
-        return self.value >= float(other)
 
     def __abs__(self) -> Surd:
         return -self if self.value < 0 else self
@@ -76,24 +70,20 @@ class Surd:
     def __neg__(self) -> Surd:
         return Surd({r: -c for r, c in self.terms.items()}, -self.value)
 
-    def __add__(self, other: Scalar) -> Scalar:
+    def __add__(self, other: Operand) -> Operand:
         if (terms := _terms(other)) is None:
             return _with_numbers(operator.add, self, other)
         return Surd({r: self.terms.get(r, Fraction(0)) + terms.get(r, 0) for r in {*self.terms, *terms}})
 
     __radd__ = __add__
 
-    def __sub__(self, other: Scalar) -> Scalar:
-        if _terms(other) is None:
-            return _with_numbers(operator.sub, self, other)
-        return self + (-other)
+    def __sub__(self, other: Operand) -> Operand:
+        return _with_numbers(operator.sub, self, other) if _terms(other) is None else self + -other
 
-    def __rsub__(self, other: Scalar) -> Scalar:
-        if _terms(other) is None:
-            return _with_numbers(lambda a, b: b - a, self, other)
+    def __rsub__(self, other: Operand) -> Operand:
         return -self + other
 
-    def __mul__(self, other: Scalar) -> Scalar:
+    def __mul__(self, other: Operand) -> Operand:
         if (terms := _terms(other)) is None:
             return _with_numbers(operator.mul, self, other)
         out: dict[int, Fraction] = {}
@@ -105,24 +95,27 @@ class Surd:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Scalar) -> Scalar:
+    def __truediv__(self, other: Operand) -> Operand:
         if isinstance(other, int | Fraction):
             return self * Fraction(1, other)
         if isinstance(other, Surd):
             return self.value / other.value
         return _with_numbers(operator.truediv, self, other)
 
+    def __rtruediv__(self, other: Operand) -> Operand:
+        return _with_numbers(lambda a, b: b / a, self, float(other) if isinstance(other, int | Fraction) else other)
+
 
 numbers.Real.register(Surd)
 
 
-def _terms(x: Scalar) -> dict[int, Fraction] | None:
+def _terms(x: object) -> dict[int, Fraction] | None:
     if isinstance(x, Surd):
         return x.terms
     return {1: Fraction(x)} if isinstance(x, int | Fraction) else None
 
 
-def _with_numbers(operation: Callable[[Scalar, Scalar], Scalar], x: Surd, other: Scalar) -> Scalar:
+def _with_numbers(operation: Callable[[Operand, Operand], Operand], x: Surd, other: Operand) -> Operand:
     """The operation with a float, a complex number or an array, as a float; what is none of them answers for itself."""
     if isinstance(other, np.ndarray) and other.dtype == object:
         out = np.empty_like(other)

@@ -9,21 +9,10 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector
+from dalembert.algebra.folding import FUNCTIONS
 from dalembert.algebra.tables import Table, interpolation
 
-_FUNCTIONS = {
-    "sin": se.sin,
-    "cos": se.cos,
-    "tan": se.tan,
-    "asin": se.asin,
-    "acos": se.acos,
-    "atan": se.atan,
-    "atan2": se.atan2,
-    "sqrt": se.sqrt,
-    "exp": se.exp,
-    "log": se.log,
-    "pow": lambda x, y: se.sympify(x) ** y,
-}
+_FUNCTIONS = {name: getattr(se, name) for name in FUNCTIONS if name != "pow"}
 
 
 class Symbolic(DifferentialAlgebra):
@@ -45,7 +34,7 @@ class Symbolic(DifferentialAlgebra):
         return bool(x == 0)
 
     def function(self, name: str, *arguments: Scalar) -> Scalar:
-        return _FUNCTIONS[name](*arguments)
+        return se.sympify(arguments[0]) ** arguments[1] if name == "pow" else _FUNCTIONS[name](*arguments)
 
     def interpolate(self, table: Table, x: Scalar) -> Scalar:
         return interpolation(table, x)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import symengine as se
+from numpy.typing import ArrayLike
 from symengine.lib.symengine_wrapper import FunctionSymbol
 
 _INTERPOLATION = se.Function("interp")
@@ -33,7 +33,7 @@ class Table:
         """The derivative: steps, each from its time on."""
         return replace(self, order=self.order + 1)
 
-    def at(self, x: Any) -> Any:
+    def at(self, x: ArrayLike) -> np.ndarray:
         """The values at numbers or arrays; a complex step gives the slope.
 
         >>> table([0, 1, 3], [0, 2, 2]).at(0.25), table([0, 1, 3], [0, 2, 2]).slope.at(0.25)
@@ -49,10 +49,12 @@ class Table:
         inside = (after > 0) & (after < len(self))
         if self.order:
             return np.where(inside & (self.order == 1), slope, 0.0)[()]
-        return np.where(inside, low + slope * (x - start), np.where(after > 0, self.values[-1], self.values[0]))[()]
+        return np.where(
+            inside, low + slope * np.subtract(x, start), np.where(after > 0, self.values[-1], self.values[0])
+        )[()]
 
 
-def table(times: Any, values: Any) -> Table:
+def table(times: ArrayLike, values: ArrayLike) -> Table:
     """The table of at least two points; their times increase.
 
     >>> len(table([0, 1, 3], [0, 2, 2])), table([0, 1], [0, 2]) == table([0.0, 1.0], [0.0, 2.0])
@@ -70,7 +72,7 @@ class _TableSymbol(se.Symbol):
         super().__init__(f"table_{held.digest}")
         self.table = held
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[Table]]:
         return _TableSymbol, (self.table,)
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 
 from dalembert.algebra.base import Algebra, Scalar
+from dalembert.algebra.floats import Number, number
 from dalembert.algebra.tables import Table
 
 
@@ -26,9 +28,9 @@ class Series:
     Series(value=8.0, rate=12.0, second=12.0)
     """
 
-    value: Scalar
-    rate: Scalar
-    second: Scalar
+    value: Number
+    rate: Number
+    second: Number
 
     __array_ufunc__ = None  # a batch of numbers leaves arithmetic with a series to the series
 
@@ -68,43 +70,45 @@ class Series:
     def __rtruediv__(self, other: Scalar) -> Series:
         return series(other) / self
 
-    def through(self, f: Scalar, slope: Scalar, bend: Scalar) -> Series:
+    def through(self, f: Number, slope: Number, bend: Number) -> Series:
         """A function of this quantity, given its value and its first two derivatives there: the chain rule."""
         return Series(f, slope * self.rate, bend * self.rate * self.rate + slope * self.second)
 
 
+Jet: TypeAlias = tuple[Number, Number, Number]  # value, slope and bend of a function
+
+
 def series(x: Scalar) -> Series:
     """A quantity; a plain number does not change."""
-    return x if isinstance(x, Series) else Series(x, 0.0, 0.0)
+    return x if isinstance(x, Series) else Series(number(x), 0.0, 0.0)
 
 
-def _tan(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _tan(x: Number) -> Jet:
     f = np.tan(x)
     return f, 1 + f * f, 2 * f * (1 + f * f)
 
 
-def _asin(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _asin(x: Number) -> Jet:
     w = 1 / np.sqrt(1 - x * x)
     return np.arcsin(x), w, x * w * w * w
 
 
-def _acos(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _acos(x: Number) -> Jet:
     _, slope, bend = _asin(x)
     return np.arccos(x), -slope, -bend
 
 
-def _atan(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _atan(x: Number) -> Jet:
     w = 1 / (1 + x * x)
     return np.arctan(x), w, -2 * x * w * w
 
 
-def _sqrt(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _sqrt(x: Number) -> Jet:
     f = np.sqrt(x)
     return f, 0.5 / f, -0.25 / (x * f)
 
 
-# value, slope and bend of every function of one argument
-_FUNCTIONS: dict[str, Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]] = {
+_FUNCTIONS: dict[str, Callable[[Number], Jet]] = {
     "sin": lambda x: (np.sin(x), np.cos(x), -np.sin(x)),
     "cos": lambda x: (np.cos(x), -np.sin(x), -np.cos(x)),
     "tan": _tan,
@@ -127,11 +131,9 @@ class SeriesAlgebra(Algebra):
     name = "series"
 
     def is_zero(self, x: Scalar) -> bool:
-        """True for the plain number zero."""
         return isinstance(x, int | float) and x == 0
 
-    def function(self, name: str, *arguments: Scalar) -> Scalar:
-        """A function by its name."""
+    def function(self, name: str, *arguments: Scalar) -> Series:
         if name == "atan2":
             return self._angle(*(series(x) for x in arguments))
         if name == "pow":
@@ -148,32 +150,28 @@ class SeriesAlgebra(Algebra):
     def _power(self, x: Scalar, y: Scalar) -> Series:
         if isinstance(y, Series):
             return self.function("exp", self.function("log", x) * y)
-        base = series(x)
+        base, n = series(x), number(y)
         v = base.value
-        return base.through(v**y, y * v ** (y - 1), y * (y - 1) * v ** (y - 2))
+        return base.through(v**n, n * v ** (n - 1), n * (n - 1) * v ** (n - 2))
 
-    def interpolate(self, table: Table, x: Scalar) -> Scalar:
-        """A table with its slope."""
-        x = series(x)
-        return x.through(table.at(x.value), table.slope.at(x.value), 0.0)
+    def interpolate(self, table: Table, x: Scalar) -> Series:
+        at = series(x)
+        return at.through(table.at(at.value), table.slope.at(at.value), 0.0)
 
-    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-        """`yes` where the condition holds, `no` elsewhere, with the derivatives of the branch that is taken."""
-        a, b = series(yes), series(no)
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Series:
+        holds, a, b = number(condition), series(yes), series(no)
         return Series(
-            np.where(condition, a.value, b.value),
-            np.where(condition, a.rate, b.rate),
-            np.where(condition, a.second, b.second),
+            np.where(holds, a.value, b.value),
+            np.where(holds, a.rate, b.rate),
+            np.where(holds, a.second, b.second),
         )
 
-    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
-        """The condition a < b or a ≤ b on the values."""
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Number:
         left, right = np.real(series(a).value), np.real(series(b).value)
         return left <= right if or_equal else left < right
 
-    def logical(self, name: str, *conditions: Scalar) -> Scalar:
-        """The conditions joined by `and` or `or`."""
-        return reduce(np.logical_and if name == "and" else np.logical_or, conditions)
+    def logical(self, name: str, *conditions: Scalar) -> Number:
+        return reduce(np.logical_and if name == "and" else np.logical_or, map(number, conditions))
 
 
 SERIES = SeriesAlgebra()

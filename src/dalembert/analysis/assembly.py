@@ -13,13 +13,13 @@ import numpy as np
 from dalembert.algebra import FLOATS, plain
 from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
-from dalembert.kinematics.constraints import Levels, levels
+from dalembert.kinematics.constraints import levels
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.loops import displacement, ends
 from dalembert.model import Elements, Model
 from dalembert.model.start import Start, start_state
 from dalembert.structure import newton, rank, samples
-from dalembert.structure.constraint_rows import dimensionless, row_sizes
+from dalembert.structure.constraint_rows import dimensionless
 from dalembert.structure.scales import scales_of
 from dalembert.structure.states import States, mass_matrices, one_state
 
@@ -161,13 +161,11 @@ class _Assembler:
         if not (np.isfinite(heavy).all() and (heavy > 0).all()):
             raise InputError("assemble: weights must be positive numbers.")
         self.model, self.weights = model, heavy
-        self.scales = scales_of(model)
         self.free = np.array([name not in keep for name in names])
         self.movable = self.free  # of the positions
-        self.facts: Levels = levels(model)
-        self.rows = [i for i, driven in enumerate(self.facts.servo) if not driven]
-        self.held = [i for i in self.rows if i < self.facts.held]
-        self.sizes = row_sizes(model, self.facts, self.scales)
+        self.facts, self.scales = levels(model), scales_of(model)
+        self.onto = samples.Projector(model, self.facts, self.scales, None)
+        self.rows, self.held, self.sizes = self.onto.rows, self.onto.held, self.onto.sizes
         self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
@@ -259,30 +257,20 @@ class _Assembler:
     def _positions(self, q: np.ndarray, t: float, *, again: bool) -> np.ndarray:
         if not self.held:
             return q
-
-        def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            phi, _, A = self._look(x[0], np.zeros_like(q), t)
-            return phi[None, self.held], A[None, self.held]
-
-        scale, sizes = self.scales.positions, self.sizes[self.held]
-        found = newton.onto(look, q[None], scale, sizes, self._root(self.movable, None, t), looks=self.looks)
+        state, root = one_state(q, t=t), self._root(self.movable, None, t)
+        found = self.onto.level(state, position=True, root=root, looks=self.looks)
         if again and not found.good[0]:
             # the light end of a long chain would whirl round; in scales of the coordinates all links bend alike
-            alike = np.diag(scale / np.sqrt(self.weights))[None, :, self.movable]
-            found = newton.onto(look, q[None], scale, sizes, lambda x, A, which: alike, looks=self.looks)
+            alike = np.diag(self.scales.positions / np.sqrt(self.weights))[None, :, self.movable]
+            found = self.onto.level(state, position=True, root=lambda x, A, which: alike, looks=self.looks)
         self._require(found, self.held, "position")
         return found.x[0]
 
     def _velocities(self, q: np.ndarray, qd: np.ndarray, t: float) -> np.ndarray:
         if not self.rows:
             return qd
-
-        def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            _, residual, A = self._look(q, x[0], t)
-            return residual[None, self.rows], A[None, self.rows]
-
-        scale, sizes = self.scales.velocities, self.sizes[self.rows] / self.scales.time
-        found = newton.onto(look, qd[None], scale, sizes, self._root(self.free, q, t), looks=self.looks)
+        state, root = one_state(q, qd, t), self._root(self.free, q, t)
+        found = self.onto.level(state, position=False, root=root, looks=self.looks)
         self._require(found, self.rows, "velocity")
         return found.x[0]
 

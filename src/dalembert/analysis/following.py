@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import FLOATS
+from dalembert.algebra.floats import FLOATS, number
 from dalembert.analysis.dynamics import inverse_dynamics
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import TIME, coordinate, parse
@@ -32,7 +32,7 @@ def designed(
     out[0] = start[:, None]
     for name, formula in formulas.items():
         for level in range(3):
-            out[level, names.index(name)] = lower(formula)
+            out[level, names.index(name)] = number(lower(formula))
             formula = se.diff(formula, TIME)
     return out[0], out[1], out[2]
 

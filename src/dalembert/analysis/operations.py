@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.algebra import Array, stack, vector
-from dalembert.algebra.nodes import ordered
+from dalembert.algebra.walks import ordered
 from dalembert.equations import LinearForm
 from dalembert.kernels.compile import nodes
 from dalembert.kernels.solve import fused

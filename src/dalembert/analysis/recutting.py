@@ -17,7 +17,7 @@ import numpy as np
 import symengine as se
 from scipy.spatial.transform import Rotation
 
-from dalembert.algebra import FLOATS, plain
+from dalembert.algebra.floats import FLOATS, plain, real
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate, is_identifier, rate
 from dalembert.expressions.lower import Lowering
@@ -225,8 +225,8 @@ class _Recut:
         lower = Lowering(FLOATS, dict(self.model.parameter_values))
         R, p = np.eye(3), np.zeros(3)
         for joint in joints:
-            p = p + R @ np.array([float(lower(x)) for x in joint.position])
-            R = R @ plain(roll_pitch_yaw(FLOATS, [float(lower(x)) for x in joint.rotation]))
+            p = p + R @ np.array([real(lower(x)) for x in joint.position])
+            R = R @ plain(roll_pitch_yaw(FLOATS, [real(lower(x)) for x in joint.rotation]))
         if inverse:
             R, p = R.T, -R.T @ p
         if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:

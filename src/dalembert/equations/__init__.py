@@ -6,6 +6,7 @@ from dalembert.equations.linear_form import Accelerations as Accelerations
 from dalembert.equations.linear_form import Constants as Constants
 from dalembert.equations.linear_form import LinearForm as LinearForm
 from dalembert.equations.linear_form import Multipliers as Multipliers
+from dalembert.equations.linear_form import Rows as Rows
 from dalembert.equations.linear_form import VelocityMap as VelocityMap
 from dalembert.equations.linear_form import constrained as constrained
 from dalembert.equations.linear_form import in_speeds as in_speeds
@@ -13,4 +14,3 @@ from dalembert.equations.linear_form import in_velocities as in_velocities
 from dalembert.equations.linear_system import LinearSystem as LinearSystem
 from dalembert.equations.linear_system import Numeric as Numeric
 from dalembert.equations.linear_system import Solver as Solver
-from dalembert.equations.rows import Rows as Rows

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dalembert.algebra import Array
-from dalembert.equations.linear_form import LinearForm, constrained, in_velocities
+from dalembert.equations.linear_form import LinearForm, Rows, constrained, in_velocities
 from dalembert.equations.linear_system import Solver
-from dalembert.equations.rows import Rows
 from dalembert.kinematics.applied import generalized_forces
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.structure.system import System

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector, zeros
-from dalembert.algebra.nodes import node, numbers_in, ordered
+from dalembert.algebra.nodes import node
+from dalembert.algebra.walks import numbers_in, ordered
 from dalembert.equations.legendre import Canonical, canonical_of
 from dalembert.equations.surface import Surface, holonomic_surface, rates_along
 from dalembert.errors import InconsistentStateError, SingularError

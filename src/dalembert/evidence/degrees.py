@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dalembert.algebra.nodes import Node, ordered
+from dalembert.algebra.nodes import Node
+from dalembert.algebra.walks import ordered
 
 Below = dict[Node, int]  # powers of denominators
 _NONE: Below = {}

@@ -22,7 +22,6 @@ from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.identities import Identity, identities_of
 from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, roots_are_independent, solved
-from dalembert.evidence.switches import switching_elements
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements
 from dalembert.structure import System, facts_of, system_of
@@ -151,7 +150,7 @@ def prove(
     tell = progress or (lambda _: None)
     claims, roads = _roads(system, keys, tell)
     asked = list(identities_of(system))
-    undecided = switching_elements(model)
+    undecided = dict.fromkeys(model.switching, "it switches; proved on every branch, but not where it switches")
     roots = [*(y for road in roads for y in road.roots), *(y for each in asked for y in each.roots)]
     try:
         state, found = _compared(system, roads, asked, roots, seed)

@@ -9,14 +9,15 @@ import numpy as np
 
 from dalembert.algebra import Array, zeros
 from dalembert.algebra.field import is_square, residue
-from dalembert.algebra.nodes import Node, exact, node, ordered, symbol
+from dalembert.algebra.folding import exact
+from dalembert.algebra.nodes import Node, node, symbol
 from dalembert.algebra.points import NoRoot, Point
-from dalembert.algebra.residues import EXACT, Residue, as_residues, eliminated, narrow, solve
+from dalembert.algebra.residues import EXACT, Residue, Value, as_residues, eliminated, narrow, solve
+from dalembert.algebra.walks import ordered
 from dalembert.equations import LinearForm, LinearSystem
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
 
-Value = int | Residue
 _TRIES = 20_000
 _PARTIAL = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))
 
@@ -83,10 +84,10 @@ def roots_are_independent(system: System, roots: Sequence[Node], *, generic: boo
     for seed in range(64 + 2 * len(radicands) if radicands else 0):
         point = Point(seed, roots, values)
         try:
-            found = point.values(radicands)
+            found = [x for x in point.values(radicands) if isinstance(x, int)]
         except NoRoot:
             continue
-        if not all(type(x) is int for x in found):
+        if len(found) < len(radicands):
             return False
         columns = columns or [i for i, x in enumerate(found) if found.index(x) == i]  # equal ones are one
         seen.append(sum(1 << k for k, i in enumerate(columns) if not is_square(found[i])))

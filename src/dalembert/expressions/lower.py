@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import reduce
 
 import symengine as se
 from symengine.lib.symengine_wrapper import Constant
@@ -13,17 +15,10 @@ from dalembert.algebra.tables import split_interpolation
 from dalembert.errors import FormulaError
 from dalembert.expressions.formula import Formula
 
-NAMES: dict[type, str] = {  # SymEngine's functions by the names that formulas have for them
-    se.sin: "sin",
-    se.cos: "cos",
-    se.tan: "tan",
-    se.asin: "asin",
-    se.acos: "acos",
-    se.atan: "atan",
-    se.atan2: "atan2",
-    se.log: "log",
+# SymEngine's functions by the names that formulas have for them
+NAMES: dict[type, str] = {
+    getattr(se, name): name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "log")
 }
-_RELATIONS: dict[type, bool] = {se.StrictLessThan: False, se.LessThan: True}
 
 
 class Lowering:
@@ -56,8 +51,10 @@ class Lowering:
             return self._algebra.number(Fraction(int(formula.p), int(formula.q)))
         if formula.is_Number:
             return float(formula)
-        if isinstance(formula, Constant):
-            return self._algebra.pi if formula == se.pi else self._constant(formula)
+        if formula == se.pi:
+            return self._algebra.pi
+        if isinstance(formula, Constant):  # e, which a formula can hold as exp(1), and those that SymPy brings along
+            return self._algebra.function("exp", 1) if formula == se.E else float(formula)
         if isinstance(formula, se.Pow):
             return self._power(*formula.args)
         if isinstance(formula, se.Piecewise):
@@ -66,28 +63,22 @@ class Lowering:
             return self._algebra.interpolate(held[0], self(held[1]))
         arguments = [self(a) for a in formula.args]
         if isinstance(formula, se.Add):
-            return sum(arguments[1:], start=arguments[0])
+            return reduce(operator.add, arguments)
         if isinstance(formula, se.Mul):
-            product = arguments[0]
-            for factor in arguments[1:]:
-                product = product * factor
-            return product
+            return reduce(operator.mul, arguments)
         if isinstance(formula, se.cot):  # tan(x + π/2) turns into it
             return self._algebra.cos(arguments[0]) / self._algebra.sin(arguments[0])
-        return self._algebra.function(self._name(formula), *arguments)
-
-    def _constant(self, formula: Formula) -> Scalar:
-        """e, which a formula can hold as exp(1), and the constants that SymPy brings along."""
-        return self._algebra.function("exp", 1) if formula == se.E else float(formula)
+        if type(formula) not in NAMES:
+            fact = f"'{formula}' uses {type(formula).__name__}, which cannot be computed."
+            raise FormulaError(f"{fact} Use the listed functions.")
+        return self._algebra.function(NAMES[type(formula)], *arguments)
 
     def _power(self, base: Formula, exponent: Formula) -> Scalar:
         algebra = self._algebra
         if base == se.E:
             return algebra.function("exp", self(exponent))
         if exponent.is_Integer and 0 < abs(int(exponent)) <= 4:
-            factor = product = self(base)
-            for _ in range(abs(int(exponent)) - 1):
-                product = product * factor
+            product = reduce(operator.mul, [self(base)] * abs(int(exponent)))
             return product if int(exponent) > 0 else 1 / product
         if exponent == se.Rational(1, 2):
             return algebra.sqrt(self(base))
@@ -103,18 +94,8 @@ class Lowering:
         return out
 
     def _condition(self, condition: Formula) -> Scalar:
-        for kind, or_equal in _RELATIONS.items():
-            if isinstance(condition, kind):
-                a, b = condition.args
-                return self._algebra.less(self(a), self(b), or_equal=or_equal)
+        if isinstance(condition, se.StrictLessThan | se.LessThan):
+            a, b = map(self, condition.args)
+            return self._algebra.less(a, b, or_equal=isinstance(condition, se.LessThan))
         name = "and" if isinstance(condition, se.And) else "or"
         return self._algebra.logical(name, *(self._condition(c) for c in condition.args))
-
-    @staticmethod
-    def _name(formula: Formula) -> str:
-        for kind, name in NAMES.items():
-            if isinstance(formula, kind):
-                return name
-        raise FormulaError(
-            f"'{formula}' uses {type(formula).__name__}, which cannot be computed. Use the listed functions."
-        )

@@ -109,7 +109,9 @@ def parse(
     tokens = _tokens(formula)
     _check_nesting(formula, tokens)
     reader = _Reader(formula, coordinates, parameters, rates, time, momenta)
-    return fold(reader.root(_tree(formula)), reader.children, reader.build).expression
+    tree = _tree(formula)
+    reader.expect(tree, condition=False)
+    return fold(tree, reader.children, reader.build).expression
 
 
 def _tokens(formula: _Formula) -> list[_Token]:
@@ -209,11 +211,6 @@ class _Reader:
         part = self.formula.text[max(node.col_offset - 1, 0) : (node.end_col_offset or 0) - 1]
         return self.formula.error(fact.format(part=quote(part)), advice, max(node.col_offset, 1))
 
-    def root(self, node: ast.expr) -> ast.expr:
-        """The tree itself, if it stands for a number."""
-        self._expect(node, condition=False)
-        return node
-
     def children(self, node: ast.expr) -> list[ast.expr]:
         """The parts of an allowed node; every other node is an error."""
         match node:
@@ -236,7 +233,7 @@ class _Reader:
             case _:
                 raise self.error(node, "{part} cannot be used in a formula.", _ALPHABET)
         for part in parts:
-            self._expect(part, condition=isinstance(node, ast.BoolOp))
+            self.expect(part, condition=isinstance(node, ast.BoolOp))
         return parts
 
     def build(self, node: ast.expr, parts: list[_Value]) -> _Value:
@@ -265,21 +262,21 @@ class _Reader:
             case ast.BinOp(op=ast.Pow()):
                 return self._power(node, *parts)
             case ast.BinOp(op=ast.Add() | ast.Sub()):
-                signs = [sign for sign, _ in _spine(node)]
-                return se.Add(*(-p if isinstance(s, ast.Sub) else p for s, p in zip(signs, parts, strict=True)))
+                return se.Add(
+                    *(-p if isinstance(s, ast.Sub) else p for (s, _), p in zip(_spine(node), parts, strict=True))
+                )
             case ast.BinOp():
-                signs = [sign for sign, _ in _spine(node)]
-                return se.Mul(*(1 / p if isinstance(s, ast.Div) else p for s, p in zip(signs, parts, strict=True)))
+                return se.Mul(
+                    *(1 / p if isinstance(s, ast.Div) else p for (s, _), p in zip(_spine(node), parts, strict=True))
+                )
             case ast.UnaryOp(op=op):
                 return -parts[0] if isinstance(op, ast.USub) else parts[0]
             case ast.Compare(ops=ops):
                 return se.And(*(compare(self._relation(node, op), *parts[k : k + 2]) for k, op in enumerate(ops)))
             case ast.BoolOp(op=op):
                 return se.And(*parts) if isinstance(op, ast.And) else se.Or(*parts)
-            case ast.Call(args=[ast.Name(id=name)]) if _called(node) == "dot":
-                return rate(name)
-            case ast.Call(args=[ast.Name(id=name)]) if _called(node) == "p":
-                return momentum(name)
+            case ast.Call(args=[ast.Name(id=name)]) if _called(node) in ("dot", "p"):
+                return rate(name) if _called(node) == "dot" else momentum(name)
             case _:
                 return FUNCTIONS[_called(node)].build(*parts)
 
@@ -298,18 +295,16 @@ class _Reader:
         if name == "t":
             raise self.error(node, "the time t is not allowed here.", "Expected a formula without t; leave it out.")
         if name in FUNCTIONS or name in ("dot", "ddot"):
-            raise self.error(
-                node, "{part} is a function and has no arguments.", f"Write them in brackets: {name}(...)."
-            )
+            advice = f"Write them in brackets: {name}(...)."
+            raise self.error(node, "{part} is a function and has no arguments.", advice)
         known = [*self.coordinates, *self.parameters, "pi", *(["t"] if self.time else [])]
         raise self.error(node, "the name {part} is not known here.", nearest(name, known))
 
     def _power(self, node: ast.expr, base: se.Basic, exponent: se.Basic) -> se.Basic:
         problem = power_flaw(base, exponent)
         if problem:
-            raise self.error(
-                node, f"the power {{part}} {problem}.", "Use a smaller exponent, or a decimal such as 80.0."
-            )
+            advice = "Use a smaller exponent, or a decimal such as 80.0."
+            raise self.error(node, f"the power {{part}} {problem}.", advice)
         return base**exponent
 
     def _relation(self, node: ast.expr, operator: ast.cmpop) -> Callable[..., se.Basic]:
@@ -320,48 +315,37 @@ class _Reader:
     def _arguments(self, node: ast.Call) -> list[ast.expr]:
         name = _called(node)
         if not name:
-            raise self.error(
-                node, "{part} calls something that is not a function.", "Write * for a product: 2*(x + 1)."
-            )
+            advice = "Write * for a product: 2*(x + 1)."
+            raise self.error(node, "{part} calls something that is not a function.", advice)
         if name == "ddot":
             advice = "Expected coordinates, velocities dot(...) and time; write the formula with these."
             raise self.error(node, "accelerations are not allowed in a formula, got {part}.", advice)
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self.error(node, "the arguments in {part} cannot be read.", "Separate plain values by commas.")
-        if name == "dot":
-            return self._rate_arguments(node)
-        if name == "p" and (self.momenta or name not in (*self.coordinates, *self.parameters)):
-            return self._momentum_arguments(node)
+        if name == "dot" or (name == "p" and (self.momenta or name not in (*self.coordinates, *self.parameters))):
+            return self._coordinate_of(node, name)
         if name not in FUNCTIONS:
             self._refuse_call(node, name)
         self._check_count(node, name)
         for k, argument in enumerate(node.args):
-            self._expect(argument, condition=name == "piecewise" and k % 2 == 1)
+            self.expect(argument, condition=name == "piecewise" and k % 2 == 1)
         return node.args
 
-    def _rate_arguments(self, node: ast.Call) -> list[ast.expr]:
-        if not self.rates:
+    def _coordinate_of(self, node: ast.Call, function: str) -> list[ast.expr]:
+        """No parts: a velocity dot(x) or a momentum p(x) is a symbol of its own, if x is a coordinate."""
+        what = "velocity" if function == "dot" else "momentum"
+        if function == "dot" and not self.rates:
             advice = "Expected coordinates and parameters only; leave dot(...) out."
             raise self.error(node, "velocities are not allowed here, got {part}.", advice)
-        if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
-            raise self.error(
-                node, "{part} is not the velocity of a coordinate.", "Give dot the name of one coordinate."
-            )
-        name = node.args[0].id
-        if name not in self.coordinates:
-            fact = f"{{part}} asks for the velocity of '{name[:60]}', which is not a coordinate."
-            raise self.error(node, fact, nearest(name, self.coordinates))
-        return []
-
-    def _momentum_arguments(self, node: ast.Call) -> list[ast.expr]:
-        if not self.momenta:
+        if function == "p" and not self.momenta:
             advice = "Only canonical constraints contain them; write dot(...) for a velocity."
             raise self.error(node, "momenta are not allowed here, got {part}.", advice)
         if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
-            raise self.error(node, "{part} is not the momentum of a coordinate.", "Give p the name of one coordinate.")
+            advice = f"Give {function} the name of one coordinate."
+            raise self.error(node, f"{{part}} is not the {what} of a coordinate.", advice)
         name = node.args[0].id
         if name not in self.coordinates:
-            fact = f"{{part}} asks for the momentum of '{name[:60]}', which is not a coordinate."
+            fact = f"{{part}} asks for the {what} of '{name[:60]}', which is not a coordinate."
             raise self.error(node, fact, nearest(name, self.coordinates))
         return []
 
@@ -381,7 +365,8 @@ class _Reader:
             advice = f"Expected {wanted}; give {name} as many as it takes."
             raise self.error(node, f"{{part}} has the wrong number of arguments, {got}.", advice)
 
-    def _expect(self, node: ast.expr, *, condition: bool) -> None:
+    def expect(self, node: ast.expr, *, condition: bool) -> None:
+        """Refuse a condition where a number belongs, and the other way round."""
         given = isinstance(node, ast.Compare | ast.BoolOp)
         if condition and not given:
             raise self.error(node, "{part} is not a condition.", "Expected a comparison, such as x < 1.")
@@ -399,11 +384,8 @@ class _Reader:
 
 def _spine(node: ast.expr) -> list[tuple[ast.operator, ast.expr]]:
     """The operands of a flat sum or product with their operators, in the order of the text."""
-    family = (
-        (ast.Add, ast.Sub)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
-        else (ast.Mult, ast.Div)
-    )
+    sums, products = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+    family = sums if isinstance(node, ast.BinOp) and isinstance(node.op, sums) else products
     parts: list[tuple[ast.operator, ast.expr]] = []
     while isinstance(node, ast.BinOp) and isinstance(node.op, family):
         parts.append((node.op, node.right))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Hashable, Sequence
-from fractions import Fraction
 from typing import TypeVar
 
 import symengine as se
 
+from dalembert.algebra.folding import exact
 from dalembert.arguments import shown
 from dalembert.errors import FormulaError
 from dalembert.expressions.symbols import flaw
@@ -27,14 +27,14 @@ def number(value: object, where: str) -> se.Basic:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         fact = f"the value {quote(shown(value))} is of type {type(value).__name__}."
         raise FormulaError(f"{where}: {fact} Expected a number or a formula; give one, such as 2.5.")
-    exact = isinstance(value, numbers.Integral)
+    whole = isinstance(value, numbers.Integral)
     try:
-        result = se.Integer(int(value)) if exact else decimal(float(value))
+        result = se.Integer(int(value)) if whole else decimal(float(value))
     except OverflowError:
         result = se.RealDouble(math.inf)
     problem = flaw(result)
     if problem:
-        what = "the integer" if exact else f"the value {float(result)}"
+        what = "the integer" if whole else f"the value {float(result)}"
         raise FormulaError(f"{where}: {what} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
     return result
 
@@ -50,7 +50,7 @@ def decimal(value: float) -> se.Basic:
     """
     if value != 0 and not _SMALLEST <= abs(value) < _LARGEST:  # also inf and nan
         return se.RealDouble(value)
-    found = Fraction(repr(float(value)))
+    found = exact(value)
     return se.Rational(found.numerator, found.denominator)
 
 

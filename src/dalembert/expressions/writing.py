@@ -75,9 +75,8 @@ def _node(node: Formula, parts: list[_Text]) -> _Text:
         return _Text(" or ".join(sorted(_held(part, _AND) for part in parts)), _OR, copying)
     if isinstance(node, se.cot):
         return _Text(f"1/tan({parts[0].text})", _PRODUCT, copying)
-    for kind, name in NAMES.items():
-        if isinstance(node, kind):
-            return _call(name, parts, copying)
+    if type(node) in NAMES:
+        return _call(NAMES[type(node)], parts, copying)
     raise FormulaError(f"'{str(node)[:60]}' cannot be written: {type(node).__name__} is no function of a model file.")
 
 

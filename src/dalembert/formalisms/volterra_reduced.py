@@ -50,7 +50,10 @@ def derive(system: System) -> LinearForm:
     """M_NI u̇_NI = L_NI, (64)."""
     algebra, known = system.algebra, system.facts
     G = algebra.symbols([Kind.CONSTANT.of(system.model.coordinate_names[i]) for i in known.ignorable])
-    momenta = _ignorable_momenta(system)  # ∂T/∂q̇_I, (22)
+    qd_I = system.qd[list(known.ignorable)]
+    momenta = algebra.gradient(
+        kinetic(system.motion, system.qd), qd_I
+    )  # M′ q̇ + N₂ = ∂T/∂q̇_I: (22), (23), G_I at the start: (26)
     speeds = _speeds(system, momenta, G)
     T = kinetic(system.motion, speeds.qd)  # (46)
     T_u = algebra.gradient(T, speeds.u)  # (50)
@@ -60,12 +63,6 @@ def derive(system: System) -> LinearForm:
     U = active_forces(system.motion, speeds.W)  # (33)
     L = U + K - A  # (65), corrected
     return in_speeds("volterra_reduced", system, speeds, M, L, constants=Constants(G, momenta), notes=(_note(system),))
-
-
-def _ignorable_momenta(system: System) -> Array:
-    """M′ q̇ + N₂ = ∂T/∂q̇_I: (23), whose value at the start is G_I: (26)."""
-    qd_I = system.qd[list(system.facts.ignorable)]
-    return system.algebra.gradient(kinetic(system.motion, system.qd), qd_I)
 
 
 def _speeds(system: System, momenta: Array, G: Array) -> Speeds:

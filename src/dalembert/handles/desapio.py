@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import stack, vector
+from dalembert.algebra import stack
 from dalembert.errors import InputError
 from dalembert.formalisms import dalembert
 from dalembert.handles.workspace import Workspace
-from dalembert.kernels import compile_function
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,7 @@ def constraint_space(
     system = workspace.system
     M, b, g, tau = dalembert.parts(system)
     outputs = stack(M.ravel(), b, g, tau, system.A.ravel(), system.beta)
-    inputs = stack(system.q, system.qd, vector([system.t]))
-    names = system.algebra.symbols(list(workspace.model.parameter_values))
-    function = compile_function(system.algebra, inputs, outputs, names)
-    out = function(np.concatenate([q, qd, [t]]), parameters)
+    out = workspace.compiled(outputs, system.q, system.qd)(np.concatenate([q, qd, [t]]), parameters)
     n, r = len(q), len(system.beta)
     ends = np.cumsum([n * n, n, n, n, r * n])
     mass, b_, g_, tau_, Phi, beta = np.split(out, ends)

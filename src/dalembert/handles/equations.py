@@ -345,10 +345,6 @@ class Equations(Value):
 
     # simulating
 
-    def start_state(self, q0: Start, qd0: Start) -> tuple[np.ndarray, np.ndarray]:
-        """Initial positions and velocities from arrays or mappings by name; None takes the model's."""
-        return start_state(self.model, q0, qd0)
-
     def stabilized(self, alpha: float, beta: float | None = None) -> Equations:
         """The same equations with feedback that keeps the constraints at zero, in numbers of papers/desapio.
 
@@ -395,7 +391,7 @@ class Equations(Value):
         """
         equations = self.with_parameters(parameters) if parameters else self
         if stabilization is not None:
-            q, qd = equations.start_state(q0, qd0)
+            q, qd = start_state(equations.model, q0, qd0)
             if equations.kernel.phase is None:
                 consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations.values)
             equations = equations.stabilized(*gains.read(stabilization))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra import stack, vector
 from dalembert.errors import SimulationError
 from dalembert.integrators import Solution
 from dalembert.integrators.base import Guide, Step, Stepper
@@ -21,12 +20,13 @@ from dalembert.integrators.independence import Independence
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
-from dalembert.kernels import Function, compile_function
+from dalembert.kernels import Function
 from dalembert.kinematics.speeds import speed_map
 from dalembert.model.elements import Formula
 from dalembert.model.frozen import Value
 from dalembert.structure import Choice
-from dalembert.structure.facts import best_rows, best_speeds, independence, speed_rows
+from dalembert.structure.rank import best_rows
+from dalembert.structure.speed_choice import best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
     from dalembert.handles.derivation import Derivation
@@ -200,12 +200,10 @@ class Partition(Guide):
 
     def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Y of u = Y q̇ + Z for the speeds in use, (K, d, n), by a compiled function."""
-        system = self.equations.workspace.system
+        space = self.equations.workspace
         if self.equations.derivation not in self._maps:
-            Y, _ = speed_map(system.motion, system.facts.speeds)
-            parameters = system.algebra.symbols(list(system.model.parameter_values))
-            inputs = stack(system.q, vector([system.t]))
-            self._maps[self.equations.derivation] = compile_function(system.algebra, inputs, Y.ravel(), parameters)
+            Y, _ = speed_map(space.system.motion, space.facts.speeds)
+            self._maps[self.equations.derivation] = space.compiled(Y.ravel(), space.system.q)
         out = self._maps[self.equations.derivation](np.concatenate([q, t[None]]), self.equations.values)
         return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
 

@@ -27,7 +27,7 @@ from dalembert.model.start import Start, start_state
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
-Rates = Projection = Callable[[float, np.ndarray], np.ndarray]
+Projection = Callable[[float, np.ndarray], np.ndarray]
 _AWAY = 0.3  # how far from the start a second look is taken at the sizes of states, in scales of the coordinates
 
 
@@ -74,7 +74,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         settings = replace(settings, step=model.step)
     require_method(name, step=settings.step)
     method = find(name)
-    way, run = Way(equations, project), Partition(equations)
+    way, run = Way(project), Partition(equations)
     if project:
         run.begin(float(grid[0]), start_q, start_qd)
     q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0
@@ -124,14 +124,11 @@ def _problem(
     mechanics = _mechanics(equations, constants)
     run.use(mechanics)
 
-    def rates(time: float, y: np.ndarray) -> np.ndarray:
-        return kernel.state_rates(y, time, constants)
-
     problem = InitialValueProblem(
         names,
         t,
         np.concatenate([q, v, work]),
-        rates,
+        mechanics.rates,
         taylor,
         _projection(equations, mechanics) if project else None,
         model.smooth,
@@ -139,7 +136,7 @@ def _problem(
         (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None else None,
         run.worn if project and run.choosable else None,
         usual_sizes(equations),
-        ((run,) if project and run.choosable else ()) + way.guides(mechanics, rates),
+        ((run,) if project and run.choosable else ()) + way.guides(mechanics),
     )
     return problem, constants
 
@@ -147,28 +144,24 @@ def _problem(
 class Way:
     """What a run keeps an eye on from its start to its end, whatever choices are made again on the way."""
 
-    def __init__(self, equations: Equations, project: bool) -> None:
-        rank, self._spans = len(equations.workspace.manifold.rows), equations.workspace.lengths.spans
-        self._branches = (
-            BranchPoints(rank, lead=project) if rank else None
-        )  # without projection they are only looked at
-        self._meetings = ZeroLengths(tuple(f"{span.kind} '{span.name}'" for span in self._spans))
+    def __init__(self, project: bool) -> None:
+        self._project = project
+        self._watched: tuple[ZeroLengths | BranchPoints, ...] = ()
 
-    def guides(self, mechanics: Mechanics, rates: Rates) -> tuple[Guide, ...]:
-        """The guides, on the equations that are in use now."""
-        out: list[Guide] = []
-        if self._spans:
-            self._meetings.use(mechanics.between, rates)
-            out.append(self._meetings)
-        if self._branches is not None:
-            self._branches.use(mechanics)
-            out.append(self._branches)
-        return tuple(out)
+    def guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
+        """The guides, on the equations that are in use now; without projection branches are only looked at."""
+        if not self._watched:
+            meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
+            branches = (BranchPoints(mechanics, lead=self._project),) if mechanics.manifold.rows else ()
+            self._watched = meetings + branches
+        for guide in self._watched:
+            guide.mechanics = mechanics
+        return self._watched
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth telling."""
-        return (self._branches.notes if self._branches else ()) + self._meetings.notes
+        return tuple(note for guide in reversed(self._watched) for note in guide.notes)
 
 
 def _mechanics(equations: Equations, constants: np.ndarray) -> Mechanics:

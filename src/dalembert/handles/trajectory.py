@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.analysis import norms
+from dalembert.analysis import observables
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked
@@ -308,19 +308,19 @@ class Trajectory(Value):
     def energy_error(self) -> float:
         """The 2-norm over the samples of the relative drift of the energy balance."""
         size = float(np.abs(self.kinetic).max() + np.abs(self.potential).max())
-        return norms.relative_drift(self.balance, size)
+        return observables.relative_drift(self.balance, size)
 
     @property
     def constraint_error(self) -> float | None:
         """The 2-norm over the samples of all violations of velocities and momenta; None without constraints."""
         violated = self.observed.velocity_violation if self._canonical_violation is None else self._canonical_violation
-        return norms.violation(violated) if len(violated) else None
+        return observables.violation(violated) if len(violated) else None
 
     @property
     def momentum_error(self) -> float | None:
         """The 2-norm over the samples of the relative drift of the first ignorable momentum; None without one."""
         ignorable = self.equations.workspace.facts.ignorable
-        return norms.relative_drift(self.momenta[ignorable[0]]) if ignorable else None
+        return observables.relative_drift(self.momenta[ignorable[0]]) if ignorable else None
 
     # handing on
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert import formalisms
-from dalembert.algebra import default_name, stack, vector
+from dalembert.algebra import Array, default_name, stack, vector
 from dalembert.algebra.base import MAX_CHOICES
 from dalembert.analysis import operations
 from dalembert.analysis.observables import Observables
@@ -118,16 +118,19 @@ class Workspace:
         """Energies, momenta and violations as compiled functions."""
         return Observables(self.system)
 
+    def compiled(self, outputs: Array, *inputs: Array) -> Function:
+        """Outputs over the algebra of the engine as a compiled function of inputs and time, and of the parameters."""
+        system, names = self.system, list(self.model.parameter_values)
+        places = stack(*inputs, vector([system.t]))
+        return compile_function(system.algebra, places, outputs, system.algebra.symbols(names))
+
     @cached_property
     def _free_motion(self) -> Function:
         """M and h of the motion without constraints, from the energies."""
         system = self.system
         M, h = free_equations(system)
         C = non_ideal_forces(system.motion)
-        outputs = stack(M.ravel(), h if C is None else h + C)
-        parameters = system.algebra.symbols(list(self.model.parameter_values))
-        inputs = stack(system.q, system.qd, vector([system.t]))
-        return compile_function(system.algebra, inputs, outputs, parameters)
+        return self.compiled(stack(M.ravel(), h if C is None else h + C), system.q, system.qd)
 
     def free_motion(
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray

@@ -41,24 +41,14 @@ class BranchPoints(Guide):
     With `lead` False it only looks, for runs that are left to themselves.
     """
 
-    def __init__(self, rank: int, lead: bool = True) -> None:
-        self._lead = lead
-        self._independence = Independence(rank)
-        self._mechanics: Mechanics | None = None
+    def __init__(self, mechanics: Mechanics, lead: bool = True) -> None:
+        self.mechanics, self._lead = mechanics, lead  # of the equations in use
+        self._independence = Independence(len(mechanics.manifold.rows))
         self._natural = 0.0  # the length of steps where nothing disturbs
         self._last = -np.inf  # the singular time passed last
         self._tries = 0
         self._least, self._when = 1.0, 0.0
         self._passed: list[float] = []
-
-    def use(self, mechanics: Mechanics) -> None:
-        """Go on with these equations."""
-        self._mechanics = mechanics
-
-    @property
-    def _known(self) -> Mechanics:
-        assert self._mechanics is not None
-        return self._mechanics
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,7 +69,7 @@ class BranchPoints(Guide):
 
     def look(self, t: float, y: np.ndarray) -> float:
         """How independent the constraints are at a state of the run; remembered where it is least."""
-        found = self._independence.measure(*self._known.rows(np.array([t]), y[:, None]))
+        found = self._independence.measure(*self.mechanics.rows(np.array([t]), y[:, None]))
         return float(self._remember(np.array([t]), found, np.array([True]))[0])
 
     def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
@@ -104,7 +94,7 @@ class BranchPoints(Guide):
     def _ahead(self, t0: float, polynomial: Polynomial, h: float, reach: float) -> float | None:
         """How far ahead the first singular time lies; None when there is none within reach."""
         s = np.linspace(0.0, reach, _GRID)
-        found = self._independence.measure(*self._known.rows(t0 + s, polynomial.values(s)))
+        found = self._independence.measure(*self.mechanics.rows(t0 + s, polynomial.values(s)))
         sizes = self._remember(t0 + s, found, s <= 1.0001 * h)
         for i in range(1, _GRID - 1):
             if sizes[i] <= min(sizes[i - 1], sizes[i + 1]) and 2 * sizes[i] <= 1.1 * max(sizes[i - 1], sizes[i + 1]):
@@ -129,10 +119,10 @@ class BranchPoints(Guide):
         φ is measured by the way that the motion goes in the time `span`. Between rounding and what Taylor steps can follow
         round the corner lies a gap in which nothing can be told.
         """
-        A, M = (part[..., 0] for part in self._known.rows(np.array([t]), y[:, None]))
-        qd = self._known.velocities(t, y)
+        A, M = (part[..., 0] for part in self.mechanics.rows(np.array([t]), y[:, None]))
+        qd = self.mechanics.velocities(t, y)
         way = max(float(np.sqrt(max(qd @ M @ qd, 0.0))) * span, 1e-300)
-        gap = self._independence.missed(A, M, self._known.violation(t, y), _CLOSE) / way
+        gap = self._independence.missed(A, M, self.mechanics.violation(t, y), _CLOSE) / way
         if _ROUNDING < gap < _FOLLOWED:
             raise self._stuck(
                 t, y, f"the branches pass by each other at {gap:.1e} of the way, which rounding does not tell from 0"
@@ -140,7 +130,7 @@ class BranchPoints(Guide):
         return gap <= _ROUNDING
 
     def _along(self, t0: float, polynomial: Polynomial, s: np.ndarray) -> np.ndarray:
-        found = self._independence.measure(*self._known.rows(t0 + s, polynomial.values(s)))
+        found = self._independence.measure(*self.mechanics.rows(t0 + s, polynomial.values(s)))
         return found / max(self._independence.usual, 1e-300)
 
     def _closest(self, t0: float, polynomial: Polynomial, low: float, high: float) -> tuple[float, float]:
@@ -165,8 +155,8 @@ class BranchPoints(Guide):
         short = polynomial.cut(order)
         y1 = short.value(s)
         if s > 1.5 * ahead:
-            n = self._known.positions
-            y1, corrected = self._known.settled(step.t0 + s, y1, short.rate.value(s)[:n])
+            n = self.mechanics.positions
+            y1, corrected = self.mechanics.settled(step.t0 + s, y1, short.rate.value(s)[:n])
             drift = self._drift(step, y1, step.t0 + s)
             failed = corrected > _JUMP or drift > _DRIFT
             if failed or (drift > _GOOD and self._tries + 1 < _TRIES):
@@ -183,8 +173,8 @@ class BranchPoints(Guide):
     def _drift(self, step: Step, y1: np.ndarray, t1: float) -> float:
         """The change of the energy balance in a step, by the size of the energies."""
         start = step.coefficients[:, 0] if step.coefficients is not None else step.at(step.t0)
-        before, size = self._known.balance(step.t0, start)
-        after, other = self._known.balance(t1, y1)
+        before, size = self.mechanics.balance(step.t0, start)
+        after, other = self.mechanics.balance(t1, y1)
         return abs(after - before) / max(size, other, 1e-300)
 
     def _checked(self, stepper: Stepper, step: Step) -> Step:
@@ -195,7 +185,7 @@ class BranchPoints(Guide):
         if stepper.fixed and last > 0.1:
             return step
         s = np.linspace(step.t0, step.t1, 7)
-        sizes = self._independence.measure(*self._known.rows(s, np.stack([step.at(float(t)) for t in s], axis=1)))
+        sizes = self._independence.measure(*self.mechanics.rows(s, np.stack([step.at(float(t)) for t in s], axis=1)))
         sizes = sizes / max(self._independence.usual, 1e-300)
         i = int(np.argmin(sizes))
         if 0 < i < 6 and 2 * sizes[i] <= 1.1 * max(sizes[i - 1], sizes[i + 1]):
@@ -204,19 +194,19 @@ class BranchPoints(Guide):
 
     def _verify(self, stepper: Stepper, step: Step, singular: float) -> None:
         """A step across a singular time, as its slopes tell, must leave energy and velocities continuous."""
-        qd = self._known.velocities(step.t1, step.y1)
-        y1, corrected = self._known.settled(step.t1, step.y1, qd)
+        qd = self.mechanics.velocities(step.t1, step.y1)
+        y1, corrected = self.mechanics.settled(step.t1, step.y1, qd)
         drift = self._drift(step, y1, step.t1)
-        before = self._known.velocities(step.t0, step.at(step.t0))
+        before = self.mechanics.velocities(step.t0, step.at(step.t0))
         turned = 1 - float(before @ qd) / max(float(np.linalg.norm(before) * np.linalg.norm(qd)), 1e-300)
         if corrected > max(1e-3, 10 * stepper.tolerance) or drift > max(1e-6, 10 * stepper.tolerance) or turned > 0.2:
             raise self._stuck(singular, step.at(singular), _broken(corrected, drift), _OTHERS)
         self._passed.append(singular)
 
     def _stuck(self, t: float, y: np.ndarray, what: str, others: str = "") -> SimulationError:
-        A, M = self._known.rows(np.array([t]), y[:, None])
+        A, M = self.mechanics.rows(np.array([t]), y[:, None])
         rows = self._independence.spoilers(A[..., 0], M[..., 0], _CLOSE)
-        names = ", ".join(f"'{self._known.names[i]}'" for i in rows)
+        names = ", ".join(f"'{self.mechanics.names[i]}'" for i in rows)
         who = f"the constraint {names} becomes" if len(rows) == 1 else f"the constraints {names} become"
         return SimulationError(
             f"at t = {t:.9g} the motion passes a singular configuration: {who} dependent, and "

@@ -45,6 +45,10 @@ class Mechanics:
         """The names of the rows of `rows`."""
         return tuple(self.manifold.system.facts.levels.names[i] for i in self._held)
 
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """ẏ at one state."""
+        return self.kernel.state_rates(y, t, self.constants)
+
     def velocities(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
         """q̇ at one state or many."""
         return self.kernel.velocities(y, t, self.constants)

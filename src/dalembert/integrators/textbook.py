@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from dalembert.errors import InputError
@@ -12,7 +14,19 @@ from dalembert.integrators.rk4 import FixedStepper
 
 
 class _Printed(FixedStepper):
-    """One look at the rates in a step; straight lines between the steps."""
+    """One look at the rates in a step, straight lines between the steps; for velocity variables of one kind."""
+
+    kind: ClassVar[Kind]
+    steps: ClassVar[str]
+    formalisms: ClassVar[str]  # that have it
+
+    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
+        if not all(kind_of(name) is self.kind for name in problem.names[problem.positions : 2 * problem.positions]):
+            raise InputError(
+                f"the integrator '{self.name}' steps {self.steps}, and this formalism has other velocity variables. "
+                f"Use {self.formalisms}."
+            )
+        super().__init__(problem, settings, end)
 
     def _step(self, t: float, end: float) -> Step:
         y, h = self._y, self._h
@@ -30,14 +44,8 @@ class Algorithm3(_Printed):
     """q̇ + q̈Δt and q + q̇Δt + ½q̈Δt²: Algorithm 3, for formalisms whose velocity variables are q̇."""
 
     name = "algorithm3"
-
-    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        if not all(kind_of(name) is Kind.RATE for name in problem.names[problem.positions : 2 * problem.positions]):
-            raise InputError(
-                f"the integrator '{self.name}' steps q with q̇ and q̈, and this formalism has other velocity variables. "
-                "Use a formalism in q̇, such as dalembert or lagrange."
-            )
-        super().__init__(problem, settings, end)
+    kind = Kind.RATE
+    steps, formalisms = "q with q̇ and q̈", "a formalism in q̇, such as dalembert or lagrange"
 
     def move(self, y: np.ndarray, rates: np.ndarray, h: float) -> np.ndarray:
         """Lines 5 and 6 of the algorithm."""
@@ -57,11 +65,5 @@ class Algorithm5(_Printed):
     """p + ṗΔt and q + q̇Δt: Algorithm 5, for Hamilton's equations."""
 
     name = "algorithm5"
-
-    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        if not all(kind_of(name) is Kind.MOMENTUM for name in problem.names[problem.positions : 2 * problem.positions]):
-            raise InputError(
-                "the integrator 'algorithm5' steps momenta, and this formalism has other velocity variables. "
-                "Use the formalism hamilton or dirac."
-            )
-        super().__init__(problem, settings, end)
+    kind = Kind.MOMENTUM
+    steps, formalisms = "momenta", "the formalism hamilton or dirac"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dalembert.integrators.base import Guide, Step, Stepper, listed
+from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 
@@ -22,22 +23,16 @@ _FURTHER = 3.0  # steps: how far ahead a meeting is looked for, since rounding s
 _GRID = 17
 
 States = Callable[[np.ndarray], np.ndarray]
-Between = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]]
 
 
 class ZeroLengths(Guide):
     """The guide across meetings of the ends of springs and dampers."""
 
-    def __init__(self, labels: tuple[str, ...]) -> None:
-        self._labels = labels
-        self._between: Between | None = None
-        self._rates: Callable[[float, np.ndarray], np.ndarray] | None = None
-        self._sizes = np.zeros(len(labels))  # the largest distances of the ends so far
+    def __init__(self, mechanics: Mechanics) -> None:
+        self.mechanics = mechanics  # of the equations in use
+        self._spans = mechanics.lengths.spans
+        self._sizes = np.zeros(len(self._spans))  # the largest distances of the ends so far
         self._met: dict[str, list[float]] = {}
-
-    def use(self, between: Between, rates: Callable[[float, np.ndarray], np.ndarray]) -> None:
-        """Go on with these equations: vectors between ends, sizes and natural lengths at (t, states), and ẏ."""
-        self._between, self._rates = between, rates
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -66,8 +61,7 @@ class ZeroLengths(Guide):
         return step if h <= 2 * allowed else stepper.go_on(step, allowed)
 
     def _lengths(self, t0: float, states: States, s: np.ndarray) -> tuple[np.ndarray, ...]:
-        assert self._between is not None
-        between, size, _ = self._between(t0 + s, states(s))
+        between, size, _ = self.mechanics.between(t0 + s, states(s))
         self._sizes = np.maximum(self._sizes, size.max(axis=1))
         return between, np.linalg.norm(between, axis=1)
 
@@ -95,22 +89,21 @@ class ZeroLengths(Guide):
 
     def _across(self, stepper: Taylor, step: Step, where: float, i: int, end: float) -> Step:
         """Cut at the meeting; the state just behind it comes from the force on the other side."""
-        assert self._rates is not None
         assert step.coefficients is not None
         polynomial = Polynomial(step.coefficients)
         self._tell(i, step.t0 + where, polynomial.values(np.array([where])))
         eta = _BEHIND * (step.t1 - step.t0)
         if step.t0 + where + eta >= end:
             return step
-        beyond = self._rates(step.t0 + where + eta, polynomial.value(where + eta))
+        beyond = self.mechanics.rates(step.t0 + where + eta, polynomial.value(where + eta))
         return stepper.go_on(step, where + eta, polynomial.value(where) + eta * beyond)
 
     def _tell(self, i: int, t: float, y: np.ndarray) -> None:
         """Remember a passage; a spring whose natural length is zero has nothing to tell, its force does not jump."""
-        assert self._between is not None
-        _, _, natural = self._between(np.array([t]), y)
-        if self._labels[i].startswith("damper") or natural[i, 0] != 0:
-            self._met.setdefault(self._labels[i], []).append(t)
+        _, _, natural = self.mechanics.between(np.array([t]), y)
+        span = self._spans[i]
+        if span.kind == "damper" or natural[i, 0] != 0:
+            self._met.setdefault(f"{span.kind} '{span.name}'", []).append(t)
 
 
 def _states(step: Step) -> States:

@@ -46,7 +46,7 @@ class DaeFunctions:
         parts = [yd[:n] - form.velocity.qd, dynamics]
         if self._kernel.has_work:
             qdd = form.velocity.W @ vd + form.velocity.qdd_bias
-            parts.append(yd[n + m : n + m + 1] - self._kernel.in_state(vector([self._kernel.power]), qdd))
+            parts.append(yd[n + m : n + m + 1] - self._kernel.in_state(self._kernel.power, qdd))
         return stack(*parts, linear.A @ vd - linear.beta if linear.constrained else zeros(0))
 
     @cached_property

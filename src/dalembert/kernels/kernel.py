@@ -48,18 +48,16 @@ class Kernel:
         return stack(system.algebra.symbols(list(system.model.parameter_values)), self.form.constants.symbols)
 
     @cached_property
-    def power(self) -> Scalar | None:
-        """The power as a function of (q, q̇, q̈, t), or None when it is zero by structure or the form has its own."""
-        if self._own is not None:
-            return None
-        value = power_into(self.form.system)
-        return None if self.form.system.algebra.is_zero(value) else value
+    def power(self) -> Array:
+        """The power as a function of (q, q̇, q̈, t); no entry where it is zero by structure or the form has its own."""
+        value: Scalar = 0 if self._own is not None else power_into(self.form.system)
+        return vector([] if self.form.system.algebra.is_zero(value) else [value])
 
     @cached_property
     def has_work(self) -> bool:
         """True when the integral of the power is carried as a state."""
         if self._own is None:
-            return self.power is not None
+            return len(self.power) > 0
         constant, slope = self._own.power
         return not all(self.form.system.algebra.is_zero(part) for part in (constant, *slope))
 
@@ -100,7 +98,7 @@ class Kernel:
             constant, slope = self._own.power
             return stack(self._qd, vd, vector([constant + slope @ self._unknowns[0][self._size :]]))
         qdd = self.form.velocity.W @ vd + self.form.velocity.qdd_bias
-        return stack(self._qd, vd, self.in_state(vector([self.power]), qdd))
+        return stack(self._qd, vd, self.in_state(self.power, qdd))
 
     @cached_property
     def _qdd(self) -> Array:
@@ -168,7 +166,7 @@ class Kernel:
     @cached_property
     def _power_of(self) -> Function:
         system = self.form.system
-        return self._compile(vector([self.power]), stack(system.q, system.qd, system.qdd, vector([system.t])))
+        return self._compile(self.power, stack(system.q, system.qd, system.qdd, vector([system.t])))
 
     def start(
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray

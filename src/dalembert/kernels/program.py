@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algebra.nodes import FUNCTIONS, Node, numbers_in, ordered
+from dalembert.algebra.folding import FUNCTIONS
+from dalembert.algebra.nodes import HeldTable, Node
+from dalembert.algebra.walks import numbers_in, ordered
 from dalembert.errors import EngineError
 
 
@@ -174,7 +176,7 @@ class _Writer:
         self._numbers = numbers_in(y for chunk in chunks for y in chunk)
         # where a part finds what it did not compute itself
         self._places = {x: f"x[{i}]" for i, x in enumerate(inputs)}
-        held = [y for chunk in chunks for y in chunk if y.operation == "table"]
+        held = [y for chunk in chunks for y in chunk if isinstance(y, HeldTable)]
         self._places |= {y: f"table{i}" for i, y in enumerate(held)}
         self.tables = {self._places[y]: y.value.at for y in held}
         self._slot: dict[Node, int] = {}

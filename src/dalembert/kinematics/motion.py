@@ -10,7 +10,7 @@ Only arithmetic is used (the joints' own formulas are differentiated beforehand)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,6 +28,7 @@ from dalembert.algebra import (
     vector,
     zeros,
 )
+from dalembert.algebra.floats import real
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
@@ -114,7 +115,7 @@ class Motion:
 
 
 def values(
-    model: Elements, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: dict[str, Scalar]
+    model: Elements, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Mapping[str, Scalar]
 ) -> dict:
     """A scalar for every symbol that formulas of the model may contain."""
     names = model.coordinate_names
@@ -126,7 +127,7 @@ def values(
     }
 
 
-def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: dict[str, Scalar]) -> Motion:
+def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: Mapping[str, Scalar]) -> Motion:
     """The motion of a model, given scalars for time, coordinates, velocities and parameters."""
     lower = Lowering(algebra, values(model, t, list(q), list(qd), parameters))
     walk = _Walk(model, algebra, lower, len(q))
@@ -247,9 +248,9 @@ def _on_rail(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) ->
 def _usual_inertia(body: Body, model: Elements) -> float:
     """The size of a body's inertia with the default parameters, as a plain number."""
     lower = Lowering(FLOATS, dict(model.parameter_values))
-    trace = sum(float(lower(body.inertia[i][i])) for i in range(3))
-    arm = sum(float(lower(x)) ** 2 for x in body.center)
-    size = trace + float(lower(body.mass)) * arm
+    trace = sum(real(lower(body.inertia[i][i])) for i in range(3))
+    arm = sum(real(lower(x)) ** 2 for x in body.center)
+    size = trace + real(lower(body.mass)) * arm
     return size if size > 0 else 1.0
 
 

@@ -150,20 +150,39 @@ class Elements(ABC):
         return dict(self.symbols)
 
     @property
+    def titled_formulas(self) -> list[tuple[str, Formula]]:
+        """Every formula of coordinates, velocities or time in the model, each with what it belongs to."""
+        joints = [(body.name, joint) for body in self.bodies for joint in body.joints]
+        found = [(f"joint of '{body}'", value) for body, joint in joints for value in joint.values]
+        found += [(f"constraint '{c.name}'", c.formula) for c in self.formula_constraints]
+        found += [(f"speed '{u.name}'", u.value) for u in self.speed_list]
+        found += [(load.title, formula) for load in self.loads for formula in load.formulas]
+        if self.energies is not None:
+            found += [("kinetic energy", self.energies.kinetic), ("potential energy", self.energies.potential)]
+            found += [(f"force {i + 1}", formula) for i, formula in enumerate(self.energies.forces)]
+        return found + [(f"non-ideal force on '{name}'", f) for name, f in self.non_ideal_forces.items()]
+
+    @property
     def formulas(self) -> tuple[Formula, ...]:
         """Every formula of coordinates, velocities or time in the model."""
-        found = [value for body in self.bodies for joint in body.joints for value in joint.values]
-        found += [c.formula for c in self.formula_constraints] + [u.value for u in self.speed_list]
-        found += [formula for load in self.loads for formula in load.formulas]
-        if self.energies is not None:
-            found += [self.energies.kinetic, self.energies.potential, *self.energies.forces]
-        found += self.non_ideal_forces.values()
-        return tuple(found)
+        return tuple(formula for _, formula in self.titled_formulas)
+
+    @property
+    def switching(self) -> list[str]:
+        """The elements with a formula that switches branches (abs, sign, min, max, piecewise, tables).
+
+        >>> from dalembert.model import Model
+        >>> model = Model("bead").coordinates("x")
+        >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+        >>> model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper").switching
+        ["force 'bumper'"]
+        """
+        return sorted({title for title, f in self.titled_formulas if f.atoms(Piecewise) or tables_in(f)})
 
     @property
     def smooth(self) -> bool:
-        """False when a formula switches branches (abs, sign, min, max, piecewise, tables)."""
-        return not any(formula.atoms(Piecewise) or tables_in(formula) for formula in self.formulas)
+        """False when a formula switches branches."""
+        return not self.switching
 
     @property
     def longest_table(self) -> int:

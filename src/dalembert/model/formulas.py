@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import FormulaError
 from dalembert.expressions import from_sympy, parse
@@ -35,13 +35,9 @@ class Reader:
         from sympy import Symbol
         from sympy.physics.mechanics import dynamicsymbols
 
-        return from_sympy(
-            formula,
-            coordinates={self.symbols.get(name, dynamicsymbols(name)): name for name in self.coordinates},
-            parameters={self.symbols.get(name, Symbol(name)): name for name in self.parameters},
-            where=where,
-            rates=rates,
-        )
+        moving: dict[Any, str] = {self.symbols.get(name, dynamicsymbols(name)): name for name in self.coordinates}
+        fixed = {self.symbols.get(name, Symbol(name)): name for name in self.parameters}
+        return from_sympy(formula, coordinates=moving, parameters=fixed, where=where, rates=rates)
 
     def constant(self, formula: Written, where: str) -> Formula:
         """A formula of parameters only."""

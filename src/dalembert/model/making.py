@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.nodes import exact
+from dalembert.algebra.folding import exact
 from dalembert.algebra.surds import Component, unit
 from dalembert.arguments import shown
 from dalembert.errors import InputError

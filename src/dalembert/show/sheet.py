@@ -16,8 +16,6 @@ from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.show import intermediates
 from dalembert.show.tidying import tidy
 
-_BLOCKS = ("v_from_qd", "constants_from", "qd", "M", "f", "C", "A", "beta", "J", "S")
-
 Line = tuple[str, Formula]  # the name of what is defined, and its expression
 
 
@@ -127,20 +125,23 @@ class Sheet:
         return tuple(s for s in found if s.lines and (s.law != "constraints" or len(self.A)))
 
 
-def block(form: LinearForm, name: str) -> Array:
-    """A block of the form, empty where it has none; J only where it is not A."""
+def _blocks(form: LinearForm) -> dict[str, Array]:
+    """The blocks of the form, empty where it has none; J only where it is not A."""
     own, linear = form.own_multipliers, form.linear
+    J = linear.J if own is None else own.J
     found = {
         "v_from_qd": form.velocity.v_from_qd,
         "constants_from": form.constants.values,
         "qd": form.velocity.qd,
+        "M": linear.M,
+        "f": linear.f,
         "C": linear.C,
-        "J": linear.J if own is None else own.J,
+        "A": linear.A,
+        "beta": linear.beta,
+        "J": None if J is not None and np.array_equal(J, linear.A) else J,
         "S": None if own is None else own.S,
     }
-    block = found[name] if name in found else getattr(linear, name)
-    repeated = name == "J" and block is not None and np.array_equal(block, linear.A)
-    return np.empty((0, 0), dtype=object) if block is None or repeated else block
+    return {name: np.empty((0, 0), dtype=object) if block is None else block for name, block in found.items()}
 
 
 def prepare(form: LinearForm) -> Sheet:
@@ -152,25 +153,21 @@ def prepare(form: LinearForm) -> Sheet:
     ['Speeds', 'Kinematics', 'Dynamics']
     """
     moving = {str(s) for s in (*form.system.qd, *form.velocity.v, *form.constants.symbols)}
-    indices = {name: _indices(form, name) for name in _BLOCKS}
-    written_blocks = {name: _short([block(form, name)[i] for i in indices[name]], moving) for name in _BLOCKS}
-    parts, written = intermediates.name_parts(
-        [e for entries in written_blocks.values() for e in entries], taken_names(form)
-    )
+    blocks = _blocks(form)
+    indices = {name: list(np.ndindex(*block.shape)) for name, block in blocks.items()}
+    symmetric = form.order is None
+    if symmetric:
+        indices["M"] = [index for index in indices["M"] if index[0] <= index[1]]
+    entries = [e for name, block in blocks.items() for e in _short([block[i] for i in indices[name]], moving)]
+    parts, written = intermediates.name_parts(entries, taken_names(form))
     queue = iter(written)
-    arrays = {name: np.empty(block(form, name).shape, dtype=object) for name in _BLOCKS}
+    arrays = {name: np.empty(block.shape, dtype=object) for name, block in blocks.items()}
     for name, array in arrays.items():
         for index in indices[name]:
             array[index] = next(queue)
-            if name == "M" and form.order is None:
+            if name == "M" and symmetric:
                 array[index[::-1]] = array[index]
     return Sheet(form, tuple(parts), **arrays)
-
-
-def _indices(form: LinearForm, name: str) -> list[tuple[int, ...]]:
-    """The indices of a block, of a symmetric M those of its upper half."""
-    half = name == "M" and form.order is None
-    return [index for index in np.ndindex(*block(form, name).shape) if not half or index[0] <= index[1]]
 
 
 def taken_names(form: LinearForm) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import Scalar
+from dalembert.algebra.floats import number
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Levels
@@ -80,16 +80,16 @@ class _Terms:
 
     def __init__(self, lower: Lowering) -> None:
         self._lower = lower
-        self._done: dict[Formula, Scalar] = {}
+        self._done: dict[Formula, np.ndarray] = {}
 
-    def __call__(self, formula: Formula) -> Scalar:
+    def __call__(self, formula: Formula) -> np.ndarray:
         if formula not in self._done:
             self._done[formula] = self._size(formula)
         return self._done[formula]
 
-    def _size(self, formula: Formula) -> Scalar:
+    def _size(self, formula: Formula) -> np.ndarray:
         if isinstance(formula, se.Add):
-            return sum(self(term) for term in formula.args)
+            return np.sum(np.broadcast_arrays(*(self(term) for term in formula.args)), axis=0)
         if isinstance(formula, se.Mul):
             return np.prod(np.broadcast_arrays(*(self(factor) for factor in formula.args)), axis=0)
-        return np.abs(np.asarray(self._lower(formula), dtype=float))
+        return np.abs(np.asarray(number(self._lower(formula)), dtype=float))

@@ -15,9 +15,7 @@ from dalembert.model.frozen import Frozen
 from dalembert.structure import rank, samples
 from dalembert.structure.constraint_rows import dimensionless, rows_at
 from dalembert.structure.ignorable import find_ignorable
-from dalembert.structure.rank import best_rows as best_rows
 from dalembert.structure.scales import Scales, scales_of
-from dalembert.structure.speed_choice import best_speeds as best_speeds
 from dalembert.structure.speed_choice import (
     choose_reduced,
     choose_speeds,
@@ -26,8 +24,6 @@ from dalembert.structure.speed_choice import (
     named_speeds,
     quaternions,
 )
-from dalembert.structure.speed_choice import independence as independence
-from dalembert.structure.speed_choice import speed_rows as speed_rows
 from dalembert.structure.states import States, constraint_matrix, mass_matrices, slopes
 
 _COUNT = 12

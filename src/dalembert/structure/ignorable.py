@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from math import isfinite
 
 from dalembert.algebra import Array, Scalar, stack, vector, zeros
+from dalembert.algebra.folding import exact
 from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import Node, exact, node, numbers_in, ordered, symbol
+from dalembert.algebra.nodes import Node, Symbol, node, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
+from dalembert.algebra.walks import numbers_in, ordered
 from dalembert.expressions import coordinate
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Constraints, Levels
@@ -109,7 +111,7 @@ def _conditions(
 def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
     """The comparisons in the graphs, each with the names of the symbols in it."""
     conditions = [y for y in ordered(roots) if y.operation in _SWITCHES]
-    return {y: {a.value for a in ordered([y]) if a.operation == "symbol"} for y in conditions}
+    return {y: {a.value for a in ordered([y]) if isinstance(a, Symbol)} for y in conditions}
 
 
 def _refuted(model: Elements, conditions: _Conditions) -> tuple[str | None, bool]:
@@ -162,7 +164,7 @@ def _decided(graphs: Sequence[Node]) -> bool | None:
 
 def _seen(part: Node) -> bool:
     """True when a graph is not zero in numbers either; where angles or exponents are products the field may not tell."""
-    names = sorted({a.value for a in ordered([part]) if a.operation == "symbol"})
+    names = sorted({a.value for a in ordered([part]) if isinstance(a, Symbol)})
     source = random.Random(1)
     for _ in range(_LOOKS):
         values = {name: source.randint(-9999, 9999) / 1000 for name in names}

@@ -51,7 +51,7 @@ def consistent(
     """
     rng = np.random.default_rng(seed)
     facts, scales = levels(model), scales_of(model)
-    projector = _Projector(model, facts, scales, parameters)
+    projector = Projector(model, facts, scales, parameters)
     kept: list[States] = []
     if include_initial:
         kept.append(projector(one_state(*model.initial)))
@@ -106,11 +106,11 @@ def _regular(
 
 def project(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> States:
     """The states brought onto the constraints by Newton steps, without those that do not get there."""
-    return _Projector(model, facts, scales_of(model), parameters)(states)
+    return Projector(model, facts, scales_of(model), parameters)(states)
 
 
 @dataclass
-class _Projector:
+class Projector:
     """Brings states onto the constraints, positions first, then velocities, and remembers what came nearest and failed."""
 
     model: Elements
@@ -125,19 +125,33 @@ class _Projector:
         """How large each row is by nature."""
         return row_sizes(self.model, self.facts, self.scales, parameters=self.parameters)
 
-    def __call__(self, states: States) -> States:
-        # servo constraints are not kept: feedback shows only off the target
-        rows = [i for i, driven in enumerate(self.facts.servo) if not driven]
-        held = [i for i in rows if i < self.facts.held]
-        q, good = self._level(states, held, True) if held else (states.q, np.ones(len(states), dtype=bool))
-        states = States(q, states.qd, states.t).where(good)
-        if not rows or not len(states):
-            return states
-        qd, good = self._level(states, rows, False)
-        return States(states.q, qd, states.t).where(good)
+    @cached_property
+    def rows(self) -> list[int]:
+        """The rows that are kept; servo constraints are not: feedback shows only off the target."""
+        return [i for i, driven in enumerate(self.facts.servo) if not driven]
 
-    def _level(self, states: States, rows: list[int], position: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Positions or velocities on the given rows, and at which states they are."""
+    @cached_property
+    def held(self) -> list[int]:
+        """Those of them that hold positions."""
+        return [i for i in self.rows if i < self.facts.held]
+
+    def __call__(self, states: States) -> States:
+        """The states on the constraints, without those that do not get there."""
+        if self.held:
+            found = self.level(states, position=True)
+            self._remember(found, self.held, "position")
+            states = States(found.x.T, states.qd, states.t).where(found.good)
+        if self.rows and len(states):
+            found = self.level(states, position=False)
+            self._remember(found, self.rows, "velocity")
+            states = States(states.q, found.x.T, states.t).where(found.good)
+        return states
+
+    def level(
+        self, states: States, *, position: bool, root: newton.Root | None = None, looks: float = np.inf
+    ) -> newton.Projected:
+        """Positions on the rows that hold them, or velocities on all rows; `root` and `looks` as for `newton.onto`."""
+        rows = self.held if position else self.rows
 
         def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             here = States(x.T, states.qd[:, which], states.t[which]) if position else states.where(which)
@@ -148,9 +162,7 @@ class _Projector:
 
         start, scale = (states.q, self.scales.positions) if position else (states.qd, self.scales.velocities)
         sizes = self.sizes[rows] / (1.0 if position else self.scales.time)
-        found = newton.onto(look, start.T, scale, sizes)
-        self._remember(found, rows, "position" if position else "velocity")
-        return found.x.T, found.good
+        return newton.onto(look, start.T, scale, sizes, root, looks=looks)
 
     def _remember(self, found: newton.Projected, rows: list[int], level: str) -> None:
         worst = found.share.max(axis=1, initial=0.0)

@@ -9,7 +9,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import FLOATS, Algebra, Array, Scalar, numbers, vector
-from dalembert.algebra.floats import ONE_STATE
+from dalembert.algebra.floats import ONE_STATE, number
 from dalembert.expressions import rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
@@ -109,7 +109,7 @@ def slopes(
     lower = at_formulas(model, states, parameters).lower
     for i, formula in enumerate(formulas):
         for j, name in enumerate(model.coordinate_names):
-            out[:, i, j] = lower(se.diff(formula, rate(name)))
+            out[:, i, j] = number(lower(se.diff(formula, rate(name))))
     return out
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.algebra import FLOATS, Array, identity, vector, zeros
+from dalembert.algebra.floats import number
 from dalembert.errors import Problem
 from dalembert.expressions import TIME, rate
 from dalembert.expressions.lower import Lowering
@@ -79,7 +80,7 @@ def _open(loop: Loop, places: dict[str, Place], lower: Lowering) -> Iterator[Pro
     length, speed = (float(np.abs(part(positions)).sum(axis=1).max()) for part in (np.real, np.imag))
     turning = float(np.abs(np.imag(rotations)).sum(axis=(1, 2)).max())
     rows = loop.joint.closure(FLOATS, R_F.T @ R_M, R_F.T @ (p_M - p_F))
-    values = {row.name: complex(row.phi) for row in rows}
+    values = {row.name: complex(number(row.phi)) for row in rows}
     scales = {row.name: (length, speed + length * turning) if any(row.force) else (1.0, turning) for row in rows}
     apart = {name: x.real for name, x in values.items() if abs(x.real) > _CLOSE * scales[name][0]}
     parting = {name: x.imag for name, x in values.items() if abs(x.imag) > _CLOSE * scales[name][1]}
