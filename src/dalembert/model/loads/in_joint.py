@@ -8,7 +8,6 @@ from typing import Self
 
 from dalembert.algebra import Scalar, matrix, vector
 from dalembert.model.declared import Traced, Watch
-from dalembert.model.file_form import Element
 from dalembert.model.loads.base import Applied, Load, Motion
 
 
@@ -19,11 +18,6 @@ class InJoint(Load):
     body: str
     joint: int
     motion: int
-
-    @property
-    def named(self) -> list[tuple[str, str]]:
-        """The body that hangs on the joint."""
-        return [("body", self.body)]
 
     @abstractmethod
     def reversed(self) -> Self:
@@ -36,6 +30,3 @@ class InJoint(Load):
     def _moved(self, watch: Watch) -> Traced:
         """For the evidence: how far the joint has moved."""
         return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
-
-    def _place(self) -> Element:
-        return {"body": self.body, "joint": self.joint or None, "motion": self.motion or None}

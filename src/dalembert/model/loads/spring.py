@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dalembert.model.declared import Places, Traced, Watch, Work, product
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import ZERO, Given, pair
+from dalembert.model.making import ZERO, Given
 from dalembert.model.vectors import Formula
 
 
@@ -23,9 +23,8 @@ class Spring(Between):
     """A linear spring between two points: pulls with stiffness × (distance − natural_length)."""
 
     kind: ClassVar[str] = "spring"
-    constants: ClassVar[dict[str, Any]] = {"stiffness": None, "natural_length": 0}
     forms: ClassVar[dict[str, Keys]] = {
-        "spring": {**ENDS, "stiffness": Key(constant, True), "natural_length": Key(constant)}
+        "spring": {**ENDS, "stiffness": Key(constant, True), "natural_length": Key(constant, usual=0)}
     }
 
     stiffness: Formula
@@ -57,10 +56,7 @@ class Spring(Between):
     def span(self, motion: Motion) -> Span | None:
         """Only a natural length makes it irregular at length zero."""
         length = motion.lower(self.natural_length)
-        if motion.algebra.is_zero(length):
-            return None
-        (first, _, _), (second, _, _) = self._ends(motion)
-        return Span(self.name, self.kind, (first, second), length)
+        return None if motion.algebra.is_zero(length) else self._span(motion, length)
 
     def declared(self, watch: Watch) -> Work:
         """−k δ(½ distance²) without a natural length, also where the ends meet."""
@@ -92,7 +88,5 @@ class SpringMaker(LoadMaker):
         name: str | None = None,
     ) -> Self:
         """Connect points of two bodies (or of the world) by a linear spring."""
-        key = self._load_name(name, "spring")
-        where = f"spring '{key}'"
-        constants = self._constants(where, stiffness=stiffness, natural_length=natural_length)
-        return self._load(Spring(key, pair(bodies, where), self._points(points, where), *constants))
+        constants = {"stiffness": stiffness, "natural_length": natural_length}
+        return self._load(Spring, name, bodies=bodies, points=points, **constants)
