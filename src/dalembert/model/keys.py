@@ -102,57 +102,29 @@ def table(given: object, keys: Keys, where: str, model: Maker) -> Iterator[Probl
             yield Problem(where, f"the key '{key}' is missing.", f"Add a line {key} = ... to it.")
 
 
-def text(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    """Text in quotation marks; control characters could play tricks on a terminal."""
-    if not isinstance(value, str):
-        yield wrong(where, "text in quotation marks", value)
-    elif any(not c.isprintable() and c not in "\n\t" for c in value):
-        yield wrong(where, "text without control characters", value)
+def fitting(fits: Callable[[object], bool], expected: str) -> Check:
+    """A value that fits."""
+    return lambda value, where, model: iter(() if fits(value) else [wrong(where, expected, value)])
 
 
-def name(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    """A name of moderate length."""
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME or not value.isprintable():
-        yield wrong(where, f"a name in quotation marks, of 1 to {MAX_NAME} characters", value)
-
-
-def whole(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    """A whole number from 0 to the largest number of samples."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_SAMPLES:
-        yield wrong(where, f"a whole number from 0 to {MAX_SAMPLES}", value)
-
-
-def switch(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    """true or false."""
-    if not isinstance(value, bool):
-        yield wrong(where, "true or false", value)
-
-
-def formula(*, rates: bool = True, constant: bool = False) -> Check:
-    """A number or a formula in quotation marks."""
+def readable(expected: str, read: Callable[[Maker, str | float, str], object]) -> Check:
+    """A number or text that can be read as a formula."""
 
     def check(value: object, where: str, model: Maker) -> Iterator[Problem]:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            yield wrong(where, "a number or a formula in quotation marks", value)
-            return
-        if isinstance(value, float) and isfinite(value):
-            return
-        yield from attempt(where, lambda: model.formula(value, where, rates=rates, constant=constant))
+            yield wrong(where, expected, value)
+        elif not (isinstance(value, float) and isfinite(value)):
+            yield from attempt(where, lambda: read(model, value, where))
 
     return check
 
 
-def canonical(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    """A formula of coordinates, time and momenta p(x)."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        yield wrong(where, "a formula in quotation marks", value)
-        return
-    yield from attempt(where, lambda: model.formula(value, where, momenta=True))
-
-
-def array(count: int, each: Check, what: str) -> Check:
-    """An array with `count` entries."""
-    return _entries(each, count, count, f"an array of {count} {what}")
+def formula(*, rates: bool = True, constant: bool = False) -> Check:
+    """A number or a formula in quotation marks."""
+    return readable(
+        "a number or a formula in quotation marks",
+        lambda maker, value, where: maker.formula(value, where, rates=rates, constant=constant),
+    )
 
 
 def _entries(each: Check, least: int, most: int, expected: str) -> Check:
@@ -168,12 +140,9 @@ def _entries(each: Check, least: int, most: int, expected: str) -> Check:
     return check
 
 
-def number(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    """A number, no formula."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        yield wrong(where, "a number", value)
-    else:
-        yield from constant(value, where, model)
+def array(count: int, each: Check, what: str) -> Check:
+    """An array with `count` entries."""
+    return _entries(each, count, count, f"an array of {count} {what}")
 
 
 def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
@@ -181,78 +150,85 @@ def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
     return _entries(each, 1, most, f"an array of 1 to {most} {what}")
 
 
-def of_time(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    """A number, or a formula of parameters and the time."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        yield wrong(where, "a number or a formula of the time t in quotation marks", value)
-        return
-    known = model.parameter_values
-    yield from attempt(where, lambda: parse(value, coordinates=(), parameters=known, where=where, rates=False))
-
-
 def moves(count: int, what: str = "formulas") -> Kind:
     """The formulas of several motions of a joint."""
     check = array(count, position, what)
-    return Kind(check, lambda maker, value, where: motions(maker, value, count, where), file_form.vector)
+    return Kind(check, lambda maker, x, where: motions(maker, x, count, where), file_form.vector)
 
 
-_each = formula(constant=True)
-constant = Kind(_each, lambda maker, value, where: maker.reader.constant(value, where), written)
-size = Kind(_each, lambda maker, value, where: maker.number(value, where))
-position = Kind(formula(rates=False), motion, written)
-moving = Kind(formula(), lambda maker, value, where: maker.reader.read(value, where), written, alone=True)
-direction = Kind(
-    array(3, number, "numbers"),
-    lambda maker, value, where: unit_vector(value, where),
-    lambda value, where: file_form.direction(value),
-    alone=True,
-)
-fixed_vector = Kind(
-    array(3, constant, "numbers or formulas"),
-    lambda maker, value, where: vector3(maker.reader.constant, value, where),
-    file_form.vector,
-)
-moving_vector = Kind(
-    array(3, moving, "numbers or formulas"),
-    lambda maker, value, where: vector3(maker.reader.read, value, where),
-    file_form.vector,
-    alone=True,
-)
-optional_point = Kind(
-    fixed_vector.check,
-    lambda maker, value, where: None if value is None else fixed_vector.read(maker, value, where),
-    file_form.vector,
-)
-two_points = Kind(
-    array(2, fixed_vector, "points"), points, lambda value, where: [file_form.vector(x, where) for x in value]
-)
-body = Kind(name)
-two_bodies = Kind(
-    array(2, name, "names of bodies"),
-    lambda maker, value, where: pair(value, where),
-    lambda value, where: list(value),
-    alone=True,
-)
+def text(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    """Text in quotation marks; control characters could play tricks on a terminal."""
+    if not isinstance(value, str):
+        yield wrong(where, "text in quotation marks", value)
+    elif any(not c.isprintable() and c not in "\n\t" for c in value):
+        yield wrong(where, "text without control characters", value)
 
 
 def limit(value: object, where: str, model: Maker) -> Iterator[Problem]:
     """The largest magnitude, or the lowest and the highest value."""
-    if isinstance(value, list):
-        yield from array(2, constant, "numbers or formulas (lowest, highest)")(value, where, model)
-    else:
-        yield from constant(value, where, model)
+    both = array(2, constant, "numbers or formulas (lowest, highest)")
+    return (both if isinstance(value, list) else constant)(value, where, model)
 
 
 def inertia(value: object, where: str, model: Maker) -> Iterator[Problem]:
     """Three principal moments, six entries, or a 3×3 matrix."""
     if isinstance(value, list) and len(value) == 3 and all(isinstance(row, list) for row in value):
-        for i, row in enumerate(value):
-            yield from fixed_vector(row, f"{where}[{i}]", model)
+        yield from array(3, fixed_vector, "rows")(value, where, model)
     elif isinstance(value, list) and len(value) in (3, 6):
         yield from array(len(value), constant, "numbers or formulas")(value, where, model)
     else:
         yield wrong(where, "3 moments, 6 entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or 3 rows of 3", value)
 
+
+def number(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    """A number, no formula."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return constant(value, where, model) if plain else iter([wrong(where, "a number", value)])
+
+
+name = fitting(
+    lambda x: isinstance(x, str) and 0 < len(x) <= MAX_NAME and x.isprintable(),
+    f"a name in quotation marks, of 1 to {MAX_NAME} characters",
+)
+whole = fitting(
+    lambda x: isinstance(x, int) and not isinstance(x, bool) and 0 <= x <= MAX_SAMPLES,
+    f"a whole number from 0 to {MAX_SAMPLES}",
+)
+switch = fitting(lambda x: isinstance(x, bool), "true or false")
+canonical = readable(
+    "a formula in quotation marks", lambda maker, x, where: maker.formula(x, where, momenta=True)
+)  # of coordinates, time and momenta p(x)
+of_time = readable(
+    "a number or a formula of the time t in quotation marks",
+    lambda maker, x, where: parse(x, coordinates=(), parameters=maker.parameter_values, where=where, rates=False),
+)
+
+constant = Kind(formula(constant=True), lambda maker, x, where: maker.reader.constant(x, where), written)
+size = Kind(constant.check, lambda maker, x, where: maker.number(x, where))
+position = Kind(formula(rates=False), motion, written)
+moving = Kind(formula(), lambda maker, x, where: maker.reader.read(x, where), written, alone=True)
+direction = Kind(
+    array(3, number, "numbers"),
+    lambda maker, x, where: unit_vector(x, where),
+    lambda x, where: file_form.direction(x),
+    alone=True,
+)
+fixed_vector = Kind(
+    array(3, constant, "numbers or formulas"),
+    lambda maker, x, where: vector3(maker.reader.constant, x, where),
+    file_form.vector,
+)
+moving_vector = Kind(
+    array(3, moving, "numbers or formulas"),
+    lambda maker, x, where: vector3(maker.reader.read, x, where),
+    file_form.vector,
+    alone=True,
+)
+two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x])
+body = Kind(name)
+two_bodies = Kind(
+    array(2, name, "names of bodies"), lambda maker, x, where: pair(x, where), lambda x, where: list(x), alone=True
+)
 
 NAMED: Keys = {"name": Key(name)}
 PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}

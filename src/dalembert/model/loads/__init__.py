@@ -3,10 +3,10 @@
 A new load is a file here, a line in `LOADS`, and its maker among the bases of `LoadMakers`.
 """
 
+from dalembert.model.loads.base import InJoint as InJoint
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.damper import Damper, DamperMaker
 from dalembert.model.loads.force import Force, ForceMaker
-from dalembert.model.loads.in_joint import InJoint as InJoint
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
 from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
-from dalembert.algebra import Algebra, Array, Scalar, vector
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.numbers import written_out
-from dalembert.model.declared import Action, Watch, Work
+from dalembert.model.declared import Action, Traced, Watch, Work
 from dalembert.model.file_form import Element, unsaid
 from dalembert.model.joints.base import JointMotion
 from dalembert.model.keys import Keys, body, constant, entries, make, two_bodies
@@ -188,6 +188,27 @@ class Load(ABC):
     def actions(self, watch: Watch) -> Iterator[Action]:
         """For the evidence: its forces and couples body by body; what acts inside a joint is part of what the joint transmits."""
         yield from ()
+
+
+@dataclass(frozen=True)
+class InJoint(Load):
+    """It acts on the child along one motion of a joint, counted from 0, and its opposite on the parent."""
+
+    body: str
+    joint: int
+    motion: int
+
+    @abstractmethod
+    def reversed(self) -> Self:
+        """The same in a joint that is read backwards, whose motion has changed its sign."""
+
+    def _along(self, motion: Motion, force: Scalar, potential: Scalar | None = None) -> Applied:
+        joint = motion.joint(self.body, self.joint, self.motion)
+        return Applied(self.name, vector([force]), matrix([list(joint.gradient)]), potential)
+
+    def _moved(self, watch: Watch) -> Traced:
+        """For the evidence: how far the joint has moved."""
+        return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
 
 
 class LoadMaker(Maker):

@@ -15,8 +15,7 @@ from dalembert.model.checks.values import value
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import unsaid
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.vectors import Formula
 
 SMOOTHING = 1e-3

@@ -11,8 +11,7 @@ from dalembert.expressions.formula import Written
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import unsaid
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.vectors import Formula
 
 

@@ -16,8 +16,7 @@ from dalembert.model.checks.values import value as evaluate
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import Element
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant, entries, limit, moving
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.loads.tables import TIMES, curve, in_words, increasing_times, opposite, rows, short
 from dalembert.model.making import Given
 from dalembert.model.vectors import Formula
