@@ -8,12 +8,6 @@ import pytest
 
 from dalembert.cli import files
 from dalembert.errors import InputError
-from dalembert.show import dataset, plots
-
-
-def test_the_formats_are_those_that_can_be_written():
-    assert files.PICTURES == plots.FORMATS
-    assert set(files.TABLES) == set(dataset.FORMATS)
 
 
 def test_directories_are_made_when_writing_begins(tmp_path):

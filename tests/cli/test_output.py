@@ -8,12 +8,12 @@ import sys
 
 import numpy as np
 
-from dalembert.cli import documents, output, progress
+from dalembert.cli import output, progress
 
 
 def test_json_is_plain():
     data = {"array": np.array([1.0, np.nan]), "number": np.float64(2), "whole": np.int64(3), "inf": -np.inf, 1: (None,)}
-    assert json.loads(documents.to_json(data)) == {
+    assert json.loads(output.to_json(data)) == {
         "array": [1.0, None],
         "number": 2.0,
         "whole": 3,

@@ -384,6 +384,7 @@ def test_too_many_links_are_refused():
         (HEAD + 'unit = "degrees"\n' + ROD, "there is no unit 'degrees'. Expected rad or deg."),
         (HEAD, "there are no links."),
         (HEAD + "[link]\nname = 'x'\n", "there are no links. Add a table [[link]] for each row."),
+        (HEAD + "link = [1]\n[coordinates]\nq1.start = 1\n", "link number 1: got the number 1. Expected a table"),
         ('convention = "dh"\n' + ROD, "model file: the key 'name' is missing."),
         (HEAD + "links = 3\n" + ROD, "there is no key or section 'links'. Did you mean 'link'?"),
         (HEAD + "[[link]]\na = 1\n", "link number 1: the key 'name' is missing."),

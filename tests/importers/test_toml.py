@@ -13,8 +13,7 @@ import pytest
 
 from dalembert.errors import ModelFileError, Problem
 from dalembert.importers import loads_toml, read_toml
-from dalembert.importers.toml import add_sections
-from dalembert.model import Model
+from dalembert.importers.toml import from_sections
 from dalembert.model.checks.values import value
 from dalembert.model.elements import Limits
 from dalembert.model.joints import Fixed, Prismatic, Revolute
@@ -675,25 +674,11 @@ def test_wrong_values_anywhere_are_problems_and_nothing_else():
                 inner = inner[key]
             inner[place[-1]] = wrong
             try:
-                add_sections(Model("sample"), data, "sample.toml")
+                from_sections(data, "sample.toml")
             except ModelFileError as error:
                 said.append(str(error))
     assert len(said) > 250
     assert max(map(len, said)) < 40_000
-
-
-def test_sections_are_added_to_a_model_that_something_else_began():
-    model = Model("arm")
-    data = tomllib.loads(HEAD + CART + DRIVEN)
-    assert add_sections(model, data, "arm.toml", ("parameters", "coordinates")) is model
-    assert (model.coordinate_names, model.bodies) == (("x", "theta"), ())
-    model.body("base", joint=model.revolute((0, 0, 1), "theta"), mass="m")
-    rest = {key: entry for key, entry in data.items() if key not in ("parameters", "coordinates")}
-    assert [body.name for body in add_sections(model, rest, "arm.toml").bodies] == ["base", "cart"]
-    assert model.name == "arm"
-    with pytest.raises(ModelFileError) as caught:
-        add_sections(model, {"dh": {}, "limits": {"y": {}}}, "arm.toml")
-    assert str(caught.value).startswith("arm.toml has 2 problems:\n  - model file: there is no key or section 'dh'.")
 
 
 def test_the_name_is_required():

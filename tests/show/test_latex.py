@@ -20,7 +20,7 @@ from dalembert.expressions import parse
 from dalembert.formalisms import KEYS, find
 from dalembert.handles import equations_of
 from dalembert.model import Model
-from dalembert.show import latex, names
+from dalembert.show import latex, names, text
 from dalembert.show.intermediates import WALL, name_parts
 from dalembert.show.sheet import prepare
 from dalembert.structure import system_of
@@ -67,8 +67,8 @@ def read_back(found: dict[str, Any], model: Model, at: dict[str, float]) -> dict
             parse(named.sub(r"\1_\2", text), coordinates=model.coordinate_names, parameters=known, where="test"), table
         )
 
-    for name, text in found["intermediates"]:
-        table[name] = number(text)
+    for name, formula in found["intermediates"]:
+        table[name] = number(formula)
     blocks = {key: np.vectorize(number, otypes=[float])(np.array(found[key], dtype=object)) for key in BLOCKS}
     return {**blocks, "speeds": np.array([number(text) for text in found["speeds"].values()])}
 
@@ -80,7 +80,7 @@ def read_back(found: dict[str, Any], model: Model, at: dict[str, float]) -> dict
 def test_strings_have_the_values_of_the_derivation(name: str, key: str) -> None:
     form = derive(name, key)
     at = numbers_for(form)
-    found = json.loads(json.dumps(latex.as_dict(form)))
+    found = json.loads(json.dumps(text.as_dict(form)))
     numbers = read_back(found, form.system.model, at)
     for word, block in BLOCKS.items():
         expected = np.vectorize(lambda e: values(e, at), otypes=[float])(
@@ -94,13 +94,13 @@ def test_strings_have_the_values_of_the_derivation(name: str, key: str) -> None:
 
 
 def test_dictionary_names_everything() -> None:
-    found = latex.as_dict(derive("cart-pendulum", "volterra_reduced"))
+    found = text.as_dict(derive("cart-pendulum", "volterra_reduced"))
     assert found["ignorable"] == ["x"]
     assert list(found["constants"]) == ["G_x"]
     assert list(found["speeds"]) == ["u1"]
     assert found["speeds"]["u1"] == "dot(theta1) - dot(theta2)"
     assert "constants of the motion" in found["notes"][0]
-    assert latex.as_dict(derive("cart-pendulum", "lagrange"))["speeds"] == {}
+    assert text.as_dict(derive("cart-pendulum", "lagrange"))["speeds"] == {}
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in ("hamilton", "dirac", "newton_euler")])
@@ -194,11 +194,11 @@ def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> 
 
 
 def test_text_reads_like_mathematics() -> None:
-    written = latex.page(derive("cart-pendulum", "lagrange"))
+    written = text.page(derive("cart-pendulum", "lagrange"))
     assert "M₁₂ = l²·m₂·cos(θ₁ − θ₂)/2" in written
     assert "Constraints (wheel): A·v̇ = β" in written
     assert max(map(len, written.splitlines())) <= 100
-    assert max(map(len, latex.page(derive("satellite-boom", "kane"), width=72).splitlines())) <= 72
+    assert max(map(len, text.page(derive("satellite-boom", "kane"), width=72).splitlines())) <= 72
 
 
 @pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies"])
@@ -233,7 +233,7 @@ def test_intermediates_avoid_the_names_of_the_user() -> None:
 def test_constants_of_the_motion_avoid_the_names_of_the_user() -> None:
     model = Model("cart").parameters(m=2.0, G_x=1.0).coordinates("x")
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass="m + G_x")
-    found = latex.as_dict(derive(model, "volterra_reduced"))
+    found = text.as_dict(derive(model, "volterra_reduced"))
     assert list(found["constants"]) == ["G_x_"]
     assert found["n_dynamic"] == 0
     assert "G_{x}" in latex.equations(derive(model, "volterra_reduced"))
@@ -245,7 +245,7 @@ def test_branches_and_powers_can_be_read_back() -> None:
     model.force("block", ("-mu*sign(dot(x)) - c*abs(x)**1.5 + exp(-x)*sqrt(1 + x**2) + max(x, t, 0.25)", 0, 0))
     form = derive(model, "lagrange")
     at = numbers_for(form)
-    found = latex.as_dict(form)
+    found = text.as_dict(form)
     assert "piecewise" in str(found)
     assert read_back(found, model, at)["forcing"][0] == pytest.approx(values(form.linear.f[0], at), rel=1e-12)
     assert r"\begin{cases}" in latex.equations(form)

@@ -14,7 +14,7 @@ from dalembert.errors import InputError, WorkError
 from dalembert.handles import Equations, Trajectory, equations_of, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.show import plots
-from dalembert.show.run import balance_error, momentum_error
+from dalembert.show.plots import balance_error, momentum_error
 
 
 @pytest.fixture(scope="module")

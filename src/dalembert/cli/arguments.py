@@ -1,20 +1,26 @@
-"""The arguments that several commands share."""
+"""The arguments that several commands share, and how the values of options are read from their words."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from dalembert import pipeline
 from dalembert.cli import output
-from dalembert.cli.values import assignment, at_least, by_name, option, positive
 from dalembert.errors import InputError
+from dalembert.exporters.files import either
+from dalembert.formalisms import find
+from dalembert.model import Model
+from dalembert.model.methods import METHODS
 
 if TYPE_CHECKING:
-    from dalembert.model import Model
+    Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
-Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
+T = TypeVar("T")
 EXIT_CODES = "exit codes: 0 done, 1 the work failed, 2 the input is wrong, 130 interrupted, 141 the reader went away"
+MOST = 10_000_000  # samples or states
 
 
 def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
@@ -55,23 +61,29 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", metavar="NAME", help="heyoka or portable (default: heyoka where it is installed)")
 
 
+def add_values(parser: argparse.ArgumentParser, name: str, what: str) -> None:
+    """Values by name, each a number or a formula."""
+    text = f"another {what}, a number or a formula; repeatable"
+    parser.add_argument(name, metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Other values of parameters."""
+    add_values(parser, "--set", "value of a parameter")
+
+
 def add_run(parser: argparse.ArgumentParser) -> None:
     """How to simulate."""
-    number, whole = positive, at_least(2)
-    parser.add_argument(
-        "--duration", metavar="SECONDS", type=number, help="length of the motion (default: the model's)"
-    )
-    parser.add_argument("--samples", metavar="N", type=whole, help="number of samples (default: the model's)")
-    parser.add_argument(
-        "--integrator",
-        metavar="NAME",
-        help="taylor, dop853, rk45, rk4, radau, ida, algorithm3, algorithm4 or algorithm5 (default: the best that can run)",
-    )
-    parser.add_argument("--rtol", metavar="X", type=number, help="relative tolerance")
-    parser.add_argument("--atol", metavar="X", type=number, help="absolute tolerance")
-    parser.add_argument("--max-step", metavar="SECONDS", type=number, help="largest step of an adaptive integrator")
-    text = "another value of a parameter, a number or a formula; repeatable"
-    parser.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
+    text = "length of the motion (default: the model's)"
+    parser.add_argument("--duration", metavar="SECONDS", type=positive, help=text)
+    text = "number of samples (default: the model's)"
+    parser.add_argument("--samples", metavar="N", type=at_least(2), help=text)
+    text = f"{either(list(METHODS))} (default: the best that can run)"
+    parser.add_argument("--integrator", metavar="NAME", help=text)
+    parser.add_argument("--rtol", metavar="X", type=positive, help="relative tolerance")
+    parser.add_argument("--atol", metavar="X", type=positive, help="absolute tolerance")
+    parser.add_argument("--max-step", metavar="SECONDS", type=positive, help="largest step of an adaptive integrator")
+    add_parameters(parser)
 
 
 def keys(given: Iterable[str]) -> list[str]:
@@ -80,16 +92,12 @@ def keys(given: Iterable[str]) -> list[str]:
     >>> keys(["kane,maggi", "kane"])
     ['kane', 'maggi']
     """
-    from dalembert.formalisms import find
-
     wanted = [key for text in given for key in text.split(",")]
     return list(dict.fromkeys(find(key.strip()).ABOUT.key for key in wanted))
 
 
 def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
     """Say which of the options given the integrator has no use for."""
-    from dalembert.model.methods import METHODS
-
     for setting in ("rtol", "atol"):
         if getattr(arguments, setting, None) is not None and setting not in METHODS[integrator]:
             output.note(f"--{setting} was not used: the integrator {integrator} has no such setting.")
@@ -97,8 +105,6 @@ def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
 
 def read(arguments: argparse.Namespace) -> Model:
     """The model asked for, as its file tells it."""
-    from dalembert import pipeline
-
     try:
         return pipeline.load(arguments.model, **by_name(getattr(arguments, "options", ()), "--with"))
     except OSError as error:  # a name no file system takes
@@ -111,14 +117,84 @@ def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
     if model.notes and not quiet:
         count = "1 note" if len(model.notes) == 1 else f"{len(model.notes)} notes"
         output.note(f"reading '{arguments.model}' left {count}: `dalembert check` shows them.")
-    changes = by_name(getattr(arguments, "set", ()), "--set")
+    changes, starts, rates = (by_name(getattr(arguments, name, ()), f"--{name}") for name in ("set", "start", "rate"))
     if changes:
         model = model.with_parameters(changes)
-    starts, rates = (
-        by_name(getattr(arguments, "start", ()), "--start"),
-        by_name(getattr(arguments, "rate", ()), "--rate"),
-    )
     if starts or rates:
         model = model.copy().start(starts, rates)
     model.require_sound()
     return model
+
+
+# values
+
+
+def positive(text: str) -> float:
+    """A positive number.
+
+    >>> positive("1e-3")
+    0.001
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"got '{text}', expected a positive number")
+    return value
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A reader of whole numbers that are not smaller than `least`, and not absurdly large.
+
+    >>> at_least(2)("501")
+    501
+    """
+
+    def whole(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= MOST:
+            raise argparse.ArgumentTypeError(f"got '{text}', expected a whole number from {least} to {MOST}")
+        return value
+
+    return whole
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """The two sides of NAME=VALUE.
+
+    >>> assignment("theta=pi/2")
+    ('theta', 'pi/2')
+    """
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not (name and sign and value):
+        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=VALUE, such as m=1.5")
+    return name, value
+
+
+def option(text: str) -> tuple[str, str | int]:
+    """The name and value of a reader's option: a switch that is on when no value is given, a whole number, or text.
+
+    >>> option("floating"), option("loops=3"), option("floating=false")
+    (('floating', True), ('loops', 3), ('floating', False))
+    """
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not name.isidentifier() or (sign and not value):
+        raise argparse.ArgumentTypeError(f"got '{text}', expected NAME or NAME=VALUE, such as floating or loops=3")
+    switches = {"": True, "true": True, "false": False}
+    if value.lower() in switches:
+        return name, switches[value.lower()]
+    return name, int(value) if value.lstrip("-").isdecimal() and len(value) < 19 else value
+
+
+def by_name(pairs: Iterable[tuple[str, T]], word: str) -> dict[str, T]:
+    """The values by name; a name that is given twice is an error."""
+    out: dict[str, T] = {}
+    for name, value in pairs:
+        if name in out:
+            raise InputError(f"{word} {name}: given twice, as {out[name]} and as {value}. Give it once.")
+        out[name] = value
+    return out

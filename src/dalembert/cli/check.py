@@ -6,160 +6,131 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
-from dalembert.cli import documents, output
-from dalembert.cli.arguments import Subparsers, add_json, add_model, command, load
+from rich.table import Table
+
+from dalembert.cli import arguments as shared
+from dalembert.cli import output
+from dalembert.cli.understanding import Understanding, understood
 from dalembert.errors import unsound
+from dalembert.expressions.numbers import written_out
+from dalembert.model.checks.values import value
+from dalembert.model.elements import Body
+from dalembert.model.joints import Joint
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-
-def add(subparsers: Subparsers) -> None:
-    """Add the command."""
-    summary = "say what was understood of a model, or list all its problems at once"
-    parser = command(subparsers, "check", summary, "dalembert check cart-pendulum", "dalembert check robot.toml --json")
-    add_model(parser)
-    add_json(parser)
-
-
-def run(arguments: Namespace) -> int:
-    """Print what was understood; a model with problems raises all of them."""
-    from dalembert.cli.understanding import understood
-
-    model = load(arguments, quiet=True)
-    problems = model.check()
-    if problems and not model.published:  # a vendor's odd numbers are shown
-        raise unsound(model.name, problems)
-    found = {**understood(model), "problems": [vars(problem) for problem in problems]}
-    if arguments.json:
-        documents.show(found)
-        return 0
-    head = f"{found['model']}: {found['description'] or 'no description'}"
-    last = ["Published data, taken as they are:", *map(str, problems)] if problems else ["The model is sound."]
-    output.show(head, "", *_tables(found), output.facts(_summary(found)), *last)
-    return 0
-
-
-# what a table shows: its title, its headings, and the key of each column
+# what a table shows of each section: its headings, and with = the key of the column where that is another word
 _TABLES = {
-    "parameters": {"parameter": "name", "value": "value", "unit": "unit", "meaning": "description"},
-    "coordinates": {
-        "coordinate": "name",
-        "start": "start",
-        "rate": "rate",
-        "unit": "unit",
-        "ignorable": "ignorable_text",
-        "meaning": "description",
-    },
-    "bodies": {"body": "name", "carried by": "parent", "mass": "mass_text", "joints": "joints_text"},
-    "loops": {
-        "loop": "name",
-        "joins": "bodies_text",
-        "joint": "joint",
-        "holds": "rows_text",
-        "redundant": "redundant_text",
-        "feedback": "feedback_text",
-        "meaning": "description",
-    },
-    "loads": {"load": "name", "kind": "kind", "acts on": "on", "law": "law"},
-    "rotors": {"rotor": "name", "in": "on", "inertia": "inertia", "ratio": "ratio"},
-    "constraints": {
-        "constraint": "name",
-        "kind": "kind",
-        "formula (= 0)": "formula",
-        "feedback": "feedback_text",
-        "meaning": "description",
-    },
-    "speeds": {"speed": "name", "formula": "formula", "meaning": "description"},
-    "limits": {
-        "limits of": "coordinate",
-        "lower": "lower",
-        "upper": "upper",
-        "velocity": "velocity",
-        "effort": "effort",
-    },
+    "parameters": "parameter=name, value, unit, meaning=description",
+    "coordinates": "coordinate=name, start, rate, unit, ignorable, meaning=description",
+    "bodies": "body=name, carried by=parent, mass, joints",
+    "loops": "loop=name, joins=bodies, joint, holds=rows, redundant, feedback, meaning=description",
+    "loads": "load=name, kind, acts on=on, law",
+    "rotors": "rotor=name, in=on, inertia, ratio",
+    "constraints": "constraint=name, kind, formula (= 0)=formula, feedback, meaning=description",
+    "speeds": "speed=name, formula, meaning=description",
+    "limits": "limits of=coordinate, lower, upper, velocity, effort",
 }
 _NUMBERS = ("value", "start", "rate", "lower", "upper", "velocity", "effort")
 
 
-def _tables(found: dict[str, Any]) -> Iterator[Table]:
+def add(subparsers: shared.Subparsers) -> None:
+    """Add the command."""
+    examples = "dalembert check cart-pendulum", "dalembert check robot.toml --json"
+    summary = "say what was understood of a model, or list all its problems at once"
+    parser = shared.command(subparsers, "check", summary, *examples)
+    shared.add_model(parser)
+    shared.add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Print what was understood; a model with problems raises all of them."""
+    model = shared.load(arguments, quiet=True)
+    problems = model.check()
+    if problems and not model.published:  # a vendor's odd numbers are shown
+        raise unsound(model.name, problems)
+    found = understood(model)
+    data = {**found.to_dict(), "problems": [vars(problem) for problem in problems]}
+    head = f"{model.name}: {model.text or 'no description'}"
+    last = ["Published data, taken as they are:", *map(str, problems)] if problems else ["The model is sound."]
+    output.result(arguments.json, data, head, "", *_tables(found), output.facts(_summary(found)), *last)
+    return 0
+
+
+def _tables(found: Understanding) -> Iterator[Table]:
+    sections = found.sections()
+    for row in sections["coordinates"]:
+        row["ignorable"] = row["reason"] if row["ignorable"] else f"no: {row['reason']}"
+    for row, body in zip(sections["bodies"], found.model.bodies, strict=True):
+        row |= {"mass": _mass(body, found), "joints": ", ".join(map(_joint, body.joints))}
     for section, columns in _TABLES.items():
-        rows = [_readable(row) for row in found[section]]
-        if rows:
-            kept = {heading: key for heading, key in columns.items() if any(row[key] not in ("", "-") for row in rows)}
-            table = output.table(*kept, numbers=_NUMBERS)
+        headings = [column.rpartition("=")[::2] for column in columns.split(", ")]
+        rows = [[_text(row[key]) for _, key in headings] for row in sections[section]]
+        kept = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in rows)]
+        if kept:
+            table = output.table(*(headings[i][0] or headings[i][1] for i in kept), numbers=_NUMBERS)
             for row in rows:
-                table.add_row(*(row[key] for key in kept.values()))
+                table.add_row(*(row[i] for i in kept))
             yield table
 
 
-def _readable(row: dict[str, Any]) -> dict[str, str]:
-    """A row as text, with the columns that are put together from several entries."""
-    out = {key: output.number(each, 6) if isinstance(each, float | None) else str(each) for key, each in row.items()}
-    for key in ("feedback", "bodies", "rows"):
-        if key in row:
-            out[f"{key}_text"] = ", ".join(row[key])
-    if "rows" in row:
-        out["redundant_text"] = ", ".join(row["redundant"])
-    if "ignorable" in row:
-        out["ignorable_text"] = row["reason"] if row["ignorable"] else f"no: {row['reason']}"
-    if "joints" in row:
-        out["joints_text"] = ", ".join(map(_joint, row["joints"]))
-        given = "" if _is_number(row["mass"]) else f"{out['mass']} = "
-        out["mass_text"] = f"{given}{out['mass_value']}"
-    return out
+def _text(entry: object) -> str:
+    if isinstance(entry, list):
+        return ", ".join(map(str, entry))
+    return output.number(entry, 6) if isinstance(entry, float | None) else str(entry)
 
 
-def _is_number(text: str) -> bool:
+def _mass(body: Body, found: Understanding) -> str:
+    """The value of a mass, behind the formula where that is more than a number."""
+    given, number = written_out(body.mass), output.number(value(body.mass, found.model.parameter_values), 6)
     try:
-        Fraction(text)
+        Fraction(given)
     except ValueError:
-        return False
-    return True
+        return f"{given} = {number}"
+    return number
 
 
-def _joint(joint: dict[str, Any]) -> str:
+def _joint(joint: Joint) -> str:
     """The kind of a joint and its motions, which have names where there are several."""
-    moves = [f"{move['name']} {move['formula']}" for move in joint["motions"]]
-    inside = ", ".join(moves) if len(moves) > 1 else joint["value"]
-    return f"{joint['kind']}({inside})" if moves else joint["kind"]
+    moves = [written_out(formula) for formula in joint.values]
+    if len(joint.motions) > 1:
+        moves = [f"{name} {move}" for name, move in zip(joint.motions, moves, strict=True)]
+    return f"{joint.kind}({', '.join(moves)})" if moves else joint.kind
 
 
-def _summary(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "gravity", f"({', '.join(found['gravity'])})"
-    if found["energies"]:
-        yield "kinetic energy", found["energies"]["kinetic"]
-        yield "potential energy", found["energies"]["potential"]
-        yield "forces", ", ".join(found["energies"]["forces"])
+def _summary(found: Understanding) -> Iterator[tuple[str, str]]:
+    model, known = found.model, found.known
+    yield "gravity", f"({', '.join(map(written_out, model.gravity))})"
+    if model.energies is not None:
+        yield "kinetic energy", written_out(model.energies.kinetic)
+        yield "potential energy", written_out(model.energies.potential)
+        yield "forces", ", ".join(map(written_out, model.energies.forces))
     yield "degrees of freedom", _freedom(found)
-    yield "ignorable coordinates", ", ".join(found["ignorable"]) or "none"
-    if found["redundant"]:
-        yield "redundant constraints", "; ".join(found["redundant"])  # names of rows contain commas
-    if found["non_ideal"]:
-        yield "non-ideal forces", ", ".join(f"{name}: {force}" for name, force in found["non_ideal"].items())
-    if found["shapes"]:
-        kinds = Counter(shape["kind"] for shape in found["shapes"])
-        yield "shapes", f"{len(found['shapes'])} ({', '.join(f'{kind} {count}' for kind, count in kinds.items())})"
-    for sentence in found["notes"]:
+    yield "ignorable coordinates", ", ".join(found.moves.ignorable) or "none"
+    if known.dropped:
+        yield "redundant constraints", "; ".join(known.dropped)  # names of rows contain commas
+    if model.non_ideal_forces:
+        forces = model.non_ideal_forces.items()
+        yield "non-ideal forces", ", ".join(f"{name}: {written_out(force)}" for name, force in forces)
+    if model.shapes:
+        kinds = Counter(shape.kind for shape in model.shapes)
+        yield "shapes", f"{len(model.shapes)} ({', '.join(f'{kind} {count}' for kind, count in kinds.items())})"
+    for sentence in model.notes:
         yield "note", sentence
-    for warning in found["warnings"]:
+    for warning in found.moves.warnings:
         yield "beware", warning
-    if found["speeds_chosen"]:
+    if known.chosen:
         yield "speeds", "chosen by the program"
-    yield "formalisms", ", ".join(found["formalisms"])
-    for key, reason in found["refused"].items():
+    yield "formalisms", ", ".join(found.formalisms)
+    for key, reason in found.refused.items():
         yield f"not {key}", reason
-    guess = ", from the assembled initial state" if found["assemble"] else ""
-    yield "simulation", f"{found['duration']:g} s, {found['samples']} samples{guess}"
+    guess = ", from the assembled initial state" if model.assemble_start else ""
+    yield "simulation", f"{model.duration:g} s, {model.samples} samples{guess}"
 
 
-def _freedom(found: dict[str, Any]) -> str:
-    rows = found["constraint_rows"]
+def _freedom(found: Understanding) -> str:
+    moves, rows = found.moves, len(found.known.levels.names)
     if not rows:
-        return str(found["degrees_of_freedom"])
-    counted = (
-        f"{len(found['coordinates'])} coordinates, {len(found['independent'])} independent of {len(rows)} constraints"
+        return str(found.known.d)
+    return (
+        f"{found.known.d} ({moves.coordinates} coordinates, {len(moves.independent)} independent of {rows} constraints)"
     )
-    return f"{found['degrees_of_freedom']} ({counted})"

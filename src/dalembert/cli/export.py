@@ -4,46 +4,44 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from dalembert.cli import arguments as shared
 from dalembert.cli import files, output
-from dalembert.cli.arguments import Subparsers, add_model, command, load
-from dalembert.cli.values import assignment
 from dalembert.errors import InputError
+from dalembert.exporters import to_toml, to_urdf
+from dalembert.exporters.files import write_text
 
-if TYPE_CHECKING:
-    from dalembert.model import Elements
-
-FORMATS = ("toml", "urdf")
+_FORMATS = {"toml": to_toml, "urdf": to_urdf}
 
 
-def add(subparsers: Subparsers) -> None:
+def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = (
         "dalembert export cart-pendulum --output my-cart.toml",
         "dalembert export robot.toml -o robot.xml --format urdf",
     )
-    parser = command(subparsers, "export", "write a model to a file, as TOML or URDF", *examples)
-    add_model(parser)
+    parser = shared.command(subparsers, "export", "write a model to a file, as TOML or URDF", *examples)
+    shared.add_model(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of the screen")
     text = "toml or urdf (default: what the ending of FILE says, and toml on the screen)"
-    parser.add_argument("--format", metavar="FORMAT", choices=FORMATS, help=text)
-    text = "another value of a parameter, a number or a formula; repeatable"
-    parser.add_argument("--set", metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
+    parser.add_argument("--format", metavar="FORMAT", choices=list(_FORMATS), help=text)
+    shared.add_parameters(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Write the model, or print it."""
     path = None
     if arguments.output is not None:
-        endings = () if arguments.format else tuple(f".{name}" for name in FORMATS)
+        endings = () if arguments.format else tuple(f".{name}" for name in _FORMATS)
         path = files.target(arguments.output, "--output", endings)
         _require_another(path, arguments.model)
-    model = load(arguments)
+    model = shared.load(arguments)
+    ending = "toml" if path is None else path.suffix.lower().removeprefix(".")
+    found = _FORMATS[arguments.format or ending](model)
     if path is None:
-        output.text(_text(model, arguments.format or "toml").rstrip("\n"))
+        output.text(found.rstrip("\n"))
     else:
-        _write(model, path, arguments.format or path.suffix.lower().removeprefix("."))
+        write_text(path, found)
         output.written(path)
     return 0
 
@@ -52,18 +50,3 @@ def _require_another(path: Path, model: str) -> None:
     """Raise rather than replace the file that is read: its comments would be gone."""
     if path.exists() and Path(model).exists() and path.samefile(model):
         raise InputError(f"--output {path}: this is the model itself. Choose another name.")
-
-
-def _text(model: Elements, name: str) -> str:
-    from dalembert.exporters.toml import to_toml
-    from dalembert.exporters.urdf import to_urdf
-
-    return to_toml(model) if name == "toml" else to_urdf(model)
-
-
-def _write(model: Elements, path: Path, name: str) -> None:
-    from dalembert.exporters.toml import write_toml
-    from dalembert.exporters.urdf import write_urdf
-
-    write = write_toml if name == "toml" else write_urdf
-    write(model, path)

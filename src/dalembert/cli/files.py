@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dalembert.errors import InputError
+from dalembert.exporters.files import either
+from dalembert.show import dataset, plots
 
-TABLES = (".csv", ".nc")
-PICTURES = (".png", ".pdf", ".svg")
+TABLES, PICTURES = tuple(sorted(dataset.FORMATS)), plots.FORMATS
 
 
 def target(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
@@ -21,7 +22,7 @@ def target(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
         raise InputError(f"{option} {path}: this is a directory. Expected the name of a file.")
     if suffixes and out.suffix.lower() not in suffixes:
         got = f"it ends in '{out.suffix}'" if out.suffix else "it has no ending"
-        raise InputError(f"{option} {path}: {got}. Expected a file name that ends in {_either(suffixes)}.")
+        raise InputError(f"{option} {path}: {got}. Expected a file name that ends in {either(suffixes)}.")
     if out.exists() and not os.access(out, os.W_OK):
         raise InputError(
             f"{option} {path}: the file cannot be written. Choose another name, or change its permissions."
@@ -83,7 +84,3 @@ def file_name(name: str) -> str:
     'my-model'
     """
     return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "model"
-
-
-def _either(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,14 +1,18 @@
-"""What the commands print for people: text, tables, notes."""
+"""What the commands print: text, tables and notes for people, one JSON document for programs, a sentence when all went wrong."""
 
 from __future__ import annotations
 
 import io
+import json
+import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -25,6 +29,14 @@ class _Console(Console):
     def on_broken_pipe(self) -> NoReturn:
         """Say so, instead of ending the process."""
         raise BrokenPipeError
+
+
+def result(as_json: bool, data: object, *parts: RenderableType) -> None:
+    """Print a result: one JSON document for programs, text and tables for people."""
+    if as_json:
+        text(to_json(data))
+    else:
+        show(*parts)
 
 
 def show(*parts: RenderableType, width: int | None = None) -> None:
@@ -114,6 +126,49 @@ def small(value: float | None) -> str:
     '9.50e-13'
     """
     return "-" if value is None else f"{value:.2e}"
+
+
+def to_json(data: object) -> str:
+    """Plain data as JSON that every reader accepts.
+
+    >>> print(to_json({"x": float("nan"), "y": (1, 2.5)}))
+    {
+      "x": null,
+      "y": [
+        1,
+        2.5
+      ]
+    }
+    """
+    return json.dumps(_plain(data), indent=2, allow_nan=False)
+
+
+def _plain(value: object) -> object:
+    """The same data of dicts, lists, texts and finite numbers only."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def failure(error: BaseException, *, as_json: bool) -> None:
+    """Say on stderr what went wrong, and with `as_json` also as a document on stdout."""
+    problems = [vars(problem) for problem in getattr(error, "problems", ())]
+    with suppress(OSError):  # stdout may be what failed; the sentence on stderr is left
+        if as_json:
+            text(to_json({"error": str(error), "kind": type(error).__name__, "problems": problems}))
+            sys.stdout.flush()
+    print(f"error: {_printable(str(error))}", file=sys.stderr)
+
+
+def _printable(text: str) -> str:
+    """Text without characters that play tricks on a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def forgive_encoding() -> None:

@@ -14,21 +14,13 @@ from itertools import pairwise
 from typing import NoReturn
 
 from dalembert import __version__
-from dalembert.cli import check, compare, derive, documents, export, gallery, output, prove, simulate, verify
+from dalembert.cli import check, compare, derive, export, gallery, output, prove, simulate, verify
 from dalembert.cli.arguments import EXIT_CODES
 from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-COMMANDS = {
-    "gallery": gallery,
-    "check": check,
-    "derive": derive,
-    "prove": prove,
-    "verify": verify,
-    "simulate": simulate,
-    "compare": compare,
-    "export": export,
-}
+_MODULES = (gallery, check, derive, prove, verify, simulate, compare, export)
+COMMANDS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except OSError as error:  # a full disk
         _drop_stdout()
-        documents.failure(WorkError(f"the result cannot be written to stdout ({error.strerror})."), as_json=False)
+        output.failure(WorkError(f"the result cannot be written to stdout ({error.strerror})."), as_json=False)
         return FAILED
     return code
 
@@ -56,20 +48,19 @@ def _guarded(words: list[str]) -> int:
     except SystemExit as finished:  # argparse ends so after --help and --version
         return finished.code if isinstance(finished.code, int) else DONE
     except DalembertError as error:
-        documents.failure(error, as_json=as_json)
+        output.failure(error, as_json=as_json)
         return WRONG_INPUT if isinstance(error, InputError) else FAILED
     except BrokenPipeError:
         raise
     except OSError as error:
-        documents.failure(WorkError(f"{error.filename or 'a file'}: {error.strerror or error}."), as_json=as_json)
+        output.failure(WorkError(f"{error.filename or 'a file'}: {error.strerror or error}."), as_json=as_json)
         return FAILED
     except MemoryError:
-        documents.failure(
-            WorkError("there is not enough memory for this. Ask for fewer samples or states."), as_json=as_json
-        )
+        error = WorkError("there is not enough memory for this. Ask for fewer samples or states.")
+        output.failure(error, as_json=as_json)
         return FAILED
     except KeyboardInterrupt:
-        documents.failure(KeyboardInterrupt("interrupted before the work was done."), as_json=as_json)
+        output.failure(KeyboardInterrupt("interrupted before the work was done."), as_json=as_json)
         return INTERRUPTED
 
 

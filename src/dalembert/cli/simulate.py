@@ -3,79 +3,67 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from dalembert.cli import documents, files, output, progress
-from dalembert.cli.arguments import (
-    Subparsers,
-    add_engine,
-    add_json,
-    add_model,
-    add_run,
-    command,
-    load,
-    note_unused,
-)
-from dalembert.cli.values import assignment, positive
+from rich.table import Table
+
+from dalembert import pipeline
+from dalembert.cli import arguments as shared
+from dalembert.cli import files, output, progress
 from dalembert.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from dalembert.handles import Trajectory
+from dalembert.handles import Trajectory
+from dalembert.model import Elements
 
 
-def add(subparsers: Subparsers) -> None:
+def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = (
         "dalembert simulate cart-pendulum --duration 50 --output run.nc --plot run.png",
         "dalembert simulate double-pendulum --start theta1=pi/2 --rate theta2=1 --set m1=2",
     )
-    parser = command(subparsers, "simulate", "compute a motion, and write it to files and plots", *examples)
-    add_model(parser)
+    parser = shared.command(subparsers, "simulate", "compute a motion, and write it to files and plots", *examples)
+    shared.add_model(parser)
     parser.add_argument("--formalism", metavar="KEY", default="lagrange", help="default: %(default)s")
-    add_run(parser)
-    parser.add_argument("--step", metavar="SECONDS", type=positive, help="step of an integrator with fixed steps (rk4)")
-    for option, what in (("--start", "position"), ("--rate", "velocity")):
-        text = f"another initial {what} of a coordinate, a number or a formula; repeatable"
-        parser.add_argument(option, metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
+    shared.add_run(parser)
+    parser.add_argument(
+        "--step", metavar="SECONDS", type=shared.positive, help="step of an integrator with fixed steps (rk4)"
+    )
+    shared.add_values(parser, "--start", "initial position of a coordinate")
+    shared.add_values(parser, "--rate", "initial velocity of a coordinate")
     parser.add_argument("--no-projection", action="store_true", help="let the motion drift off its constraints")
     text = "integrate φ̈ + BETA φ̇ + ALPHA φ = 0 instead of projecting (Baumgarte)"
-    parser.add_argument("--baumgarte", metavar=("ALPHA", "BETA"), nargs=2, type=positive, help=text)
+    parser.add_argument("--baumgarte", metavar=("ALPHA", "BETA"), nargs=2, type=shared.positive, help=text)
     text = "integrate φ̇ + ALPHA φ = 0 instead of projecting; for dirac and hamilton"
-    parser.add_argument("--stabilize", metavar="ALPHA", type=positive, help=text)
-    add_engine(parser)
+    parser.add_argument("--stabilize", metavar="ALPHA", type=shared.positive, help=text)
+    shared.add_engine(parser)
     text = "write the samples to a .csv or .nc (NetCDF) file; repeatable"
     parser.add_argument("--output", metavar="FILE", action="append", default=[], help=text)
     text = "write a plot to a .png, .pdf or .svg file, or to a directory"
     parser.add_argument("--plot", metavar="PATH", help=text)
-    add_json(parser)
+    shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Simulate, write, and print how it went."""
     tables = [files.target(path, "--output", files.TABLES) for path in arguments.output]
-    model = load(arguments)
+    model = shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
-    plot = None if arguments.plot is None else files.picture(arguments.plot, "--plot", name)
+    plots = [] if arguments.plot is None else [files.picture(arguments.plot, "--plot", name)]
     motion = _simulate(model, arguments)
-    note_unused(arguments, motion.integrator)
+    shared.note_unused(arguments, motion.integrator)
     for path in tables:
         motion.save(path)
-    if plot is not None:
-        motion.plot(plot)
-    written = [*tables, *([plot] if plot else [])]
+    for path in plots:
+        motion.plot(path)
+    written, notes = [*tables, *plots], [*motion.notes, *_beyond_limits(motion)]
     if arguments.json:
-        documents.show({**_result(motion), "files": [str(path) for path in written]})
+        output.text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
     else:
-        _show(motion, written)
+        _show(motion, notes)
+        output.written(*written)
     return 0
 
 
-def _simulate(model: Any, arguments: Namespace) -> Trajectory:
-    from dalembert import pipeline
-
+def _simulate(model: Elements, arguments: Namespace) -> Trajectory:
     equations = pipeline.derive(model, arguments.formalism, engine=arguments.engine)
     with progress.bar(f"simulating {model.name} by {arguments.formalism}") as advance:
         return equations.simulate(
@@ -102,7 +90,7 @@ def _gains(arguments: Namespace) -> float | tuple[float, float] | None:
     return arguments.stabilize
 
 
-def _result(motion: Trajectory) -> dict[str, Any]:
+def _result(motion: Trajectory) -> dict[str, object]:
     """How a simulation went and where it ended, as plain data."""
     names = motion.equations.model.coordinate_names
     return {
@@ -111,7 +99,6 @@ def _result(motion: Trajectory) -> dict[str, Any]:
         "engine": motion.equations.engine,
         "integrator": motion.integrator,
         "status": motion.status,
-        "notes": [*motion.notes, *_beyond_limits(motion)],
         "samples": len(motion.t),
         "steps": motion.solution.steps,
         "evaluations": motion.solution.evaluations,
@@ -141,20 +128,18 @@ def _beyond_limits(motion: Trajectory) -> list[str]:
     return [f"{'; '.join(found[:6])}{f'; and {len(found) - 6} more' if len(found) > 6 else ''}"] if found else []
 
 
-def _show(motion: Trajectory, written: list[Path]) -> None:
-    found = _result(motion)
+def _show(motion: Trajectory, notes: list[str]) -> None:
     pairs = [
-        ("integrator", f"{found['integrator']}, engine {found['engine']}"),
-        ("samples", f"{found['samples']} from {motion.t[0]:g} s to {motion.t[-1]:g} s"),
-        ("steps", str(found["steps"])),
-        ("CPU time", f"{output.number(found['cpu_seconds'])} s"),
-        ("energy error", output.small(found["energy_error"])),
-        ("constraint error", output.small(found["constraint_error"])),
-        ("momentum error", output.small(found["momentum_error"])),
+        ("integrator", f"{motion.integrator}, engine {motion.equations.engine}"),
+        ("samples", f"{len(motion.t)} from {motion.t[0]:g} s to {motion.t[-1]:g} s"),
+        ("steps", str(motion.solution.steps)),
+        ("CPU time", f"{output.number(motion.cpu_seconds)} s"),
+        ("energy error", output.small(motion.energy_error)),
+        ("constraint error", output.small(motion.constraint_error)),
+        ("momentum error", output.small(motion.momentum_error)),
     ]
-    head = f"{found['model']} by {found['formalism']}: {found['status']}"
-    output.show(head, "", output.facts(pairs), _final(motion), *(f"Note: {note}." for note in found["notes"]))
-    output.written(*written)
+    head = f"{motion.equations.model.name} by {motion.formalism}: {motion.status}"
+    output.show(head, "", output.facts(pairs), _final(motion), *(f"Note: {note}." for note in notes))
 
 
 def _final(motion: Trajectory) -> Table:

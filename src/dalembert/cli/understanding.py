@@ -2,62 +2,96 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from dalembert import formalisms
-from dalembert.analysis.mobility import report
+from dalembert.analysis.mobility import Mobility, report
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
 from dalembert.kinematics.contacts import with_contacts
+from dalembert.model import Elements
 from dalembert.model.checks.values import value
+from dalembert.model.elements import Body, Loop, Rotor
+from dalembert.model.joints import Joint
 from dalembert.model.loads import InJoint, Load
 from dalembert.structure import Facts, facts_of
 
-if TYPE_CHECKING:
-    from dalembert.model import Elements
-    from dalembert.model.elements import Body, Loop, Rotor
-    from dalembert.model.joints import Joint
+Row = dict[str, object]
 
 
-def understood(model: Elements) -> dict[str, Any]:
-    """Everything declared in a sound model, and what follows from it; contacts are shown as the constraints they make."""
+@dataclass(frozen=True)
+class Understanding:
+    """A sound model, contacts as the constraints they make, and what follows from it."""
+
+    model: Elements
+    known: Facts
+    moves: Mobility
+    refused: dict[str, str]  # the formalisms that cannot treat it, with the reason
+
+    @property
+    def formalisms(self) -> list[str]:
+        """The formalisms that can treat it."""
+        return [key for key in formalisms.KEYS if key not in self.refused]
+
+    def sections(self) -> dict[str, list[Row]]:
+        """Everything declared, element by element."""
+        model, known = self.model, self.known
+        about = {speed.name: speed.description for speed in model.speed_list}
+        pairs = zip(known.speed_names, known.speeds, strict=True)
+        return {
+            "parameters": [vars(parameter) for parameter in model.parameter_list],
+            "coordinates": _coordinates(model, known),
+            "bodies": [_body(body, model) for body in model.bodies],
+            "loops": [_loop(loop, known) for loop in model.loops],
+            "loads": [_load(load, model) for load in model.loads],
+            "rotors": [_rotor(rotor, model) for rotor in model.rotors],
+            "constraints": _constraints(model, known),
+            "speeds": [{"name": u, "formula": written_out(f), "description": about.get(u, "")} for u, f in pairs],
+            "limits": [{"coordinate": name, **vars(limits)} for name, limits in model.limits.items()],
+            "shapes": [vars(shape) for shape in model.shapes],
+        }
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything as plain data."""
+        model, known, moves = self.model, self.known, self.moves
+        return {
+            "model": model.name,
+            "description": model.text,
+            "gravity": _texts(model.gravity),
+            **self.sections(),
+            "speeds_chosen": known.chosen,
+            "energies": _energies(model),
+            "degrees_of_freedom": known.d,
+            "constraint_rows": list(known.levels.names),
+            "independent": list(moves.independent),
+            "ignorable": list(moves.ignorable),
+            "redundant": list(known.dropped),
+            "non_ideal": {name: written_out(force) for name, force in model.non_ideal_forces.items()},
+            "warnings": list(moves.warnings),
+            "notes": list(model.notes),
+            "formalisms": self.formalisms,
+            "refused": self.refused,
+            "duration": model.duration,
+            "samples": model.samples,
+            "assemble": model.assemble_start,
+        }
+
+
+def understood(model: Elements) -> Understanding:
+    """What is declared in a sound model, and what follows from it."""
     model = with_contacts(model)
     known = facts_of(model)
-    able = formalisms.applicable(model, known)
-    moves = report(model, known)
     refusals = {m.ABOUT.key: formalisms.refusal(m.ABOUT, model, known) for m in formalisms.FORMALISMS}
-    return {
-        "model": model.name,
-        "description": model.text,
-        "gravity": [written_out(g) for g in model.gravity],
-        "parameters": [vars(parameter) for parameter in model.parameter_list],
-        "coordinates": _coordinates(model, known),
-        "bodies": [_body(body, model) for body in model.bodies],
-        "loops": [_loop(loop, known) for loop in model.loops],
-        "loads": [_load(load, model) for load in model.loads],
-        "rotors": [_rotor(rotor, model) for rotor in model.rotors],
-        "constraints": _constraints(model, known),
-        "speeds": _speeds(model, known),
-        "speeds_chosen": known.chosen,
-        "energies": _energies(model),
-        "limits": [{"coordinate": name, **vars(limits)} for name, limits in model.limits.items()],
-        "shapes": [vars(shape) for shape in model.shapes],
-        "degrees_of_freedom": known.d,
-        "constraint_rows": list(known.levels.names),
-        "independent": list(moves.independent),
-        "ignorable": [model.coordinate_names[i] for i in known.ignorable],
-        "redundant": list(known.dropped),
-        "non_ideal": {name: written_out(force) for name, force in model.non_ideal_forces.items()},
-        "warnings": list(moves.warnings),
-        "notes": list(model.notes),
-        "formalisms": list(able),
-        "refused": {key: reason for key, reason in refusals.items() if reason is not None},
-        "duration": model.duration,
-        "samples": model.samples,
-        "assemble": model.assemble_start,
-    }
+    refused = {key: reason for key, reason in refusals.items() if reason is not None}
+    return Understanding(model, known, report(model, known), refused)
 
 
-def _coordinates(model: Elements, known: Facts) -> list[dict[str, Any]]:
+def _texts(formulas: Iterable[Formula]) -> list[str]:
+    return [written_out(formula) for formula in formulas]
+
+
+def _coordinates(model: Elements, known: Facts) -> list[Row]:
     return [
         {
             "name": c.name,
@@ -72,7 +106,7 @@ def _coordinates(model: Elements, known: Facts) -> list[dict[str, Any]]:
     ]
 
 
-def _body(body: Body, model: Elements) -> dict[str, Any]:
+def _body(body: Body, model: Elements) -> Row:
     return {
         "name": body.name,
         "parent": body.parent,
@@ -83,21 +117,21 @@ def _body(body: Body, model: Elements) -> dict[str, Any]:
     }
 
 
-def _joint(joint: Joint) -> dict[str, Any]:
+def _joint(joint: Joint) -> Row:
     axes = getattr(joint, "axes", None) or [getattr(joint, key) for key in ("axis", "normal") if hasattr(joint, key)]
     moves = zip(joint.motions, joint.values, strict=True)
     return {
         "kind": joint.kind,
         "axis": [float(a) for a in axes[0]] if len(axes) == 1 else None,
         "axes": [[float(a) for a in axis] for axis in axes],
-        "value": ", ".join(map(written_out, joint.values)),
+        "value": ", ".join(_texts(joint.values)),
         "motions": [{"name": name, "formula": written_out(formula)} for name, formula in moves],
-        "position": [written_out(p) for p in joint.position],
-        "rotation": [written_out(r) for r in joint.rotation],
+        "position": _texts(joint.position),
+        "rotation": _texts(joint.rotation),
     }
 
 
-def _loop(loop: Loop, known: Facts) -> dict[str, Any]:
+def _loop(loop: Loop, known: Facts) -> Row:
     """What a loop joins, and which of its rows say nothing new."""
     rows = dict(zip(loop.row_names, loop.joint.row_names, strict=True))
     return {
@@ -106,14 +140,14 @@ def _loop(loop: Loop, known: Facts) -> dict[str, Any]:
         "joint": loop.joint.kind,
         "rows": list(rows.values()),
         "redundant": [row for name, row in rows.items() if name in known.dropped],
-        "position": [written_out(p) for p in loop.position],
-        "rotation": [written_out(r) for r in loop.rotation],
-        "feedback": [written_out(gain) for gain in loop.feedback],
+        "position": _texts(loop.position),
+        "rotation": _texts(loop.rotation),
+        "feedback": _texts(loop.feedback),
         "description": loop.description,
     }
 
 
-def _rotor(rotor: Rotor, model: Elements) -> dict[str, Any]:
+def _rotor(rotor: Rotor, model: Elements) -> Row:
     on = _motion(rotor, model)
     return {"name": rotor.name, "on": on, "inertia": written_out(rotor.inertia), "ratio": written_out(rotor.ratio)}
 
@@ -126,17 +160,19 @@ def _motion(element: InJoint | Rotor, model: Elements) -> str:
     return f"joint {element.joint} of {element.body}{which}"
 
 
-def _load(load: Load, model: Elements) -> dict[str, Any]:
+def _load(load: Load, model: Elements) -> Row:
     """What kind of load, on what, by which law."""
     kind, law = load.law()
     on = _motion(load, model) if isinstance(load, InJoint) else load.on
     return {"name": load.name, "kind": kind, "on": on, "law": law}
 
 
-def _constraints(model: Elements, known: Facts) -> list[dict[str, Any]]:
-    written: list[tuple[str, Any, Any]] = [("holonomic", c, c.phi) for c in model.holonomic_list]
-    written += [("nonholonomic", c, c.psi) for c in model.nonholonomic_list]
-    written += [("canonical", c, c.phi) for c in model.canonical_list]
+def _constraints(model: Elements, known: Facts) -> list[Row]:
+    written = [
+        *(("holonomic", c, c.phi) for c in model.holonomic_list),
+        *(("nonholonomic", c, c.psi) for c in model.nonholonomic_list),
+        *(("canonical", c, c.phi) for c in model.canonical_list),
+    ]
     return [
         {
             "name": c.name,
@@ -144,21 +180,14 @@ def _constraints(model: Elements, known: Facts) -> list[dict[str, Any]]:
             "formula": written_out(formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
-            "feedback": [written_out(gain) for gain in getattr(c, "feedback", ())],
+            "feedback": _texts(getattr(c, "feedback", ())),
         }
         for kind, c, formula in written
     ]
 
 
-def _speeds(model: Elements, known: Facts) -> list[dict[str, Any]]:
-    about = {speed.name: speed.description for speed in model.speed_list}
-    pairs = zip(known.speed_names, known.speeds, strict=True)
-    return [{"name": name, "formula": written_out(u), "description": about.get(name, "")} for name, u in pairs]
-
-
-def _energies(model: Elements) -> dict[str, Any] | None:
+def _energies(model: Elements) -> Row | None:
     if model.energies is None:
         return None
-    given = model.energies
-    forces = [written_out(force) for force in given.forces]
-    return {"kinetic": written_out(given.kinetic), "potential": written_out(given.potential), "forces": forces}
+    kinetic, potential = _texts((model.energies.kinetic, model.energies.potential))
+    return {"kinetic": kinetic, "potential": potential, "forces": _texts(model.energies.forces)}

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
-from dalembert.cli import documents, output, progress
-from dalembert.cli.arguments import Subparsers, add_json, add_model, command, load
-from dalembert.cli.values import at_least, positive
+from rich.table import Table
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from dalembert.evidence.agreement import Agreement
+from dalembert import pipeline
+from dalembert.cli import arguments as shared
+from dalembert.cli import output, progress
+from dalembert.evidence.agreement import Agreement
+from dalembert.evidence.lineages import grouped
 
 _STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
 
 
-def add(subparsers: Subparsers) -> None:
+def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     summary = "compare accelerations and reactions of every formalism at random states"
-    parser = command(subparsers, "verify", summary, "dalembert verify cart-pendulum --states 500")
-    add_model(parser)
+    parser = shared.command(subparsers, "verify", summary, "dalembert verify cart-pendulum --states 500")
+    shared.add_model(parser)
     text = "number of random states that fulfil the constraints (default: %(default)s)"
-    parser.add_argument("--states", metavar="N", type=at_least(1), default=200, help=text)
+    parser.add_argument("--states", metavar="N", type=shared.at_least(1), default=200, help=text)
     text = "largest relative difference that counts as agreement (default: %(default)s)"
-    parser.add_argument("--tolerance", metavar="X", type=positive, default=1e-10, help=text)
+    parser.add_argument("--tolerance", metavar="X", type=shared.positive, default=1e-10, help=text)
     text = "heyoka or portable; repeatable (default: all that are installed)"
     parser.add_argument("--engine", metavar="NAME", action="append", help=text)
     text = "also the formalisms that take minutes to compile for a large model"
     parser.add_argument("--all", action="store_true", help=text)
-    add_json(parser)
+    shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Print the findings; 1 when formalisms differ."""
-    from dalembert import pipeline
-
-    model = load(arguments)
+    model = shared.load(arguments)
     with progress.bar(f"verifying {model.name}") as advance:
         agreement = pipeline.verify(
             model,
@@ -47,18 +44,12 @@ def run(arguments: Namespace) -> int:
             everything=arguments.all,
             progress=advance,
         )
-    if arguments.json:
-        documents.show(agreement.to_dict())
-    else:
-        output.show(_table(agreement), _sentence(agreement), *(f"Note: {note}" for note in agreement.notes))
+    parts = _table(agreement), _sentence(agreement), *(f"Note: {note}" for note in agreement.notes)
+    output.result(arguments.json, agreement.to_dict(), *parts)
     return 0 if agreement.agrees else 1
 
 
 def _table(agreement: Agreement) -> Table:
-    from rich.text import Text
-
-    from dalembert.evidence.lineages import grouped
-
     columns = ["formalism", "status", "accelerations", "reactions"]
     verdicts = agreement.verdicts
     refused = any(verdict.reason for verdict in verdicts.values())

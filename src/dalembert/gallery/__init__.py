@@ -39,7 +39,7 @@ def path(name: str) -> Traversable:
     return files(__name__).joinpath(name)
 
 
-def load(name: str, **options: Any) -> Model:
+def load(name: str, **options: object) -> Model:
     """The model of an example; some examples are families and take options, such as the number of their loops.
 
     >>> load("double-pendulum").coordinate_names

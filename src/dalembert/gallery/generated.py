@@ -7,9 +7,6 @@ from collections.abc import Callable
 from dalembert.errors import InputError
 from dalembert.model import Model
 
-_MOST = 100
-_LONGEST = 2000
-
 
 def n_four_bar(loops: int = 2) -> Model:
     """`loops` four-bar linkages side by side: N + 1 rods on the ground, N rods that join their tips, all of unit length.
@@ -19,8 +16,7 @@ def n_four_bar(loops: int = 2) -> Model:
     >>> n_four_bar(3).coordinate_names
     ('theta0', 'theta1', 'theta2', 'theta3', 'phi1', 'phi2', 'phi3')
     """
-    if isinstance(loops, bool) or not isinstance(loops, int) or not 1 <= loops <= _MOST:
-        raise InputError(f"n-four-bar: loops is {loops!r}. Expected a whole number from 1 to {_MOST}.")
+    _require_count("n-four-bar: loops", loops, 100)
     about = f"{loops} four-bar linkages in a row fall through their singular position."
     model = Model("n-four-bar", gravity=(0, "-g", 0), description=about)
     model.parameter("m", 1.0, "mass of each rod", "kg")
@@ -40,9 +36,8 @@ def n_four_bar(loops: int = 2) -> Model:
     for i in range(1, loops + 1):
         for axis, f, ground in (("x", "cos", " - L"), ("y", "sin", "")):
             closure = f"L*{f}(theta{i - 1}) + L*{f}(phi{i}) - L*{f}(theta{i}){ground}"
-            model.holonomic(
-                closure, f"loop{i}, {axis}", f"level rod {i} ends at the tip of upright rod {i}, along {axis}"
-            )
+            about = f"level rod {i} ends at the tip of upright rod {i}, along {axis}"
+            model.holonomic(closure, f"loop{i}, {axis}", about)
     model.speed("dot(theta0)", "u", "rate of the first upright rod")
     # fixed steps pass the singular position, where an adaptive method would creep
     return model.simulation(10.0, 501, integrator="rk4", step=1e-3)
@@ -54,8 +49,7 @@ def rope(links: int = 20) -> Model:
     >>> len(rope(100).coordinate_names)
     100
     """
-    if isinstance(links, bool) or not isinstance(links, int) or not 1 <= links <= _LONGEST:
-        raise InputError(f"rope: links is {links!r}. Expected a whole number from 1 to {_LONGEST}.")
+    _require_count("rope: links", links, 2000)
     model = Model("rope", gravity=(0, "-g", 0), description=f"A rope of {links} rods falls from the horizontal.")
     model.parameter("m", 0.05, "mass of a rod", "kg")
     model.parameter("l", 0.03, "length of a rod", "m")
@@ -69,6 +63,11 @@ def rope(links: int = 20) -> Model:
         model.body(f"rod{i}", parent=parent, joint=model.revolute((0, 0, 1), f"q{i}", position=("l", 0, 0)), **rod)
         parent, about = f"rod{i}", f"rod {i}"
     return model.simulation(1.0, 201)
+
+
+def _require_count(what: str, given: object, most: int) -> None:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
+        raise InputError(f"{what} is {given!r}. Expected a whole number from 1 to {most}.")
 
 
 GENERATED: dict[str, Callable[..., Model]] = {"n-four-bar": n_four_bar, "rope": rope}

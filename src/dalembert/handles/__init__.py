@@ -1,6 +1,7 @@
 """The objects a user holds: equations and trajectories."""
 
 from dalembert.handles.equations import Equations as Equations
+from dalembert.handles.equations import equations_by as equations_by
 from dalembert.handles.equations import equations_of as equations_of
 from dalembert.handles.trajectory import Trajectory as Trajectory
 from dalembert.handles.workspace import Workspace as Workspace

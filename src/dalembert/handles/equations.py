@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
-from dalembert.handles.workspace import Workspace, setup
+from dalembert.handles.workspace import Setup, Workspace, setup
+from dalembert.integrators import Settings
 from dalembert.kernels import Kernel
 from dalembert.model import Description, Elements
 from dalembert.model.description import parameter_changes
@@ -31,6 +32,9 @@ from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
 from dalembert.show import latex
 from dalembert.structure import Choice, facts_of
+
+if TYPE_CHECKING:
+    import sympy
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,26 +176,26 @@ class Equations(Value):
         return self.derivation.machine.symbolic
 
     @cached_property
-    def mass_matrix(self) -> Any:
+    def mass_matrix(self) -> sympy.Matrix:
         """M of M v̇ = f + Aᵀλ, as a SymPy matrix."""
         return self._sympy(self.symbolic.linear.M)
 
     @cached_property
-    def forcing(self) -> Any:
+    def forcing(self) -> sympy.Matrix:
         """f of M v̇ = f + Aᵀλ, as a SymPy column."""
         return self._sympy(self.symbolic.linear.f[:, None])
 
     @cached_property
-    def constraint_matrix(self) -> Any:
+    def constraint_matrix(self) -> sympy.Matrix:
         """A of A v̇ = β, as a SymPy matrix; without rows where the formalism has no multipliers."""
         return self._sympy(self.symbolic.linear.A)
 
     @cached_property
-    def constraint_forcing(self) -> Any:
+    def constraint_forcing(self) -> sympy.Matrix:
         """β of A v̇ = β, as a SymPy column."""
         return self._sympy(self.symbolic.linear.beta[:, None])
 
-    def _sympy(self, array: Array) -> Any:
+    def _sympy(self, array: Array) -> sympy.Matrix:
         return latex.to_sympy_matrix(self.model, array, self.workspace.facts.speed_names)
 
     def latex(self) -> str:
@@ -301,15 +305,15 @@ class Equations(Value):
         return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self.values)
 
     @cached_property
-    def hamiltonian(self) -> Any:
+    def hamiltonian(self) -> sympy.Expr:
         """H(q, p, t) as a SymPy expression; for the formalisms hamilton and dirac."""
         if not self.about.velocities.are_momenta:
             raise InputError(f"formalism '{self.formalism}' has no Hamiltonian. Derive by hamilton or dirac.")
         H = np.array([[canonical_of(self.workspace.symbolic).H]], dtype=object)
-        return self._sympy(H)[0, 0]
+        return self._sympy(H).flat()[0]
 
     @cached_property
-    def directions(self) -> Any:
+    def directions(self) -> sympy.Matrix:
         """D of papers/phong as a SymPy matrix, columns not normalized; for the formalism phong."""
         if self.formalism != "phong":
             raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive by phong.")
@@ -389,8 +393,6 @@ class Equations(Value):
         `stabilized`. `samples` are spread evenly, or given as `times`; with `dense` the result
         can also be asked at any time, see `Trajectory.at`.
         """
-        from dalembert.integrators import Settings
-
         equations = self.with_parameters(parameters) if parameters else self
         if stabilization is not None:
             q, qd = equations.start_state(q0, qd0)
@@ -406,6 +408,16 @@ def equations_of(
     model: Elements, formalism: str, *, engine: str | None = None, mode: str | None = None, choice: Choice | None = None
 ) -> Equations:
     """The equations of a model by one formalism, derived."""
-    found = Equations(derivation_of(setup(model, engine, mode, choice), formalism))
+    return _derived(setup(model, engine, mode, choice), formalism)
+
+
+def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
+    """The equations of a model by several formalisms, derived; the model is set up once."""
+    known = setup(model)
+    return [_derived(known, formalism) for formalism in formalisms]
+
+
+def _derived(known: Setup, formalism: str) -> Equations:
+    found = Equations(derivation_of(known, formalism))
     found.form  # noqa: B018 (what cannot be derived is told here)
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
 
 from dalembert.arguments import is_real, shown
 from dalembert.equations import About
@@ -13,7 +12,7 @@ from dalembert.errors import InputError, NotApplicableError
 _KINDS = "one number α for dirac and hamilton, or a pair (α, β)"
 
 
-def read(given: Any) -> tuple[float, float | None]:
+def read(given: object) -> tuple[float, float | None]:
     """α and β, or α and None.
 
     >>> read(5.0), read((25, 10))
@@ -27,8 +26,8 @@ def read(given: Any) -> tuple[float, float | None]:
     raise InputError(f"simulate, stabilization: got {shown(given)}. Expected {_KINDS}.")
 
 
-def _gain(value: Any, given: Any) -> float:
-    if is_real(value) and float(value) >= 0:
+def _gain(value: object, given: object) -> float:
+    if isinstance(value, Real) and is_real(value) and float(value) >= 0:
         return float(value)
     raise InputError(
         f"simulate, stabilization: got {shown(given)}. Expected finite numbers that are not negative, {_KINDS}."

@@ -15,10 +15,10 @@ import numpy as np
 
 from dalembert.algebra import stack, vector
 from dalembert.errors import SimulationError
-from dalembert.handles.mechanics import Mechanics
 from dalembert.integrators import Solution
-from dalembert.integrators.base import Step, Stepper
+from dalembert.integrators.base import Guide, Step, Stepper
 from dalembert.integrators.independence import Independence
+from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 from dalembert.kernels import Function, compile_function
@@ -48,7 +48,7 @@ class Part(Value):
     constants: np.ndarray
 
 
-class Partition:
+class Partition(Guide):
     """The parts of a run so far, and the equations it goes on with."""
 
     def __init__(self, equations: Equations) -> None:
@@ -119,10 +119,6 @@ class Partition:
     def _place(self, t: float, y: np.ndarray) -> Place:
         assert self._mechanics is not None
         return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
-
-    def limit(self, t: float) -> float:
-        """Nothing is limited before a step is tried."""
-        return np.inf
 
     def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
         """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""

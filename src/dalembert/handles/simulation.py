@@ -5,20 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.analysis import consistency
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
-from dalembert.handles.mechanics import Mechanics
 from dalembert.handles.partition import Partition
-from dalembert.handles.sizes import usual_sizes
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate
 from dalembert.integrators.base import Guide
-from dalembert.integrators.branch_points import BranchPoints, Spectator
+from dalembert.integrators.branch_points import BranchPoints
+from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Description
@@ -28,7 +27,8 @@ from dalembert.model.start import Start, start_state
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
-Rates = Callable[[float, np.ndarray], np.ndarray]
+Rates = Projection = Callable[[float, np.ndarray], np.ndarray]
+_AWAY = 0.3  # how far from the start a second look is taken at the sizes of states, in scales of the coordinates
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _problem(
     taylor = None
     if kernel.fused:
         taylor = lambda tolerance, sizes: kernel.taylor.make(tolerance, constants, sizes)  # noqa: E731
-    mechanics = Mechanics(equations, constants)
+    mechanics = _mechanics(equations, constants)
     run.use(mechanics)
 
     def rates(time: float, y: np.ndarray) -> np.ndarray:
@@ -148,21 +148,21 @@ class Way:
     """What a run keeps an eye on from its start to its end, whatever choices are made again on the way."""
 
     def __init__(self, equations: Equations, project: bool) -> None:
-        manifold = equations.workspace.manifold
-        self._lengths = equations.workspace.lengths
-        self._branches = BranchPoints(len(manifold.rows)) if manifold.rows else None
-        self._meetings = ZeroLengths(tuple(f"{span.kind} '{span.name}'" for span in self._lengths.spans))
-        self._project = project
+        rank, self._spans = len(equations.workspace.manifold.rows), equations.workspace.lengths.spans
+        self._branches = (
+            BranchPoints(rank, lead=project) if rank else None
+        )  # without projection they are only looked at
+        self._meetings = ZeroLengths(tuple(f"{span.kind} '{span.name}'" for span in self._spans))
 
     def guides(self, mechanics: Mechanics, rates: Rates) -> tuple[Guide, ...]:
-        """The guides, on the equations that are in use now; without projection branches are only looked at."""
+        """The guides, on the equations that are in use now."""
         out: list[Guide] = []
-        if self._lengths.spans:
+        if self._spans:
             self._meetings.use(mechanics.between, rates)
             out.append(self._meetings)
         if self._branches is not None:
             self._branches.use(mechanics)
-            out.append(self._branches if self._project else Spectator(self._branches))
+            out.append(self._branches)
         return tuple(out)
 
     @property
@@ -171,12 +171,43 @@ class Way:
         return (self._branches.notes if self._branches else ()) + self._meetings.notes
 
 
-def _projection(equations: Equations, mechanics: Mechanics) -> Any:
+def _mechanics(equations: Equations, constants: np.ndarray) -> Mechanics:
+    """The equations as the guides ask for them."""
+    space, values = equations.workspace, equations.values
+
+    def energy(t: float, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        seen = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
+        return float(seen.jacobi[0]), float(np.abs(seen.kinetic[0]) + np.abs(seen.potential[0]))
+
+    return Mechanics(equations.kernel, space.manifold, space.lengths, energy, values, constants)
+
+
+def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None:
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
     size, known = equations.n_states, equations.values
     if (phase := equations.kernel.phase) is not None:
         return lambda t, y: np.concatenate([phase.project(y[:size], t, known), y[size:]])
-    manifold, velocities = equations.workspace.manifold, equations.about.velocities
-    # quasi-velocities keep the velocity constraints by construction
-    free, loose = velocities.keep_constraints, velocities.exceed_rates
-    return mechanics.project if manifold.holonomic or loose or (manifold.rows and not free) else None
+    return mechanics.project if mechanics.drifts else None
+
+
+def usual_sizes(equations: Equations) -> np.ndarray:
+    """The sizes of the states (q, v[, work]), rounded to powers of two so that dividing by them is exact.
+
+    Coordinates have the scales of the model. Each velocity variable, be it q̇, a quasi-velocity or a momentum, is as large as
+    the velocities of the model's scale make it, at the start and next to it; the work is measured by mass × length² / time².
+    """
+    kernel, model, scales = equations.kernel, equations.model, equations.workspace.facts.scales
+    n = len(scales.q)
+    q0, qd0 = model.initial
+    away = q0 + _AWAY * scales.positions * np.cos(np.arange(n))
+    v = np.zeros((kernel.form.n_states - n, 0))
+    for q in (q0, away):
+        moves = np.concatenate([np.zeros((n, 1)), np.diag(scales.velocities)], axis=1)
+        places, values = np.repeat(q[:, None], n + 1, axis=1), np.repeat(equations.values[:, None], n + 1, axis=1)
+        with np.errstate(all="ignore"):
+            found, _ = kernel.start(places, qd0[:, None] + moves, 0.0, values)
+        v = np.concatenate([v, found[:, 1:] - found[:, :1]], axis=1)
+    speeds = np.nan_to_num(np.abs(v), nan=0.0, posinf=0.0).max(axis=1, initial=0.0)
+    work = [scales.mass * (scales.length / scales.time) ** 2] if kernel.has_work else []
+    sizes = np.concatenate([scales.positions, np.where(speeds > 0, speeds, 1.0), work])
+    return np.exp2(np.round(np.log2(sizes)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
 from dalembert.integrators import Solution
+from dalembert.kernels import Kernel
 from dalembert.model.frozen import Value
-from dalembert.show.run import Run
 from dalembert.structure import Facts, rank
 
 if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
     from dalembert.handles.equations import Equations
 
 
@@ -58,32 +61,6 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
     y = part.solution.y
     return y[:n], y[n:size], t, np.repeat(part.constants[:, None], len(t), axis=1)
-
-
-def _times(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """t and the constants along a stretch."""
-    return _columns(part)[2:]
-
-
-def _rates(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """q̇ and q̈ along a stretch."""
-    rates, accelerations, _ = part.equations.kernel.accelerations(*_columns(part))
-    return rates, accelerations
-
-
-def _reactions(part: Part) -> np.ndarray:
-    """Aᵀλ + C along a stretch."""
-    return part.equations.kernel.reactions(*_columns(part))
-
-
-def _ideal_reactions(part: Part) -> np.ndarray:
-    """The ideal part of the reactions along a stretch."""
-    return part.equations.kernel.ideal_reactions(*_columns(part))
-
-
-def _carried(part: Part) -> np.ndarray:
-    """Aᵀλ along a stretch."""
-    return part.equations.kernel.carried(*_columns(part))
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,6 +104,12 @@ class Trajectory(Value):
 
     def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
         return np.concatenate([values(part)[..., i > 0 :] for i, part in enumerate(self.parts)], axis=-1)
+
+    def _evaluated(
+        self, work: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """What the compiled equations say of (q, v, t, constants) along the run."""
+        return self._together(lambda part: work(part.equations.kernel, *_columns(part)))
 
     @cached_property
     def v(self) -> np.ndarray:
@@ -185,10 +168,9 @@ class Trajectory(Value):
         return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations.values)[0]])
 
     @cached_property
-    def _found(self) -> tuple[np.ndarray, np.ndarray]:
-        """q̇ and q̈ along the run."""
-        both = self._together(lambda part: np.stack(_rates(part)))
-        return both[0], both[1]
+    def _found(self) -> np.ndarray:
+        """q̇ and q̈ along the run, (2, n, samples)."""
+        return self._evaluated(lambda kernel, *state: np.stack(kernel.accelerations(*state)[:2]))
 
     @property
     def qd(self) -> np.ndarray:
@@ -200,7 +182,7 @@ class Trajectory(Value):
         """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
         if self.equations.form.own_multipliers is None:
             return self.qd
-        return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *_times(part)))
+        return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *_columns(part)[2:]))
 
     @property
     def qdd(self) -> np.ndarray:
@@ -291,12 +273,12 @@ class Trajectory(Value):
     @cached_property
     def reactions(self) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C along the run, (n, samples): ideal and non-ideal part together."""
-        return self._together(_reactions)
+        return self._evaluated(Kernel.reactions)
 
     @cached_property
     def ideal_reactions(self) -> np.ndarray:
         """The first part of (3.47) in papers/poincare along the run, (n, samples): the reactions if C were zero."""
-        return self._together(_ideal_reactions)
+        return self._evaluated(Kernel.ideal_reactions)
 
     @property
     def non_ideal_reactions(self) -> np.ndarray:
@@ -308,7 +290,7 @@ class Trajectory(Value):
         """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
         self.equations.model.refuse_canonical("multipliers")
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations.values)
-        return smallest_multipliers(self.equations.workspace.facts, A, self._together(_carried))
+        return smallest_multipliers(self.equations.workspace.facts, A, self._evaluated(Kernel.carried))
 
     @checked
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
@@ -342,11 +324,11 @@ class Trajectory(Value):
 
     # handing on
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """The run as an xarray Dataset with named coordinates, units and descriptions."""
         from dalembert.show import dataset
 
-        return dataset.from_trajectory(cast(Run, self))
+        return dataset.from_trajectory(self)
 
     @checked
     def save(self, path: str | Path) -> Path:
@@ -357,13 +339,13 @@ class Trajectory(Value):
         from dalembert.handles.saved import record_of
         from dalembert.show import dataset
 
-        return dataset.save(cast(Run, self), Path(path), lambda: record_of(self))
+        return dataset.save(self, Path(path), lambda: record_of(self))
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Plot coordinates, energy and constraints; returns the matplotlib figure, and saves it when a path is given."""
         from dalembert.show import plots
 
-        return plots.trajectory(cast(Run, self), None if path is None else Path(path))
+        return plots.trajectory(self, None if path is None else Path(path))
 
     def __repr__(self) -> str:
         return (

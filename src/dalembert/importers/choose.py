@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any
 
 from dalembert.errors import InputError, nearest
-from dalembert.importers.dh import loads_dh
+from dalembert.importers.dh import from_links
 from dalembert.importers.redysim import loads_redysim, read_redysim
 from dalembert.importers.robot_csv import read_csv
 from dalembert.importers.source import read_text, tables
-from dalembert.importers.toml import loads_toml
+from dalembert.importers.toml import from_sections
 from dalembert.importers.urdf import read_urdf
 from dalembert.model import Model
 
 
-def read(path: str | Path, **options: Any) -> Model:
+def read(path: str | Path, **options: object) -> Model:
     """The model in a file of any kind that can be read; options go to the reader of that kind.
 
     >>> from dalembert.errors import ModelFileError
@@ -30,41 +30,32 @@ def read(path: str | Path, **options: Any) -> Model:
     return READERS[Path(path).suffix.lower()](path, **options)
 
 
-def loads(text: str, source: str = "<text>", **options: Any) -> Model:
+def loads(text: str, source: str = "<text>", **options: object) -> Model:
     """The model in a text in TOML: a model file, or a robot table when it says `convention`.
 
     >>> loads('convention = "mdh"\\nname = "arm"\\n[[link]]\\nname = "upper"\\ntype = "revolute"\\nmass = 1\\ncenter = [1, 0, 0]')
     <Model 'arm': 1 bodies, 1 coordinates, 0 constraints>
     """
-    convention = tables(text, source).get("convention")
-    if convention == "redysim":
-        return _with_options(loads_redysim, "ReDySim's arrays", options)(text, source)
-    reader = loads_toml if convention is None else loads_dh
-    return _with_options(reader, "this file", options)(text, source)
+    data = tables(text, source)
+    if data.get("convention") == "redysim":
+        return _checked(loads_redysim, "ReDySim's arrays", text, source, **options)
+    return _checked(from_links if "convention" in data else from_sections, "this file", data, source, **options)
 
 
-def _read_tables(path: str | Path, **options: Any) -> Model:
-    return loads(read_text(path), str(path), **options)
-
-
-def _checked(reader: Callable[..., Model], what: str) -> Callable[..., Model]:
-    """A reader that names the options it does not know."""
-    return lambda path, **options: _with_options(reader, what, options)(path)
-
-
-def _with_options(reader: Callable[..., Model], what: str, options: dict[str, Any]) -> Callable[..., Model]:
-    known = [name for name, p in signature(reader).parameters.items() if name not in ("path", "text", "source", "kind")]
+def _checked(reader: Callable[..., Model], what: str, /, *given: object, **options: object) -> Model:
+    """What a reader gives; the options it does not know are named."""
+    known = signature(reader).parameters.keys() - {"path", "text", "data", "source", "kind"}
     for name in options:
         if name not in known:
             advice = nearest(name, known) if known else "It takes none."
             raise InputError(f"load: {what} has no option '{name}'. {advice}")
-    return lambda *given: reader(*given, **options)
+    return reader(*given, **options)
 
 
 READERS: dict[str, Callable[..., Model]] = {
-    ".toml": _read_tables,
-    ".urdf": _checked(read_urdf, "a URDF file"),
-    ".csv": _checked(read_csv, "a CSV table"),
-    ".json": _checked(read_redysim, "ReDySim's arrays"),
-    ".m": _checked(read_redysim, "ReDySim's arrays"),
+    ".toml": lambda path, **options: loads(read_text(path), str(path), **options),
+    ".urdf": partial(_checked, read_urdf, "a URDF file"),
+    ".csv": partial(_checked, read_csv, "a CSV table"),
+    ".json": partial(_checked, read_redysim, "ReDySim's arrays"),
+    ".m": partial(_checked, read_redysim, "ReDySim's arrays"),
 }

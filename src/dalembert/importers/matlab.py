@@ -8,6 +8,7 @@
     item        number | name | name(sum, ...) | (sum) | [sum, sum; sum ...]      each with ' behind it or not
 
 Every value is a vector, a scalar one of length 1; rows and columns are not told apart. Nothing is ever run as code.
+Kept by hand: [1 -2] has two entries here, [1 - 2] has one, and 2^3^2 is 64, which no parser of the standard library knows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dalembert.errors import ModelFileError, nearest
-from dalembert.importers.source import MAX_BYTES, failure
+from dalembert.importers.source import failure, require_short
 from dalembert.model.keys import MAX_ELEMENTS, MAX_NAME, quote
 
 Values = tuple[float, ...]
@@ -28,36 +29,25 @@ MAX_DEPTH = 40
 MAX_WORK = 1_000_000  # operations on numbers
 
 _TOKEN = re.compile(
-    r"(?P<space>[ \t\r]+)|(?P<line>\n)|(?P<number>(?:\d+(?:\.(?![*/^])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)"
+    r"(?P<space>[ \t\r]+|\.\.\.[^\n]*\n)|(?P<line>\n)"
+    r"|(?P<number>(?:\d+(?:\.(?![*/^])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)"
     r"|(?P<sign>\.\*|\./|\.\^|[-+*/^()\[\],;='])",
     re.ASCII,
 )
-_CONTINUED = re.compile(r"\.\.\.[^\n]*\n")
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
+    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")},
     "sind": lambda x: math.sin(math.radians(x)),
     "cosd": lambda x: math.cos(math.radians(x)),
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
     "abs": abs,
     "deg2rad": math.radians,
     "rad2deg": math.degrees,
 }
-_ELEMENTWISE: dict[str, Callable[[float, float], float]] = {
+_OPERATIONS: dict[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    ".*": operator.mul,
     "/": operator.truediv,
-    "./": operator.truediv,
     "^": math.pow,
-    ".^": math.pow,
 }
 _KNOWN = (*_FUNCTIONS, "zeros", "ones", "sum", "length", "numel", "pi")
 _SUBSET = "Only assignments of numbers and vectors can be read, such as m = [1; 2] or al(1) = 0.3."
@@ -76,10 +66,7 @@ def read_assignments(text: str, source: str = "<text>") -> dict[str, Values]:
     >>> read_assignments("m = [2 3]; al(2) = 0.5; % lengths\\nI = m(1)*al(2)^2/12;")["I"]
     (0.041666666666666664,)
     """
-    if len(text) > MAX_BYTES:
-        raise failure(
-            source, f"the text is larger than {MAX_BYTES} characters.", "Split the system into several models."
-        )
+    require_short(len(text), source)
     return _Reader(_tokens(text, source), source).statements()
 
 
@@ -88,19 +75,14 @@ def _tokens(text: str, source: str) -> list[_Token]:
     tokens: list[_Token] = []
     position, line, space = 0, 1, False
     while position < len(plain):
-        if continued := _CONTINUED.match(plain, position):
-            position, line, space = continued.end(), line + 1, True
-            continue
         match = _TOKEN.match(plain, position)
         if match is None:
             fact = f"the character {plain[position]!r} cannot be read here."
             raise failure(f"{source}, line {line}", fact, _SUBSET)
-        position = match.end()
-        if match.lastgroup == "space":
-            space = True
-            continue
-        tokens.append(_Token(str(match.lastgroup), match.group(), line, space))
-        line, space = line + (match.lastgroup == "line"), False
+        position, kind = match.end(), str(match.lastgroup)
+        if kind != "space":
+            tokens.append(_Token(kind, match.group(), line, space))
+        line, space = line + match.group().count("\n"), kind == "space"
     return [*tokens, _Token("end", "the end of the file", line, False)]
 
 
@@ -140,6 +122,10 @@ class _Reader:
     def _found(self, *texts: str) -> bool:
         return self._next.kind == "sign" and self._next.text in texts
 
+    def _ended(self, *signs: str) -> bool:
+        """Whether the line ends here, or one of the signs stands here."""
+        return self._next.kind == "line" or self._found(*signs)
+
     def _expect(self, text: str) -> None:
         if not self._found(text):
             raise self._error(f"expected {text!r}, got {self._shown()}.")
@@ -157,24 +143,24 @@ class _Reader:
     def statements(self) -> dict[str, Values]:
         """Everything up to the end of the file."""
         while self._next.kind != "end":
-            if self._next.kind == "line" or self._found(";", ","):
+            if self._ended(";", ","):
                 self._take()
-            elif self._next.kind == "name" and self._next.text in ("function", "end", "return", "endfunction"):
-                self._frame()
+                continue
+            begun = "the statement goes on with"
+            if self._next.kind == "name" and self._next.text in ("function", "end", "return", "endfunction"):
+                begun = f"{self._frame()!r} is followed by"
             else:
                 self._assignment()
-                if not (self._next.kind in ("line", "end") or self._found(";", ",")):
-                    raise self._error(f"the statement goes on with {self._shown()}.")
+            if self._next.kind != "end" and not self._ended(";", ","):
+                raise self._error(f"{begun} {self._shown()}.")
         return self.values
 
-    def _frame(self) -> None:
+    def _frame(self) -> str:
         """The head of a function, or its end: nothing to work out."""
-        word = self._take()
-        if word.text == "function":
-            while self._next.kind not in ("line", "end"):
-                self._take()
-        elif not (self._next.kind in ("line", "end") or self._found(";", ",")):
-            raise self._error(f"{word.text!r} is followed by {self._shown()}.")
+        word = self._take().text
+        while word == "function" and self._next.kind not in ("line", "end"):
+            self._take()
+        return word
 
     def _assignment(self) -> None:
         if self._next.kind != "name":
@@ -226,31 +212,26 @@ class _Reader:
         return self._listing and self._next.space and not self._tokens[self._at + 1].space
 
     def _product(self) -> Values:
-        value = self._signed()
+        value = self._signed(self._power)
         while self._found("*", "/", ".*", "./"):
             sign = self._take().text
-            value = self._join(sign, value, self._signed())
+            value = self._join(sign, value, self._signed(self._power))
         return value
 
-    def _signed(self) -> Values:
-        negative = self._signs()
-        value = self._power()
-        self._count(len(value))
-        return tuple(-x for x in value) if negative else value
-
-    def _signs(self) -> bool:
+    def _signed(self, operand: Callable[[], Values]) -> Values:
+        """What stands behind any number of signs, with the sign that they make together."""
         negative = False
         while self._found("+", "-"):
             negative ^= self._take().text == "-"
-        return negative
+        value = operand()
+        self._count(len(value))
+        return tuple(-x for x in value) if negative else value
 
     def _power(self) -> Values:
         value = self._item()
         while self._found("^", ".^"):
             sign = self._take().text
-            negative = self._signs()
-            exponent = self._item()
-            value = self._join(sign, value, tuple(-x for x in exponent) if negative else exponent)
+            value = self._join(sign, value, self._signed(self._item))
         return value
 
     def _item(self) -> Values:
@@ -292,9 +273,8 @@ class _Reader:
             raise self._error(f"{quote(name)} has {len(arguments)} indices.", "Expected one: vectors have no more.")
         index = self._index(arguments[0], name)
         if index > len(value):
-            raise self._error(
-                f"{quote(name)} has {len(value)} entries, but {name}({index}) is asked for.", "Correct one."
-            )
+            fact = f"{quote(name)} has {len(value)} entries, but {name}({index}) is asked for."
+            raise self._error(fact, "Correct one.")
         return value[index - 1]
 
     def _call(self, name: str, arguments: list[Values]) -> Values:
@@ -332,15 +312,14 @@ class _Reader:
         before, self._listing = self._listing, True
         found: list[float] = []
         while not self._found("]"):
-            if self._next.kind == "line" or self._found(",", ";"):
+            if self._ended(",", ";"):
                 self._take()
                 continue
             found.extend(self._sum())
             self._count(len(found))
             if len(found) > MAX_ELEMENTS:
                 raise self._error(f"the vector has more than {MAX_ELEMENTS} entries.", "Shorten it.")
-            ended = self._next.kind == "line" or self._found(",", ";", "]")
-            if not ended and not self._next.space:
+            if not self._ended(",", ";", "]") and not self._next.space:
                 raise self._error(f"expected ',' or ']', got {self._shown()}.")
         self._take()
         self._listing = before
@@ -350,15 +329,14 @@ class _Reader:
 
     def _join(self, sign: str, left: Values, right: Values) -> Values:
         if len(left) != len(right) and 1 not in (len(left), len(right)):
-            raise self._error(
-                f"{sign!r} stands between vectors of {len(left)} and {len(right)} entries.", "Expected equal ones."
-            )
+            fact = f"{sign!r} stands between vectors of {len(left)} and {len(right)} entries."
+            raise self._error(fact, "Expected equal ones.")
         if (sign == "*" and min(len(left), len(right)) > 1) or (sign in "/^" and len(right) > 1):
             raise self._error(f"{sign!r} stands between vectors.", f"Write .{sign} to work entry by entry.")
         count = max(len(left), len(right)) if left and right else 0
         self._count(count)
         pairs = zip(left * count if len(left) == 1 else left, right * count if len(right) == 1 else right, strict=False)
-        work = _ELEMENTWISE[sign]
+        work = _OPERATIONS[sign.lstrip(".")]
         return tuple(self._worked_out(sign, work, x, y) for x, y in pairs)
 
     def _worked_out(self, name: str, work: Callable[..., float], *given: float) -> float:

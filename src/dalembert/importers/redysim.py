@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dalembert.errors import InputError, nearest
 from dalembert.importers.matlab import read_assignments
 from dalembert.importers.redysim_arrays import KEYS, from_arrays
-from dalembert.importers.source import MAX_BYTES, failure, read_text, tables
+from dalembert.importers.source import Table, beyond_bounds, failure, read_text, require_short, tables
 from dalembert.model import Model
 from dalembert.model.keys import MAX_NAME, quote
 
@@ -25,13 +25,6 @@ def read_redysim(path: str | Path, model: str | None = None, *, quaternion: bool
 
     A JSON file may hold several robots by name; `model` chooses one. With `quaternion` a base that floats in space has
     a quaternion in place of its three angles.
-
-    >>> from dalembert.errors import ModelFileError
-    >>> try:
-    ...     read_redysim("no-such-place/inputs.m")
-    ... except ModelFileError as error:
-    ...     print(error.problems[0].fact)
-    there is no such file.
     """
     path = Path(path)
     kind = KINDS.get(path.suffix.lower())
@@ -77,12 +70,11 @@ def loads_redysim(
     return from_arrays(data, source, quaternion=quaternion)
 
 
-def _json(text: str, source: str) -> dict[str, Any]:
+def _json(text: str, source: str) -> Table:
     """The objects of a JSON text: no names twice, no infinite numbers, not too large and not too deep."""
-    if len(text) > MAX_BYTES:
-        raise failure(source, f"the text is larger than {MAX_BYTES} characters.", "Split it into several files.")
+    require_short(len(text), source)
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, object]]) -> Table:
         out = dict(pairs)
         if len(out) < len(pairs):
             names = [key for key, _ in pairs]
@@ -96,21 +88,18 @@ def _json(text: str, source: str) -> dict[str, Any]:
     try:
         data = json.loads(text, object_pairs_hook=once, parse_constant=infinite)
     except json.JSONDecodeError as error:
-        raise failure(
-            f"{source}, line {error.lineno}", f"not valid JSON: {error.msg}.", "Correct this line."
-        ) from error
-    except RecursionError as error:
-        raise failure(source, "arrays or objects are nested too deeply.", "Expected at most a few levels.") from error
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise failure(source, "a whole number has too many digits.", "Write it as 1.5e10.") from error
+        where, fact = f"{source}, line {error.lineno}", f"not valid JSON: {error.msg}."
+        raise failure(where, fact, "Correct this line.") from error
+    except InputError:
+        raise
+    except (RecursionError, ValueError) as error:
+        raise beyond_bounds(error, source, "objects") from error
     if not isinstance(data, dict):
         raise failure(source, "there is no object at the top.", "Expected { ... } with the arrays of a robot.")
     return data
 
 
-def _chosen(data: dict[str, Any], model: str | None, source: str) -> tuple[dict[str, Any], str | None]:
+def _chosen(data: Table, model: str | None, source: str) -> tuple[Table, str | None]:
     """One robot of a file, and its name where the file holds several."""
     several = bool(data) and "n" not in data and all(isinstance(value, dict) for value in data.values())
     if not several:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert.errors import InputError, Problem
-from dalembert.importers import schema
-from dalembert.importers.source import failure
-from dalembert.importers.tables import Row, TableBuilder, add_rows, described, merged
-from dalembert.model import WORLD, Model
+from dalembert.importers.source import Table, failure
+from dalembert.importers.tables import Row, add_rows, build, described, merged, names_in
+from dalembert.importers.toml import Builder
+from dalembert.model import WORLD, Model, keys
 from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
 
 STEP = ("alp", "a", "b")
@@ -35,30 +34,19 @@ KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART)
 OWN = ("convention", "quaternion", "names", *KEYS)
 
 # the base that floats: coordinate, unit, description
-_PLANE = {
-    "x": ("m", "position of the base along world x"),
-    "y": ("m", "position of the base along world y"),
-    "phi": ("rad", "angle of the base about world z"),
-}
-_SPACE = {
-    "x": _PLANE["x"],
-    "y": _PLANE["y"],
-    "z": ("m", "position of the base along world z"),
-}
+_SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "xyz"}
+_PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
 _ANGLES = {
     "phi": ("rad", "first angle of the base, about world z"),
     "theta": ("rad", "second angle of the base, about its turned x axis"),
     "psi": ("rad", "third angle of the base, about its own y axis"),
 }
 _QUATERNION = {
-    "e0": ("1", "scalar part of the base's quaternion"),
-    "e1": ("1", "x part of the base's quaternion"),
-    "e2": ("1", "y part of the base's quaternion"),
-    "e3": ("1", "z part of the base's quaternion"),
+    f"e{i}": ("1", f"{part} part of the base's quaternion") for i, part in enumerate(("scalar", "x", "y", "z"))
 }
 
 
-def from_arrays(data: dict[str, Any], source: str, *, quaternion: bool = False) -> Model:
+def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
     """The robot described by ReDySim's arrays, and by the sections of ordinary model files beside them.
 
     >>> rod = {"n": 1, "bt": [0], "r": [1], "th": [0.5], "g": [0, -9.81, 0], "m": [2], "dx": [0.25], "Iczz": [0.04]}
@@ -71,16 +59,16 @@ def from_arrays(data: dict[str, Any], source: str, *, quaternion: bool = False) 
     data = {**{key: [0] * n for key in PRODUCTS}, **data}
     quaternion = quaternion or data.get("quaternion") is True
     found = [*_shapes(data, n), *_choices(data)]
-    robot = _Robot(data, n, _names(data, n), quaternion) if not found else None
+    robot = None if found else _Robot({"r": [1] * n, "th": [0] * n, **data}, n, _names(data, n), quaternion)
     head = {"gravity": data["g"]} if "gravity" not in data and "g" in data else {}
-    builder = TableBuilder({**data, **head}, OWN, merged(robot.coordinates() if robot else {}, data.get("coordinates")))
 
-    def rows(builder: TableBuilder) -> None:
+    def rows(builder: Builder) -> None:
         if builder.note(found) and robot and builder.note(_entries(data, builder.model)):
             builder.note(robot.parents())
             robot.add(builder)
 
-    model = builder.build(source, rows)
+    coordinates = merged(robot.coordinates() if robot else {}, data.get("coordinates"))
+    model = build({**data, **head}, OWN, coordinates, source, rows)
     for sentence in _remarks(data, n):
         model.note(sentence)
     return model
@@ -90,7 +78,7 @@ def from_arrays(data: dict[str, Any], source: str, *, quaternion: bool = False) 
 class _Robot:
     """Arrays of the right lengths."""
 
-    data: dict[str, Any]
+    data: Table
     n: int
     names: list[str]
     quaternion: bool
@@ -104,21 +92,23 @@ class _Robot:
         return self.data.get("nq") == 1
 
     def revolute(self, i: int) -> bool:
-        return "r" not in self.data or self.data["r"][i] == 1
+        return self.data["r"][i] == 1
 
     def moving(self) -> range:
         """The links that hang on joints of the table: all but a floating base."""
         return range(1 if self.floating else 0, self.n)
 
-    def coordinates(self) -> dict[str, dict[str, Any]]:
+    def coordinates(self) -> dict[str, Table]:
         """The coordinates with their starts, for the section [coordinates]."""
-        out: dict[str, dict[str, Any]] = {}
+        out: dict[str, Table] = {}
         for name, (unit, about) in self._base().items():
             out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
         for i in self.moving():
             turns = self.revolute(i)
-            start = self.data.get("th", [0] * self.n)[i] if turns else self.data["b"][i]
-            out[f"q{i + 1}"] = {**described(self.names[i], turns=turns), "start": start}
+            out[f"q{i + 1}"] = {
+                **described(self.names[i], turns=turns),
+                "start": self.data["th" if turns else "b"][i],
+            }
         return out
 
     def _base(self) -> dict[str, tuple[str, str]]:
@@ -141,7 +131,7 @@ class _Robot:
                 advice = "Expected 0: its place comes from its coordinates."
                 yield Problem(f"{key}, link 1", f"the floating base has the value {self.data[key][0]!r:.20}.", advice)
 
-    def add(self, builder: TableBuilder) -> None:
+    def add(self, builder: Builder) -> None:
         """Add the bodies, and how long to simulate."""
         if builder.found:
             return
@@ -149,7 +139,7 @@ class _Robot:
         if self.floating:
             builder.note(attempt("link 1", lambda: self._add_base(model)))
         rows = [(f"link {i + 1}", self._row(i)) for i in self.moving()]
-        add_rows(builder, rows, "mdh", self.names)
+        add_rows(builder, rows, "mdh", [*self.names, *names_in(self.data.get("body"))])
         if "Tp" in self.data:
             builder.note(attempt("Tp", lambda: _simulation(model, self.data)))
 
@@ -160,37 +150,31 @@ class _Robot:
             joint = model.free(("x", "y", "z"), quaternion=("e0", "e1", "e2", "e3"), where="link 1")
         else:
             joint = model.free(("x", "y", "z"), ("phi", "theta", "psi"), "zxy", where="link 1")
-        mass, center, inertia = self._body(0)
-        model.body(
-            self.names[0], joint=joint, mass=mass, center=center, inertia=inertia, description="the floating base"
-        )
+        model.body(self.names[0], joint=joint, description="the floating base", **self._body(0))
 
     def _row(self, i: int) -> Row:
-        data, parent = self.data, int(self.data["bt"][i])
-        turns = self.revolute(i)
-        mass, center, inertia = self._body(i)
+        data, parent, turns = self.data, int(self.data["bt"][i]), self.revolute(i)
         return Row(
             self.names[i],
             self.names[parent - 1] if parent else WORLD,
             "revolute" if turns else "prismatic",
             f"q{i + 1}",
-            theta=0 if turns else data.get("th", [0] * self.n)[i],
+            theta=0 if turns else data["th"][i],
             d=data["b"][i] if turns else 0,
             a=data["a"][i],
             alpha=data["alp"][i],
-            mass=mass,
-            center=center,
-            inertia=inertia,
+            **self._body(i),
         )
 
-    def _body(self, i: int) -> tuple[Any, list[Any], list[Any]]:
+    def _body(self, i: int) -> Table:
         """Mass, mass centre and inertia of a link."""
         data = self.data
         center = [data[key][i] for key in ("dx", "dy", "dz")]
-        return data["m"][i], center, [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]
+        inertia = [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]
+        return {"mass": data["m"][i], "center": center, "inertia": inertia}
 
 
-def _plain(key: str, value: Any) -> Any:
+def _plain(key: str, value: object) -> object:
     """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
     if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
         return value[0]
@@ -199,13 +183,13 @@ def _plain(key: str, value: Any) -> Any:
     return value
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
-def _count(data: dict[str, Any], source: str) -> int:
+def _count(data: Table, source: str) -> int:
     """The number of links, without which nothing else can be read."""
     n = data.get("n")
     if n is None:
@@ -215,14 +199,12 @@ def _count(data: dict[str, Any], source: str) -> int:
     return int(n)
 
 
-def _shapes(data: dict[str, Any], n: int) -> Iterator[Problem]:
+def _shapes(data: Table, n: int) -> Iterator[Problem]:
     """Arrays that are missing, or that have another number of entries than there are links."""
-    needed = (*NEEDED, *(() if "nq" in data else ("r", "th")))
-    for key in needed:
+    for key in (*NEEDED, *(() if "nq" in data else ("r", "th"))):
         if key not in data:
-            yield Problem(
-                "model file", f"the array '{key}' is missing.", f"Add {key} with {3 if key == 'g' else n} entries."
-            )
+            advice = f"Add {key} with {3 if key == 'g' else n} entries."
+            yield Problem("model file", f"the array '{key}' is missing.", advice)
     for key in ("bt", "r", "th", "names", *STEP, *BODY):
         if key in data and (not isinstance(data[key], list) or len(data[key]) != n):
             yield wrong(key, f"an array of {n}, one entry for each link", data[key])
@@ -232,7 +214,7 @@ def _shapes(data: dict[str, Any], n: int) -> Iterator[Problem]:
         yield Problem("gravity", "ReDySim's arrays have it as g.", "Write g = [...] only.")
 
 
-def _choices(data: dict[str, Any]) -> Iterator[Problem]:
+def _choices(data: Table) -> Iterator[Problem]:
     """Switches that hold anything but 0 and 1, and times that are not positive."""
     for key in ("nq", "type"):
         if key in data and (not _whole(data[key]) or data[key] not in (0, 1)):
@@ -255,21 +237,21 @@ def _choices(data: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("Tp", "the section [simulation] is there too.", "Keep one of them.")
 
 
-def _entries(data: dict[str, Any], model: Model) -> Iterator[Problem]:
+def _entries(data: Table, model: Model) -> Iterator[Problem]:
     """Entries that are neither numbers nor formulas of parameters."""
     for key in (*STEP, "th", *BODY):
         for i, entry in enumerate(data.get(key, [])):
-            yield from schema.constant(entry, f"{key}, link {i + 1}", model)
+            yield from keys.constant(entry, f"{key}, link {i + 1}", model)
     for i, name in enumerate(data.get("names", [])):
-        yield from schema.name(name, f"names, link {i + 1}", model)
+        yield from keys.name(name, f"names, link {i + 1}", model)
 
 
-def _names(data: dict[str, Any], n: int) -> list[str]:
+def _names(data: Table, n: int) -> list[str]:
     given = data.get("names", [])
     return [str(name) for name in given] if given else [f"link{i + 1}" for i in range(n)]
 
 
-def _simulation(model: Model, data: dict[str, Any]) -> None:
+def _simulation(model: Model, data: Table) -> None:
     """Tp is how long to simulate, steps the time between samples."""
     duration = float(data["Tp"])
     samples = round(duration / float(data["steps"])) + 1 if "steps" in data else model.samples
@@ -278,7 +260,7 @@ def _simulation(model: Model, data: dict[str, Any]) -> None:
     model.simulation(duration, samples)
 
 
-def _remarks(data: dict[str, Any], n: int) -> Iterator[str]:
+def _remarks(data: Table, n: int) -> Iterator[str]:
     """What was left out, and what the arrays cannot say."""
     apart = [f"{key} ({about})" for key, about in APART.items() if key in data]
     if apart:

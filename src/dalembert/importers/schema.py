@@ -1,75 +1,35 @@
-"""The format of a model file as tables: which keys an element has. Joints, loads and contacts state their own.
-
-`dalembert.model.keys` holds the checks of the keys, all of which are known here, too.
-"""
+"""The format of a model file as tables: which keys an element has. Joints, loads and contacts state their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 from dalembert.errors import Problem, nearest
-from dalembert.model import contacts, joints, loads
+from dalembert.importers.source import Table
+from dalembert.model import contacts, joints, keys, loads
 from dalembert.model.joints import Joint
-from dalembert.model.keys import (
-    BODIES,
-    BODY,
-    IN_JOINT,
-    MAX_ELEMENTS,
-    MAX_NAME,
-    NAMED,
-    PLACE,
-    Check,
-    Key,
-    Keys,
-    array,
-    attempt,
-    canonical,
-    constant,
-    fixed_vector,
-    inertia,
-    many,
-    moving,
-    name,
-    of_time,
-    position,
-    quote,
-    switch,
-    table,
-    text,
-    whole,
-    wrong,
-)
+from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
 
 
 def joint_keys() -> dict[str, Keys]:
     """What joints of bodies are written with, by their types."""
     found = ((kind.kind, kind.keys) for kind in joints.JOINTS)
-    return {kind: {"type": Key(text), **keys, **PLACE} for kind, keys in found if keys is not None}
+    return {kind: {"type": _TEXT, **own, **keys.PLACE} for kind, own in found if own is not None}
 
 
 def loop_joint_keys() -> dict[str, Keys]:
     """What joints of loops are written with: their motions are free and need not be said."""
     return {
-        kind: {key: Key(about.check, about.required and not about.motion) for key, about in keys.items() if about.loop}
-        for kind, keys in joint_keys().items()
+        kind: {key: Key(about.check, about.required and not about.motion) for key, about in own.items() if about.loop}
+        for kind, own in joint_keys().items()
     }
 
 
-def joint(given: Any, where: str, model: Maker) -> Iterator[Problem]:
+def joint(given: object, where: str, model: Maker, *, loop: bool = False) -> Iterator[Problem]:
     """A table with a known type, and what that type needs."""
-    yield from _joint(given, where, model, joint_keys(), make_joint)
-
-
-def loop_joint(given: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """A joint whose motions may be left out, because they are free."""
-    yield from _joint(given, where, model, loop_joint_keys(), make_loop_joint)
-
-
-def _joint(
-    given: Any, where: str, model: Maker, kinds: Mapping[str, Keys], make: Callable[..., Any]
-) -> Iterator[Problem]:
+    kinds = loop_joint_keys() if loop else joint_keys()
     if not isinstance(given, dict):
         yield wrong(where, f"a table with a type ({', '.join(kinds)})", given)
         return
@@ -79,109 +39,99 @@ def _joint(
     elif not isinstance(kind, str):
         yield wrong(f"{where}, type", f"one of {', '.join(kinds)}", kind)
     elif kind not in kinds:
-        yield Problem(where, f"there is no joint of type {quote(kind)}.", nearest(kind[:MAX_NAME], kinds))
+        yield Problem(where, f"there is no joint of type {quote(kind)}.", nearest(kind[: keys.MAX_NAME], kinds))
     else:
-        sound = True
-        for problem in table(given, kinds[kind], f"{where} ({kind})", model):
-            sound = False
-            yield problem
-        if sound:
-            yield from attempt(f"{where} ({kind})", lambda: make(given, where, model))
+        found = [*keys.table(given, kinds[kind], f"{where} ({kind})", model)]
+        yield from found or keys.attempt(f"{where} ({kind})", lambda: make_joint(given, where, model, loop=loop))
 
 
-def body_joints(value: Any, where: str, model: Maker) -> Iterator[Problem]:
+def body_joints(value: object, where: str, model: Maker) -> Iterator[Problem]:
     """One joint, or a sequence of them."""
-    if isinstance(value, list):
-        if not 1 <= len(value) <= MAX_ELEMENTS:
-            yield wrong(where, f"1 to {MAX_ELEMENTS} joints", value)
-            return
+    if not isinstance(value, list):
+        yield from joint(value, where, model)
+    elif not 1 <= len(value) <= keys.MAX_ELEMENTS:
+        yield wrong(where, f"1 to {keys.MAX_ELEMENTS} joints", value)
+    else:
         for i, each in enumerate(value):
             yield from joint(each, f"{where} {i}", model)
-    else:
-        yield from joint(value, where, model)
 
 
-def make_joint(given: dict[str, Any], where: str, model: Maker) -> Joint:
-    """The joint of a body that a sound table describes."""
-    joint = make_loop_joint(given, where, model)
-    joint.require_motions(where)
-    return joint
-
-
-def make_loop_joint(given: dict[str, Any], where: str, model: Maker) -> Joint:
-    """The joint that a sound table describes, its motions free where they are left out."""
+def make_joint(given: Table, where: str, model: Maker, *, loop: bool = False) -> Joint:
+    """The joint that a sound table describes; in a loop its motions are free where they are left out."""
     values = {key: value for key, value in given.items() if key != "type"}
-    return getattr(model, given["type"])(**values, where=where)
+    made: Joint = getattr(model, given["type"])(**values, where=where)
+    if not loop:
+        made.require_motions(where)
+    return made
 
 
-_FORMULA = {"formula": Key(moving, required=True), "description": Key(text)}
+_TEXT, _NAME, _CONSTANT = Key(keys.text), Key(keys.name), Key(keys.constant)
+_REQUIRED_NAME = Key(keys.name, required=True)
+_FORMULA = {"formula": Key(keys.moving, required=True), "description": _TEXT}
+_GAINS = {"feedback": Key(keys.array(2, keys.constant, "gains (alpha, beta)"))}
 
-PARAMETER: Keys = {"value": Key(constant, required=True), "unit": Key(text), "description": Key(text)}
-COORDINATE: Keys = {"start": Key(constant), "rate": Key(constant), "unit": Key(text), "description": Key(text)}
+PARAMETER: Keys = {"value": Key(keys.constant, required=True), "unit": _TEXT, "description": _TEXT}
+COORDINATE: Keys = {"start": _CONSTANT, "rate": _CONSTANT, "unit": _TEXT, "description": _TEXT}
 SPEED: Keys = _FORMULA
-_WHOLE_BODY: Keys = {
-    "name": Key(name, required=True),
-    "description": Key(text),
-    "parent": Key(name),
-    "mass": Key(constant),
-    "center": Key(fixed_vector),
-    "inertia": Key(inertia),
-    "joint": Key(body_joints, required=True),
+LIMITS: Keys = dict.fromkeys(("lower", "upper", "velocity", "effort"), _CONSTANT)
+SIMULATION: Keys = {
+    "duration": _CONSTANT,
+    "samples": Key(keys.whole),
+    "integrator": _NAME,
+    "step": _CONSTANT,
+    "assemble": Key(keys.switch),
 }
-_GAINS = {"feedback": Key(array(2, constant, "gains (alpha, beta)"))}
+
 _BEFORE: dict[str, Keys] = {
-    "body": _WHOLE_BODY,
+    "body": {
+        "name": _REQUIRED_NAME,
+        "description": _TEXT,
+        "parent": _NAME,
+        "mass": _CONSTANT,
+        "center": Key(keys.fixed_vector),
+        "inertia": Key(keys.inertia),
+        "joint": Key(body_joints, required=True),
+    },
     "loop": {
-        "name": Key(name, required=True),
-        "description": Key(text),
-        **BODIES,
-        "joint": Key(loop_joint, required=True),
-        **PLACE,
+        "name": _REQUIRED_NAME,
+        "description": _TEXT,
+        **keys.BODIES,
+        "joint": Key(partial(joint, loop=True), required=True),
+        **keys.PLACE,
         **_GAINS,
     },
 }
 _BEHIND: dict[str, Keys] = {
-    "rotor": {**IN_JOINT, "inertia": Key(constant, True), "ratio": Key(constant)},
-    "holonomic": {**NAMED, "formula": Key(position, True), "description": Key(text), **_GAINS},
-    "drive": {**NAMED, "coordinate": Key(name, True), "motion": Key(of_time, True)},
-    "nonholonomic": {**NAMED, **_FORMULA, "feedback": Key(constant)},
-    "canonical": {**NAMED, "formula": Key(canonical, True), "description": Key(text)},
+    "rotor": {**keys.IN_JOINT, "inertia": Key(keys.constant, True), "ratio": _CONSTANT},
+    "holonomic": {**keys.NAMED, "formula": Key(keys.position, True), "description": _TEXT, **_GAINS},
+    "drive": {**keys.NAMED, "coordinate": _REQUIRED_NAME, "motion": Key(keys.of_time, True)},
+    "nonholonomic": {**keys.NAMED, **_FORMULA, "feedback": _CONSTANT},
+    "canonical": {**keys.NAMED, "formula": Key(keys.canonical, True), "description": _TEXT},
 }
 _LAST: dict[str, Keys] = {
     "shape": {
-        **BODY,
-        "kind": Key(name, True),
-        "size": Key(many(constant, "sizes"), True),
-        **PLACE,
-        "color": Key(array(4, constant, "numbers (red, green, blue, alpha)")),
-        "mesh": Key(text),
+        **keys.BODY,
+        "kind": _REQUIRED_NAME,
+        "size": Key(keys.many(keys.constant, "sizes"), True),
+        **keys.PLACE,
+        "color": Key(keys.array(4, keys.constant, "numbers (red, green, blue, alpha)")),
+        "mesh": _TEXT,
     },
 }
 
 
 def elements() -> dict[str, Keys]:
     """The elements a model can have any number of, in the order in which they are read."""
-    pushing = {kind: keys for load in loads.LOADS for kind, keys in load.forms.items()}
+    pushing = {kind: own for load in loads.LOADS for kind, own in load.forms.items()}
     return {**_BEFORE, **pushing, **_BEHIND, **{kind.kind: kind.keys for kind in contacts.CONTACTS}, **_LAST}
 
 
-LIMITS: Keys = {"lower": Key(constant), "upper": Key(constant), "velocity": Key(constant), "effort": Key(constant)}
-SIMULATION: Keys = {
-    "duration": Key(constant),
-    "samples": Key(whole),
-    "integrator": Key(name),
-    "step": Key(constant),
-    "assemble": Key(switch),
-}
-
-
-def forces(value: Any, where: str, model: Maker) -> Iterator[Problem]:
+def forces(value: object, where: str, model: Maker) -> Iterator[Problem]:
     """A table from coordinates to formulas."""
-    yield from table(value, {name: Key(moving) for name in model.coordinate_names}, where, model)
+    yield from keys.table(value, dict.fromkeys(model.coordinate_names, Key(keys.moving)), where, model)
 
 
-ENERGIES: Keys = {"kinetic": Key(moving, True), "potential": Key(position), "forces": Key(forces)}
-GRAVITY: Check = fixed_vector
+ENERGIES: Keys = {"kinetic": Key(keys.moving, True), "potential": Key(keys.position), "forces": Key(forces)}
 TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "limits", "simulation")
 
 

@@ -13,13 +13,14 @@ sliding along z can change places, so no formula of sines is ever needed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
-from dalembert.errors import ModelFileError, Problem, nearest
+from dalembert.errors import Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.toml import add_sections, problems_failure
+from dalembert.importers.source import Enough, Table
+from dalembert.importers.toml import Builder, begin
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint
 from dalembert.model.keys import attempt, quote
@@ -29,24 +30,16 @@ KINDS = ("revolute", "prismatic", "fixed")
 UNITS = ("rad", "deg")
 HEAD = ("name", "description", "gravity", "parameters", "coordinates")
 
-Value = Any  # a number, or a formula of parameters as text
-
-
-@dataclass(frozen=True)
-class Drive:
-    """What sits in a joint besides its motion: the rotor of a motor, friction, and limits; all on the side of the joint."""
-
-    inertia: Value = 0
-    ratio: Value = 1
-    viscous: Value = 0
-    coulomb: Value = 0
-    smoothing: Value = 1e-3
-    limits: Mapping[str, Value] | None = None
+Value = str | float  # a number, or a formula of parameters as text
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table: the step from the parent's frame, in radians, and the body that hangs on it."""
+    """One row of a table: the step from the parent's frame, in radians, the body that hangs on it, and what drives it.
+
+    Rotor, friction and limits are what `Model.rotor`, `Model.joint_friction` and `Model.limit` are given, on the side of the
+    joint; empty where there is none.
+    """
 
     name: str
     parent: str = WORLD
@@ -58,9 +51,11 @@ class Row:
     alpha: Value = 0
     mass: Value = 0
     center: Sequence[Value] = (0, 0, 0)
-    inertia: Sequence[Any] = (0, 0, 0)
+    inertia: Sequence[Value] = (0, 0, 0)
     description: str = ""
-    drive: Drive | None = None
+    rotor: Table = field(default_factory=dict)
+    friction: Table = field(default_factory=dict)
+    limits: Table = field(default_factory=dict)
 
 
 def joints(model: Model, row: Row, convention: str, where: str) -> list[Joint]:
@@ -86,7 +81,7 @@ def joints(model: Model, row: Row, convention: str, where: str) -> list[Joint]:
         first = model.prismatic((0, 0, 1), shifted(row.coordinate, row.d), *before, where=where)
     else:
         first = model.fixed(*before, where=where)
-    still = all(_is_zero(value) for part in after for value in part)
+    still = all(is_zero(value) for part in after for value in part)
     return [first] if still else [first, model.fixed(*after, where=where)]
 
 
@@ -101,76 +96,35 @@ def add(model: Model, row: Row, convention: str, where: str) -> None:
         inertia=row.inertia,
         description=row.description,
     )
-    drive = row.drive
-    if drive is None:
-        return
-    if not _is_zero(drive.inertia):
-        model.rotor(row.name, drive.inertia, ratio=drive.ratio, name=f"motor of {row.name}")
-    if not (_is_zero(drive.viscous) and _is_zero(drive.coulomb)):
-        values = {"viscous": drive.viscous, "coulomb": drive.coulomb, "smoothing": drive.smoothing}
-        model.joint_friction(row.name, **values, name=f"friction of {row.name}")
-    if drive.limits:
-        model.limit(row.coordinate, **drive.limits)
+    if row.rotor:
+        model.rotor(row.name, **row.rotor, name=f"motor of {row.name}")
+    if row.friction:
+        model.joint_friction(row.name, **row.friction, name=f"friction of {row.name}")
+    if row.limits:
+        model.limit(row.coordinate, **row.limits)
 
 
-class TableBuilder:
-    """Builds a model from the tables of a file: head, parameters and coordinates first, then rows, then all other sections.
+def build(data: Table, own: Collection[str], coordinates: Table, source: str, rows: Callable[[Builder], None]) -> Model:
+    """The model of a table, or one error with everything that is wrong; `rows` adds the bodies, given the builder.
 
-    The other sections are read as in ordinary model files, so they can say here what they say there.
+    Head, parameters and coordinates come first, then the rows, then all other sections. These are read as in ordinary model
+    files, so they can say here what they say there.
     """
-
-    def __init__(self, data: Mapping[str, Any], own: Collection[str], coordinates: Mapping[str, Any]) -> None:
-        name, about, gravity = data.get("name"), data.get("description"), data.get("gravity")
-        self.model = Model(
-            name if isinstance(name, str) else "model",
-            gravity if isinstance(gravity, list) and len(gravity) == 3 else (0, 0, 0),
-            about if isinstance(about, str) else "",
-        )
-        self.model.published = True
-        self.found: list[Problem] = []
-        self._data, self._own, self._coordinates = data, own, coordinates
-
-    def note(self, problems: Iterable[Problem]) -> bool:
-        """Keep problems; true if there were none."""
-        before = len(self.found)
-        self.found.extend(problems)
-        return len(self.found) == before
-
-    def given(self, section: str) -> list[Any]:
-        """The elements of a section as the file has them."""
-        value = self._data.get(section, [])
-        return value if isinstance(value, list) else []
-
-    def build(self, source: str, rows: Callable[[TableBuilder], None]) -> Model:
-        """The model, or one error with everything that is wrong; `rows` adds the bodies, given this builder."""
-        known = (*self._own, *schema.sections())
-        for section in self._data:
-            if section not in known:
-                advice = nearest(section[: schema.MAX_NAME], known)
-                self.note([Problem("model file", f"there is no key or section {quote(section)}.", advice)])
-        if "name" not in self._data:
-            self.note([Problem("model file", "the key 'name' is missing.", 'Add a line name = "..." at the top.')])
-        head = {key: self._data[key] for key in HEAD if key in self._data}
-        self._read({**head, "coordinates": self._coordinates}, source)
-        rows(self)
-        self._read({key: self._data[key] for key in schema.sections() if key in self._data and key not in HEAD}, source)
-        if self.found:
-            raise problems_failure(source, self.found)
-        return self.model
-
-    def _read(self, sections: Mapping[str, Any], source: str) -> None:
-        try:
-            add_sections(self.model, sections, source)
-        except ModelFileError as error:
-            self.note(error.problems)
+    builder = Builder(begin(data), source)
+    builder.model.published = True
+    with suppress(Enough):
+        builder.require_known(data, own)
+        builder.require_name(data)
+        builder.build({**{key: data[key] for key in HEAD if key in data}, "coordinates": coordinates})
+        rows(builder)
+        builder.build({key: data[key] for key in schema.sections() if key in data and key not in HEAD})
+    builder.require_sound()
+    return builder.model
 
 
-def add_rows(
-    builder: TableBuilder, rows: Sequence[tuple[str, Row]], convention: str, names: Collection[str] = ()
-) -> None:
-    """Add rows that are sound by themselves, each with what messages call it; `names` are known as parents besides."""
-    known = {WORLD, *names, *(row.name for _, row in rows)}
-    known |= {str(body.get("name")) for body in builder.given("body") if isinstance(body, dict)}
+def add_rows(builder: Builder, rows: Sequence[tuple[str, Row]], convention: str, parents: Collection[str]) -> None:
+    """Add rows that are sound by themselves, each with what messages call it; they can hang on the world and on `parents`."""
+    known = {WORLD, *parents}
     for where, row in rows:
         if row.parent not in known:
             fact = f"there is no link or body {quote(row.parent)}."
@@ -178,7 +132,13 @@ def add_rows(
         builder.note(attempt(where, lambda row=row, where=where: add(builder.model, row, convention, where)))
 
 
-def described(name: str, *, turns: bool) -> dict[str, str]:
+def names_in(elements: object) -> list[str]:
+    """The names of the elements of a section such as [[body]], as far as it is sound."""
+    given = elements if isinstance(elements, list) else []
+    return [str(each.get("name")) for each in given if isinstance(each, dict)]
+
+
+def described(name: str, *, turns: bool) -> Table:
     """Unit and description of the coordinate of a joint.
 
     >>> described("elbow", turns=True)
@@ -188,14 +148,14 @@ def described(name: str, *, turns: bool) -> dict[str, str]:
     return {"unit": "rad" if turns else "m", "description": f"{what} of joint '{name}' {along} its z axis"}
 
 
-def merged(defaults: Mapping[str, Mapping[str, Any]], given: Any) -> dict[str, Any]:
+def merged(defaults: Mapping[str, Table], given: object) -> Table:
     """The coordinates of a table, each overlaid by what the section [coordinates] says of it, and the others of that section.
 
     >>> merged({"q1": {"start": 0.1, "unit": "rad"}}, {"q1": {"start": 0.5}, "x": {}})
     {'q1': {'start': 0.5, 'unit': 'rad'}, 'x': {}}
     """
-    entries = given if isinstance(given, dict) else {}
-    out: dict[str, Any] = {}
+    entries: Table = given if isinstance(given, dict) else {}
+    out: Table = {}
     for name, default in defaults.items():
         entry = entries.get(name, {})
         out[name] = {**default, **entry} if isinstance(entry, dict) else entry
@@ -208,7 +168,7 @@ def shifted(coordinate: str, offset: Value) -> str:
     >>> shifted("q1", 0), shifted("q1", -0.5), shifted("q1", "pi/2")
     ('q1', 'q1 - 0.5', 'q1 + (pi/2)')
     """
-    if _is_zero(offset):
+    if is_zero(offset):
         return coordinate
     if isinstance(offset, str):
         return f"{coordinate} + ({offset})"
@@ -229,5 +189,6 @@ def radians(value: Value, unit: str) -> Value:
     return math.radians(value) if isinstance(value, float) or (isinstance(value, int) and abs(value) < 1e300) else value
 
 
-def _is_zero(value: Value) -> bool:
+def is_zero(value: Value) -> bool:
+    """Whether this is the number 0."""
     return not isinstance(value, str) and value == 0

@@ -6,18 +6,17 @@ nothing in it is ever evaluated as code. Everything that is wrong with it is rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import InputError, ModelFileError, Problem, nearest
+from dalembert.errors import Problem, nearest
 from dalembert.importers import schema
-from dalembert.importers.source import read_text, tables
-from dalembert.model import Model
-from dalembert.model.keys import MAX_ELEMENTS, attempt, quote, wrong
-
-MAX_PROBLEMS = 100
+from dalembert.importers.source import Enough, Findings, Table, read_text, tables
+from dalembert.model import Model, keys
+from dalembert.model.keys import MAX_ELEMENTS, Check, Keys, attempt, quote, wrong
 
 
 def read_toml(path: str | Path) -> Model:
@@ -47,40 +46,21 @@ def loads_toml(text: str, source: str = "<text>") -> Model:
     ... ''')
     <Model 'falling stone': 1 bodies, 1 coordinates, 0 constraints>
     """
-    data = tables(text, source)
-    builder = _Builder(_begin(data))
-    with suppress(_Enough):
-        builder.head(data)
+    return from_sections(tables(text, source), source)
+
+
+def from_sections(data: Table, source: str) -> Model:
+    """The model described by the tables of a file, or one error with everything that is wrong."""
+    builder = Builder(begin(data), source)
+    with suppress(Enough):
+        builder.require_name(data)
+        builder.require_known(data)
         builder.build(data)
-    builder.require_sound(source)
+    builder.require_sound()
     return builder.model
 
 
-def add_sections(
-    model: Model, data: Mapping[str, Any], source: str = "<text>", sections: Collection[str] | None = None
-) -> Model:
-    """Add the sections of a file to a model that something else has begun, and return it.
-
-    `data` holds the tables as a TOML reader gives them, `source` is what messages call the file. With `sections` only these
-    are read: declare `("parameters", "coordinates")` first, build bodies with them, and then add the rest. Without it
-    everything is read, and a section that does not exist is an error, so take out your own before. The head of a file
-    (name, description, gravity) is checked, but the model keeps its own. All problems are raised at once, as a
-    `ModelFileError`.
-
-    >>> model = Model("robot")
-    >>> _ = add_sections(model, {"coordinates": {"q": {"start": 0.5}}})
-    >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "q"), mass=1)
-    >>> add_sections(model, {"joint_spring": [{"body": "link", "stiffness": 3}]}).loads[0].name
-    'joint_spring1'
-    """
-    builder = _Builder(model)
-    with suppress(_Enough):
-        builder.build({key: value for key, value in data.items() if sections is None or key in sections})
-    builder.require_sound(source)
-    return builder.model
-
-
-def _begin(data: dict[str, Any]) -> Model:
+def begin(data: Table) -> Model:
     """An empty model with what the head of the file says, as far as it is sound."""
     name, about, gravity = data.get("name"), data.get("description"), data.get("gravity")
     return Model(
@@ -90,70 +70,58 @@ def _begin(data: dict[str, Any]) -> Model:
     )
 
 
-def problems_failure(source: str, found: list[Problem]) -> ModelFileError:
-    """One error that lists all problems."""
-    shown = found[:MAX_PROBLEMS]
-    count = "1 problem" if len(found) == 1 else f"{len(shown)} problems"
-    more = "\n  - and more; correct these first." if len(found) > MAX_PROBLEMS else ""
-    lines = "\n".join(f"  - {problem}" for problem in shown)
-    return ModelFileError(f"{source} has {count}:\n{lines}{more}", shown)
+def title(kind: str, given: object, place: int) -> str:
+    """What messages call an element: its name, or its place in the file if it has none."""
+    name = given.get("name") if isinstance(given, dict) else None
+    return f"{kind} {quote(name)}" if isinstance(name, str) and name else f"{kind} number {place + 1}"
 
 
-class _Enough(Exception):
-    """There are more problems than anybody reads at once."""
-
-
-class _Builder:
+class Builder(Findings):
     """Adds the elements of a file to a model, one after the other, and keeps the problems of each."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, source: str) -> None:
+        super().__init__(source)
         self.model = model
-        self.found: list[Problem] = []
 
-    def note(self, problems: Iterable[Problem]) -> bool:
-        """Keep the problems; true if there were none."""
-        before = len(self.found)
-        for problem in problems:
-            self.found.append(problem)
-            if len(self.found) > MAX_PROBLEMS:
-                raise _Enough
-        return len(self.found) == before
-
-    def require_sound(self, source: str) -> None:
-        """Raise all problems, if there are any."""
-        if self.found:
-            raise problems_failure(source, self.found)
-
-    def head(self, data: dict[str, Any]) -> None:
+    def require_name(self, data: Table) -> None:
         """A file needs a name."""
         if "name" not in data:
             self.note([Problem("model file", "the key 'name' is missing.", 'Add a line name = "..." at the top.')])
 
-    def build(self, data: dict[str, Any]) -> None:
-        """Add everything, names before the formulas that use them."""
+    def require_known(self, data: Table, own: Collection[str] = ()) -> None:
+        """A file has no sections but those of model files and the `own` ones of its kind."""
+        known = (*own, *schema.sections())
         for section in data:
-            if section not in schema.sections():
-                advice = nearest(section[: schema.MAX_NAME], schema.sections())
+            if section not in known:
+                advice = nearest(section[: keys.MAX_NAME], known)
                 self.note([Problem("model file", f"there is no key or section {quote(section)}.", advice)])
-        if "name" in data:
-            self.note(schema.name(data["name"], "name", self.model))
-        self.note(schema.text(data.get("description", ""), "description", self.model))
-        if "published" in data and self.note(schema.switch(data["published"], "published", self.model)):
-            self.model.published = data["published"]
+
+    def build(self, data: Table) -> None:
+        """Add everything, names before the formulas that use them."""
+        model = self.model
+        self._sound("name", data, keys.name)
+        self._sound("description", data, keys.text)
+        if self._sound("published", data, keys.switch):
+            model.published = data["published"]
         self._each("parameters", data, self._parameter)
         self._each("coordinates", data, self._coordinate)
-        if "gravity" in data:
-            self.note(schema.GRAVITY(data["gravity"], "gravity", self.model))
-        for kind, keys in schema.elements().items():
-            self._elements(kind, keys, data)
+        self._sound("gravity", data, keys.fixed_vector)
+        for kind, allowed in schema.elements().items():
+            self._elements(kind, allowed, data)
         self._each("speeds", data, self._speed)
-        self._once("energies", data, schema.ENERGIES, self.model.set_energies)
-        if "non_ideal" in data and self.note(schema.forces(data["non_ideal"], "non_ideal", self.model)):
-            self.note(attempt("non_ideal", lambda: self.model.non_ideal(data["non_ideal"])))
+        if "energies" in data:
+            self._add("energies", data["energies"], schema.ENERGIES, model.set_energies)
+        if self._sound("non_ideal", data, schema.forces):
+            self.note(attempt("non_ideal", lambda: model.non_ideal(data["non_ideal"])))
         self._each("limits", data, self._limit)
-        self._once("simulation", data, schema.SIMULATION, self.model.simulation)
+        if "simulation" in data:
+            self._add("simulation", data["simulation"], schema.SIMULATION, model.simulation)
 
-    def _each(self, section: str, data: dict[str, Any], add: Callable[[str, Any], None]) -> None:
+    def _sound(self, key: str, data: Table, check: Check) -> bool:
+        """Whether a key is there and holds what it may."""
+        return key in data and self.note(check(data[key], key, self.model))
+
+    def _each(self, section: str, data: Table, add: Callable[[str, object], object]) -> None:
         """The named entries of a section such as [parameters]."""
         given = data.get(section, {})
         if not isinstance(given, dict):
@@ -162,7 +130,7 @@ class _Builder:
             for name, entry in given.items():
                 add(name, entry)
 
-    def _elements(self, kind: str, keys: schema.Keys, data: dict[str, Any]) -> None:
+    def _elements(self, kind: str, allowed: Keys, data: Table) -> None:
         """The elements written as [[kind]]."""
         given = data.get(kind, [])
         if not isinstance(given, list):
@@ -170,7 +138,8 @@ class _Builder:
             self.note([Problem(kind, "this is not an array of elements.", advice)])
         elif self._few(kind, len(given)):
             for place, entry in enumerate(given):
-                self._element(kind, keys, entry, _title(kind, entry, place))
+                where = title(kind, entry, place)
+                self._add(where, entry, allowed, partial(self._element, kind, where))
 
     def _few(self, kind: str, count: int) -> bool:
         if count <= MAX_ELEMENTS:
@@ -178,63 +147,46 @@ class _Builder:
         advice = f"Expected at most {MAX_ELEMENTS} in one file."
         return self.note([Problem(kind, f"the file has {count} of them.", advice)])
 
-    def _element(self, kind: str, keys: schema.Keys, given: Any, where: str) -> None:
-        if not self.note(schema.table(given, keys, where, self.model)):
-            return
-        values = dict(given)
+    def _add(self, where: str, given: object, allowed: Keys, add: Callable[..., object]) -> bool:
+        """Add one element; true if its table and what it says are sound."""
+        if not self.note(keys.table(given, allowed, where, self.model)) or not isinstance(given, dict):
+            return False
+        return self.note(attempt(where, lambda: add(**given)))
+
+    def _element(self, kind: str, where: str, /, **values: Any) -> None:
         if kind == "body":
-            values["joint"] = self._joints(given["joint"], where)
+            sequence = values["joint"] if isinstance(values["joint"], list) else [values["joint"]]
+            values["joint"] = [schema.make_joint(each, f"{where}, joint", self.model) for each in sequence]
         elif kind == "loop":
-            values["joint"] = schema.make_loop_joint(given["joint"], f"{where}, joint", self.model)
+            values["joint"] = schema.make_joint(values["joint"], f"{where}, joint", self.model, loop=True)
         elif kind in ("holonomic", "nonholonomic", "canonical"):
             values["psi" if kind == "nonholonomic" else "phi"] = values.pop("formula")
-        self.note(attempt(where, lambda: getattr(self.model, kind)(**values)))
+        getattr(self.model, kind)(**values)
 
-    def _joints(self, given: Any, where: str) -> list[Any]:
-        sequence = given if isinstance(given, list) else [given]
-        return [schema.make_joint(each, f"{where}, joint", self.model) for each in sequence]
-
-    def _parameter(self, name: str, given: Any) -> None:
-        where = f"parameter {quote(name)}"
+    def _parameter(self, name: str, given: object) -> None:
         entry = given if isinstance(given, dict) else {"value": given}
-        self._declare(where, entry, schema.PARAMETER, self.model.parameter, name, {"value": 1.0})
+        add = partial(self.model.parameter, name)
+        self._declare(f"parameter {quote(name)}", entry, schema.PARAMETER, add, value=1.0)
 
-    def _coordinate(self, name: str, given: Any) -> None:
-        where = f"coordinate {quote(name)}"
-        self._declare(where, given, schema.COORDINATE, self.model.coordinate, name, {})
+    def _coordinate(self, name: str, given: object) -> None:
+        def add(rate: float | str = 0.0, **values: str) -> Model:
+            return self.model.coordinate(name, start_rate=rate, **values)
 
-    def _declare(
-        self, where: str, given: Any, keys: schema.Keys, add: Callable[..., Model], name: str, neutral: dict[str, Any]
-    ) -> None:
+        self._declare(f"coordinate {quote(name)}", given, schema.COORDINATE, add)
+
+    def _declare(self, where: str, given: object, allowed: Keys, add: Callable[..., Model], **neutral: float) -> None:
         """Add a parameter or coordinate; one without a sound value is still known to the formulas that use it."""
-        if self.note(schema.table(given, keys, where, self.model)):
-            values = {"start_rate" if key == "rate" else key: value for key, value in given.items()}
-            if self.note(attempt(where, lambda: add(name, **values))):
-                return
-            with suppress(InputError):
-                add(name, **neutral)
-        else:
-            self.note(attempt(where, lambda: add(name, **neutral)))
+        if not self._add(where, given, allowed, add):
+            again = attempt(where, lambda: add(**neutral))
+            self.note(problem for problem in again if problem not in self.found)
 
-    def _limit(self, name: str, given: Any) -> None:
-        where = f"limit of {quote(name)}"
-        if self.note(schema.table(given, schema.LIMITS, where, self.model)):
-            self.note(attempt(where, lambda: self.model.limit(name, **given)))
+    def _limit(self, name: str, given: object) -> None:
+        self._add(f"limit of {quote(name)}", given, schema.LIMITS, partial(self.model.limit, name))
 
-    def _speed(self, name: str, given: Any) -> None:
-        where = f"speed {quote(name)}"
+    def _speed(self, name: str, given: object) -> None:
         entry = given if isinstance(given, dict) else {"formula": given}
-        if self.note(schema.table(entry, schema.SPEED, where, self.model)):
-            about = entry.get("description", "")
-            self.note(attempt(where, lambda: self.model.speed(entry["formula"], name, about)))
 
-    def _once(self, section: str, data: dict[str, Any], keys: schema.Keys, add: Callable[..., Any]) -> None:
-        """A section that is one element."""
-        if section in data and self.note(schema.table(data[section], keys, section, self.model)):
-            self.note(attempt(section, lambda: add(**data[section])))
+        def add(formula: str, description: str = "") -> Model:
+            return self.model.speed(formula, name, description)
 
-
-def _title(kind: str, given: Any, place: int) -> str:
-    """What messages call an element: its name, or its place in the file if it has none."""
-    name = given.get("name") if isinstance(given, dict) else None
-    return f"{kind} {quote(name)}" if isinstance(name, str) and name else f"{kind} number {place + 1}"
+        self._add(f"speed {quote(name)}", entry, schema.SPEED, add)

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import InputError, SimulationError
 from dalembert.integrators.polynomial import Piece
+from dalembert.kernels.dae import DaeFunctions
 
 _WINDOW = 20_000  # steps after which the pace is looked at
 
@@ -25,34 +26,16 @@ class Status(Enum):
     STOPPED = "The simulation was stopped by its progress callback before its end."
 
 
-class Dae(Protocol):
-    """Residuals F(t, y, ẏ) = 0 with multipliers as algebraic unknowns behind the states."""
-
-    algebraic: int  # how many unknowns at the end are algebraic
-
-    def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Consistent unknowns and their rates at a state."""
-        ...
-
-    def residual(self, t: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
-        """F."""
-        ...
-
-    def jacobian(self, t: float, y: np.ndarray, yd: np.ndarray, weight: float) -> np.ndarray:
-        """∂F/∂y + weight ∂F/∂ẏ."""
-        ...
-
-
-class Guide(Protocol):
+class Guide(ABC):
     """Looks ahead along every step for places where the equations fail or bend, and leads the run across or ends it."""
 
     def limit(self, t: float) -> float:
         """The time that a step from `t` may not go beyond."""
-        ...
+        return np.inf
 
+    @abstractmethod
     def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
         """The step to take in place of this one, often the same; raises when there is no way on."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +50,7 @@ class InitialValueProblem:
     project: Callable[[float, np.ndarray], np.ndarray] | None = None
     smooth: bool = True  # False when formulas switch branches
     positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
-    dae: Callable[[], Dae] | None = None  # the same problem as residuals with multipliers
+    dae: Callable[[], DaeFunctions] | None = None  # the same problem as residuals with multipliers
     turn: Callable[[float, np.ndarray], bool] | None = None  # True: these variables have served, go on with others
     sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
     guides: tuple[Guide, ...] = ()
@@ -226,6 +209,12 @@ def collapse(problem: InitialValueProblem, t: float, h: float, y: np.ndarray) ->
         f"at t = {t:.9g} the step size fell to {h:.3g}, too small to go on. {describe(problem.names, y)} "
         "The motion has a singularity here, or the tolerances are too tight for it."
     )
+
+
+def listed(times: Sequence[float]) -> str:
+    """Times in words, shortened when they are many."""
+    more = f" and {len(times) - 8} more" if len(times) > 8 else ""
+    return ", ".join(f"{t:.6g}" for t in times[:8]) + more
 
 
 def describe(names: Sequence[str], y: np.ndarray) -> str:

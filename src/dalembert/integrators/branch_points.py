@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.integrators.base import Step, Stepper
+from dalembert.integrators.base import Guide, Step, Stepper, listed
 from dalembert.integrators.independence import Independence
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
@@ -35,10 +35,14 @@ _GRID = 9
 _OTHERS = "Use the integrator taylor, which keeps clear of it, or rk4 with another `step`. "
 
 
-class BranchPoints:
-    """The guide across singular positions; remembers them for the whole run, whatever choices are made on the way."""
+class BranchPoints(Guide):
+    """The guide across singular positions; remembers them for the whole run, whatever choices are made on the way.
 
-    def __init__(self, rank: int) -> None:
+    With `lead` False it only looks, for runs that are left to themselves.
+    """
+
+    def __init__(self, rank: int, lead: bool = True) -> None:
+        self._lead = lead
         self._independence = Independence(rank)
         self._mechanics: Mechanics | None = None
         self._natural = 0.0  # the length of steps where nothing disturbs
@@ -60,9 +64,7 @@ class BranchPoints:
     def notes(self) -> tuple[str, ...]:
         """What is worth telling."""
         if self._passed:
-            times = ", ".join(f"{t:.6g}" for t in self._passed[:8])
-            more = f" and {len(self._passed) - 8} more" if len(self._passed) > 8 else ""
-            return (f"the motion passed singular configurations, on its branch, at t = {times}{more}",)
+            return (f"the motion passed singular configurations, on its branch, at t = {listed(self._passed)}",)
         if self._least > _CLOSE:
             return ()
         return (
@@ -82,6 +84,9 @@ class BranchPoints:
 
     def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
         """The step, or one that keeps clear of a singular time, or one that crosses it."""
+        if not self._lead:
+            self.look(step.t1, step.y1)
+            return step
         if not isinstance(stepper, Taylor) or step.coefficients is None:
             return self._checked(stepper, step)
         h, polynomial = step.t1 - step.t0, Polynomial(step.coefficients)
@@ -222,19 +227,3 @@ class BranchPoints:
 
 def _broken(corrected: float, drift: float) -> str:
     return f"the step does not continue it: its velocity is off by {corrected:.1e}, its energy by {drift:.1e}"
-
-
-class Spectator:
-    """Only looks, for runs that are left to themselves."""
-
-    def __init__(self, branches: BranchPoints) -> None:
-        self._branches = branches
-
-    def limit(self, t: float) -> float:
-        """None."""
-        return np.inf
-
-    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
-        """The step as it is."""
-        self._branches.look(step.t1, step.y1)
-        return step

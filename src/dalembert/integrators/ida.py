@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dalembert.errors import EngineError, InputError
@@ -37,20 +35,17 @@ class Ida(Stepper):
         self._problem, self._dae, self._size = problem, problem.dae(), len(problem.y0)
         y, yd = self._dae.start(problem.t0, problem.y0)
         self.evaluations, self.tolerance = 0, settings.rtol or 1e-9
-        options: dict[str, Any] = {}
         atol = np.full(self._size, settings.atol) if settings.atol else problem.errors(1e-11)
-        if self._dae.algebraic:
-            options["algebraic_idx"] = np.arange(self._size, self._size + self._dae.algebraic)
-            # multipliers follow from the states and have no say in the step size
-            atol = np.concatenate([atol, np.full(self._dae.algebraic, _ANY)])
+        algebraic = np.arange(self._size, self._size + self._dae.algebraic)
         self._solver = IDA(
             self._fill,
             jacfn=self._fill_jacobian,
             rtol=settings.rtol or 1e-9,
-            atol=atol,
+            # multipliers follow from the states and have no say in the step size
+            atol=np.concatenate([atol, np.full(len(algebraic), _ANY)]),
             max_step=settings.max_step or 0.0,
             max_num_steps=100_000,
-            **options,
+            algebraic_idx=algebraic if len(algebraic) else None,
         )
         self._solver.init_step(problem.t0, y, yd)
         self._t, self._y, self._yd = problem.t0, y, yd

@@ -1,34 +1,104 @@
-"""What a guide across singular positions has to know of the equations in use."""
+"""The equations in use, as a guide along a run asks for them."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from dalembert import formalisms
+from dalembert.equations import Velocities
+from dalembert.errors import SimulationError
+from dalembert.integrators import projection
+from dalembert.kernels import Kernel, Lengths, Manifold
 
-class Mechanics(Protocol):
-    """What has to be known of the equations in use."""
 
-    names: tuple[str, ...]  # of the rows of `rows`
-    positions: int
+@dataclass(frozen=True)
+class Mechanics:
+    """Constraints, velocities and energies at states y = (q, v[, work]) of one form of the equations."""
+
+    kernel: Kernel
+    manifold: Manifold
+    lengths: Lengths
+    energy: Callable[[float, np.ndarray, np.ndarray], tuple[float, float]]  # at (t, q, q̇), and the size of its parts
+    values: np.ndarray  # of the parameters
+    constants: np.ndarray  # the same with the constants of the motion
+
+    @property
+    def positions(self) -> int:
+        """The number of coordinates."""
+        return len(self.kernel.form.system.q)
+
+    @cached_property
+    def _velocities(self) -> Velocities:
+        return formalisms.find(self.kernel.form.formalism).ABOUT.velocities
+
+    @cached_property
+    def _held(self) -> list[int]:
+        """The constraints that no feedback drives to zero."""
+        return [i for i, servo in enumerate(self.manifold.system.facts.levels.servo) if not servo]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rows of `rows`."""
+        return tuple(self.manifold.system.facts.levels.names[i] for i in self._held)
+
+    def velocities(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
+        """q̇ at one state or many."""
+        return self.kernel.velocities(y, t, self.constants)
 
     def rows(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Constraint rows (r, n, K) and mass matrices (n, n, K) at K states."""
-        ...
+        _, _, A, M = self.manifold.evaluate(y[: self.positions], self.velocities(t, y), t, self.values)
+        return A[self._held], M
 
     def violation(self, t: float, y: np.ndarray) -> np.ndarray:
         """φ of the same rows at one state; zero for those without."""
-        ...
+        n = self.positions
+        phi, *_ = self.manifold.evaluate(y[:n], np.zeros(n), t, self.values)
+        return np.array([phi[i] if i < len(phi) else 0.0 for i in self._held])
+
+    def between(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Vectors between the ends of springs and dampers at K states, sizes and natural lengths; see `Lengths`."""
+        return self.lengths.evaluate(y[: self.positions], t, self.values)
+
+    @property
+    def drifts(self) -> bool:
+        """True when a step leaves the constraints, so that there is something to bring back."""
+        known = self._velocities
+        return bool(
+            self.manifold.holonomic or known.exceed_rates or (self.manifold.rows and not known.keep_constraints)
+        )
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray:
+        """The state on the constraints that is nearest; quasi-velocities keep the velocity constraints by construction."""
+        n, out = self.positions, y.copy()
+        out[:n] = projection.onto_positions(self.manifold, y[:n], t, self.values)
+        return out if self._velocities.keep_constraints else self._with_velocities(t, out, self.velocities(t, out))
 
     def settled(self, t: float, y: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
         """The state on the constraints nearest to y with velocities q̇, and how much of the motion had to be corrected."""
-        ...
+        n, out = self.positions, y.copy()
+        try:
+            out[:n] = projection.onto_positions(self.manifold, y[:n], t, self.values)
+            out = self._with_velocities(t, out, qd)
+        except SimulationError:
+            return y, np.inf
+        _, _, _, M = self.manifold.evaluate(out[:n], qd, t, self.values)
+        found = self.velocities(t, out)
+        size = max(float(qd @ M @ qd), float(found @ M @ found), 1e-300)
+        gap = found - qd
+        return out, float(np.sqrt(max(float(gap @ M @ gap), 0.0) / size))
 
-    def velocities(self, t: float, y: np.ndarray) -> np.ndarray:
-        """q̇."""
-        ...
+    def _with_velocities(self, t: float, y: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        n, size, out = self.positions, self.kernel.form.n_states, y.copy()
+        allowed = projection.onto_velocities(self.manifold, y[:n], qd, t, self.values)
+        out[n:size], _ = self.kernel.start(y[:n], allowed, t, self.values)
+        return out
 
     def balance(self, t: float, y: np.ndarray) -> tuple[float, float]:
         """Energy less the work put in, and the size of the energies."""
-        ...
+        energy, size = self.energy(t, y[: self.positions], self.velocities(t, y))
+        return energy - (float(y[-1]) if self.kernel.has_work else 0.0), size

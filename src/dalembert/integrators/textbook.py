@@ -6,38 +6,18 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.expressions import Kind, kind_of
-from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper
+from dalembert.integrators.base import InitialValueProblem, Settings, Step
 from dalembert.integrators.polynomial import Piece, Polynomial
+from dalembert.integrators.rk4 import FixedStepper
 
 
-class _FixedStep(Stepper):
-    """Fixed steps of size `step` (default: a thousandth of the run); straight lines between them."""
+class _Printed(FixedStepper):
+    """One look at the rates in a step; straight lines between the steps."""
 
-    fixed = True
-
-    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        self._rates, self._n = problem.rates, problem.positions
-        span = end - problem.t0
-        wanted = settings.step or min(settings.max_step or np.inf, span / 1000)
-        self._count = max(1, int(np.ceil(span / wanted - 1e-9)))
-        self._h, self._start, self._done = span / self._count, problem.t0, 0
-        self._y = problem.y0.copy()
-        self.evaluations = 0
-
-    def restart(self, y: np.ndarray) -> None:
-        """Go on from a projected state."""
-        self._y = y
-
-    def advance(self, limit: float) -> Step:
-        """One step as printed."""
+    def _step(self, t: float, end: float) -> Step:
         y, h = self._y, self._h
-        t = self._start + self._done * h
-        self._done += 1
-        end = limit if self._done == self._count else self._start + self._done * h
         new = self.move(y, self._rates(t, y), h)
         self.evaluations = (self.evaluations or 0) + 1
-        self._y = new
-
         line = Polynomial(np.stack([y, new - y], axis=1))
         return Step(t, end, new, lambda: Piece(t, end, h, line))
 
@@ -46,7 +26,7 @@ class _FixedStep(Stepper):
         return y + h * rates
 
 
-class Algorithm3(_FixedStep):
+class Algorithm3(_Printed):
     """q̇ + q̈Δt and q + q̇Δt + ½q̈Δt²: Algorithm 3, for formalisms whose velocity variables are q̇."""
 
     name = "algorithm3"
@@ -73,7 +53,7 @@ class Algorithm4(Algorithm3):
     name = "algorithm4"
 
 
-class Algorithm5(_FixedStep):
+class Algorithm5(_Printed):
     """p + ṗΔt and q + q̇Δt: Algorithm 5, for Hamilton's equations."""
 
     name = "algorithm5"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.integrators.base import Step, Stepper
+from dalembert.integrators.base import Guide, Step, Stepper, listed
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 
@@ -25,7 +25,7 @@ States = Callable[[np.ndarray], np.ndarray]
 Between = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]]
 
 
-class ZeroLengths:
+class ZeroLengths(Guide):
     """The guide across meetings of the ends of springs and dampers."""
 
     def __init__(self, labels: tuple[str, ...]) -> None:
@@ -42,16 +42,10 @@ class ZeroLengths:
     @property
     def notes(self) -> tuple[str, ...]:
         """Which elements passed length zero, and when."""
-        out = []
-        for label, times in self._met.items():
-            shown = ", ".join(f"{t:.6g}" for t in times[:8])
-            more = f" and {len(times) - 8} more" if len(times) > 8 else ""
-            out.append(f"the {label} passed through length zero at t = {shown}{more}: its force turns round there")
-        return tuple(out)
-
-    def limit(self, t: float) -> float:
-        """Nothing is limited before a step is tried."""
-        return np.inf
+        return tuple(
+            f"the {label} passed through length zero at t = {listed(times)}: its force turns round there"
+            for label, times in self._met.items()
+        )
 
     def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
         """The step, or one that ends just behind a meeting, or one that is short enough for a near miss."""

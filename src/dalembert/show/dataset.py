@@ -5,35 +5,49 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from dalembert.errors import EngineError
+from dalembert.exporters import files
 from dalembert.expressions import Kind
-from dalembert.show import files
-from dalembert.show.run import Run, model_of, speed_units, structure_of
+from dalembert.show.names import rate_unit
 
 if TYPE_CHECKING:
     import xarray
 
+    from dalembert.handles.trajectory import Trajectory
+
 FORMATS = (".nc", ".csv")
 Record = tuple[dict[str, str], dict[str, tuple[tuple[str, ...], np.ndarray]]]
 
-_SCALARS = {
-    "kinetic": "kinetic energy T",
-    "potential": "potential energy V",
-    "energy": "total energy T + V",
-    "work": "work of the loads that have no potential, from the start",
-    "balance": "energy less work, constant in an exact motion",
+# what is written of a run: its dimension besides time, what it is, and its unit
+_SERIES = {
+    "kinetic": ("", "kinetic energy T", "J"),
+    "potential": ("", "potential energy V", "J"),
+    "energy": ("", "total energy T + V", "J"),
+    "work": ("", "work of the loads that have no potential, from the start", "J"),
+    "balance": ("", "energy less work, constant in an exact motion", "J"),
+    "q": ("coordinate", "generalized coordinates", ""),
+    "qd": ("coordinate", "rates of the coordinates", ""),
+    "momenta": ("coordinate", "generalized momenta ∂L/∂q̇", ""),
+    "reactions": ("coordinate", "generalized reaction forces Aᵀλ + C", ""),
+    "speeds": ("speed", "quasi-velocities u", ""),
+    "linear_momentum": ("axis", "linear momentum, world axes", "kg·m/s"),
+    "angular_momentum": ("axis", "about the world origin", "kg·m²/s"),
+    "multipliers": ("constraint", "λ of M q̈ = h + C + Aᵀλ", ""),
+    "ideal_reactions": ("coordinate", "reactions if C were zero", ""),
+    "non_ideal_reactions": ("coordinate", "what C adds to the reactions", ""),
+    "violation": ("violation_of", "φ, then φ̇ and ψ", ""),
 }
-_AXES = ("x", "y", "z")
+_ONLY_NON_IDEAL = ("ideal_reactions", "non_ideal_reactions")
 
 
-def from_trajectory(run: Run) -> xarray.Dataset:
+def from_trajectory(run: Trajectory) -> xarray.Dataset:
     """The run as a Dataset over time, coordinates, speeds and constraints, with units and descriptions.
 
     >>> import dalembert as dl
@@ -44,44 +58,36 @@ def from_trajectory(run: Run) -> xarray.Dataset:
     """
     import xarray
 
-    known = structure_of(run)
-    variables = {
-        **{name: ("time", getattr(run, name), _about(text, "J")) for name, text in _SCALARS.items()},
-        "q": (("coordinate", "time"), run.q, _about("generalized coordinates")),
-        "qd": (("coordinate", "time"), run.qd, _about("rates of the coordinates")),
-        "momenta": (("coordinate", "time"), run.momenta, _about("generalized momenta ∂L/∂q̇")),
-        "reactions": (("coordinate", "time"), run.reactions, _about("generalized reaction forces Aᵀλ + C")),
-        "speeds": (("speed", "time"), run.speeds, _about("quasi-velocities u")),
-        "linear_momentum": (("axis", "time"), run.linear_momentum, _about("linear momentum, world axes", "kg·m/s")),
-        "angular_momentum": (("axis", "time"), run.angular_momentum, _about("about the world origin", "kg·m²/s")),
-        "multipliers": (("constraint", "time"), run.multipliers, _about("λ of M q̈ = h + C + Aᵀλ")),
-        **_reaction_parts(run),
-        "violation": (("violation_of", "time"), run.violation, _about("φ, then φ̇ and ψ")),
+    model, known = run.equations.model, run.equations.workspace.facts
+    said = {speed.name: speed.description for speed in model.speed_list}
+    series = {
+        name: ((place, "time") if place else "time", getattr(run, name), _about(text, unit))
+        for name, (place, text, unit) in _SERIES.items()
+        if model.non_ideal_forces or name not in _ONLY_NON_IDEAL
     }
-    places: dict[str, Any] = {
+    places = {
         "time": ("time", run.t, _about("time", "s")),
-        "coordinate": ("coordinate", _words(model_of(run).coordinate_names)),
+        "coordinate": ("coordinate", _words(model.coordinate_names)),
         "speed": ("speed", _words(known.speed_names)),
         "constraint": ("constraint", _words(run.constraint_names)),
         "violation_of": ("violation_of", _words(run.violation_names)),
-        "axis": ("axis", _words(_AXES)),
-        **_descriptions(run),
+        "axis": ("axis", _words("xyz")),
+        "coordinate_unit": ("coordinate", _words(c.unit for c in model.coordinate_list)),
+        "coordinate_description": ("coordinate", _words(c.description for c in model.coordinate_list)),
+        "speed_unit": ("speed", _words(speed_units(run))),
+        "speed_formula": ("speed", _words(map(str, known.speeds))),
+        "speed_description": ("speed", _words(said.get(name, "") for name in known.speed_names)),
     }
-    return xarray.Dataset(variables, places, _attributes(run))
+    return xarray.Dataset(series, places, _attributes(run))
 
 
-def _reaction_parts(run: Run) -> dict[str, Any]:
-    """The two parts of the reactions, where constraints are non-ideal."""
-    if not model_of(run).non_ideal_forces:
-        return {}
-    where = ("coordinate", "time")
-    return {
-        "ideal_reactions": (where, run.ideal_reactions, _about("reactions if C were zero")),
-        "non_ideal_reactions": (where, run.non_ideal_reactions, _about("what C adds to the reactions")),
-    }
+def speed_units(run: Trajectory) -> tuple[str, ...]:
+    """The unit of every speed that is the rate of a coordinate with a unit, else nothing."""
+    units = {Kind.RATE.of(c.name): rate_unit(c.unit) for c in run.equations.model.coordinate_list}
+    return tuple(units.get(str(formula), "") for formula in run.equations.workspace.facts.speeds)
 
 
-def save(run: Run, path: Path, record: Callable[[], Record] | None = None) -> Path:
+def save(run: Trajectory, path: Path, record: Callable[[], Record] | None = None) -> Path:
     """Write a run to NetCDF (.nc) or CSV (.csv); the file appears only when it is complete.
 
     `record` gives what else a NetCDF file is to hold: attributes and variables.
@@ -101,17 +107,17 @@ def save(run: Run, path: Path, record: Callable[[], Record] | None = None) -> Pa
     return path
 
 
-def _write_netcdf(run: Run, path: Path, record: Callable[[], Record] | None) -> None:
+def _write_netcdf(run: Trajectory, path: Path, record: Callable[[], Record] | None) -> None:
     """The Dataset, made in memory first: on a full disk HDF5 ends the interpreter."""
     attributes, variables = record() if record else ({}, {})
     data = from_trajectory(run).assign_attrs(attributes).assign(variables)
     path.write_bytes(data.to_netcdf(engine=_engine()))
 
 
-def _write_csv(run: Run, path: Path) -> None:
+def _write_csv(run: Trajectory, path: Path) -> None:
     """One row for each sample: time, coordinates, rates, speeds, energies, violations."""
-    names = model_of(run).coordinate_names
-    header = ["time", *names, *(Kind.RATE.of(name) for name in names), *structure_of(run).speed_names]
+    names = run.equations.model.coordinate_names
+    header = ["time", *names, *(Kind.RATE.of(name) for name in names), *run.equations.workspace.facts.speed_names]
     header += ["kinetic", "potential", "energy", *(f"violation({name})" for name in run.violation_names)]
     energies = np.stack([run.kinetic, run.potential, run.energy])
     table = np.concatenate([run.t[None], run.q, run.qd, run.speeds, energies, run.violation], axis=0)
@@ -121,23 +127,10 @@ def _write_csv(run: Run, path: Path) -> None:
         writer.writerows([repr(value) for value in row] for row in table.T.tolist())
 
 
-def _descriptions(run: Run) -> dict[str, Any]:
-    """Units and descriptions of the coordinates and speeds, along their dimensions."""
-    said = {speed.name: speed.description for speed in model_of(run).speed_list}
-    known, coordinates = structure_of(run), model_of(run).coordinate_list
+def _attributes(run: Trajectory) -> dict[str, str | float]:
     return {
-        "coordinate_unit": ("coordinate", _words(c.unit for c in coordinates)),
-        "coordinate_description": ("coordinate", _words(c.description for c in coordinates)),
-        "speed_unit": ("speed", _words(speed_units(run))),
-        "speed_formula": ("speed", _words(str(formula) for formula in known.speeds)),
-        "speed_description": ("speed", _words(said.get(name, "") for name in known.speed_names)),
-    }
-
-
-def _attributes(run: Run) -> dict[str, str | float]:
-    return {
-        "model": model_of(run).name,
-        "description": model_of(run).text,
+        "model": run.equations.model.name,
+        "description": run.equations.model.text,
         "formalism": run.formalism,
         "integrator": run.integrator,
         "status": run.status,
@@ -151,7 +144,7 @@ def _about(description: str, unit: str = "") -> dict[str, str]:
     return {"description": description, **({"units": unit} if unit else {})}
 
 
-def _words(words: Any) -> np.ndarray:
+def _words(words: Iterable[str]) -> np.ndarray:
     return np.array(list(words), dtype=object)
 
 
@@ -162,7 +155,7 @@ def _version() -> str:
         return "not installed"
 
 
-def _engine() -> Any:
+def _engine() -> Literal["h5netcdf", "netcdf4"]:
     """What writes NetCDF here; h5netcdf needs h5py, which it does not always bring along."""
     if all(importlib.util.find_spec(name) for name in ("h5netcdf", "h5py")):
         return "h5netcdf"

@@ -5,9 +5,8 @@ SymPy is slow to import, so it is imported inside the functions.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.algebra import Array
 from dalembert.equations import LinearForm
@@ -17,8 +16,6 @@ from dalembert.expressions.numbers import readable
 from dalembert.model import Elements
 from dalembert.show import names
 from dalembert.show.sheet import Section, Sheet, prepare
-from dalembert.show.text import as_dict as as_dict
-from dalembert.show.text import page as page
 from dalembert.show.tidying import tidy
 
 if TYPE_CHECKING:
@@ -27,6 +24,8 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 10  # of a matrix that is written out
 _SHORT = 60  # characters of LaTeX in an entry of a matrix
 _MOST_LINES = 120  # in a notebook
+_WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _WORDS)
 
 
 def to_sympy_matrix(model: Elements, array: Array, dynamic: Iterable[str] = ()) -> sympy.Matrix:
@@ -45,7 +44,7 @@ def to_sympy_matrix(model: Elements, array: Array, dynamic: Iterable[str] = ()) 
     from sympy.physics.mechanics import dynamicsymbols
 
     given = model.sympy_symbols
-    table: dict[str, Any] = dict(given)
+    table = dict(given)
     for name in model.coordinate_names:
         moving, constant = given.get(name, dynamicsymbols(name)), Kind.CONSTANT.of(name)
         symbol = sympy.Symbol(names.for_formula(constant, model.parameter_values))
@@ -106,19 +105,13 @@ def expression(value: Formula) -> str:
     return latex(written, symbol_names=table)
 
 
-@functools.cache
-def _escapes() -> dict[int, str]:
-    signs = {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    return str.maketrans({**signs, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})
-
-
 def escape(words: str) -> str:
     r"""Words as LaTeX text.
 
     >>> escape("wheel_1 & 2")
     'wheel\\_1 \\& 2'
     """
-    return words.translate(_escapes())
+    return words.translate(_ESCAPES)
 
 
 def _sentence(sheet: Sheet, section: Section) -> str:

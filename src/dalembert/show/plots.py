@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.exporters import files
 from dalembert.expressions import Kind
-from dalembert.show import files, names
-from dalembert.show.run import (
-    Run,
-    balance_error,
-    model_of,
-    momentum_error,
-    rate_unit,
-    speed_units,
-    structure_of,
-)
+from dalembert.show import names
+from dalembert.show.dataset import speed_units
+from dalembert.show.names import rate_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.typing import LineStyleType
+
+    from dalembert.handles.trajectory import Trajectory
 
 FORMATS = (".png", ".pdf", ".svg")
 # Okabe and Ito's colours, told apart by colour-blind readers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 # for lines that coincide with others: each lets those below be seen
-STYLES = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
+STYLES: tuple[LineStyleType, ...] = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
 _FLOOR = 1e-17  # below this an error is rounding
 _LONG = 52  # characters of a description in a legend
 
@@ -44,7 +42,7 @@ class Panel:
     log: bool = False
 
 
-def trajectory(run: Run, path: Path | None = None) -> Figure:
+def trajectory(run: Trajectory, path: Path | None = None) -> Figure:
     """The figure of a run: coordinates, speeds, energies, the error of their balance, and violations of constraints.
 
     Given a path it is saved there too, as .png, .pdf or .svg.
@@ -61,7 +59,7 @@ def trajectory(run: Run, path: Path | None = None) -> Figure:
     panels = [*_coordinates(run), *_velocities(run), *_evidence(run)]
     rows = (len(panels) + 1) // 2
     figure = Figure(figsize=(9.6, max(3.2, 1.75 * rows + 0.5)), layout="constrained")
-    figure.suptitle(f"{model_of(run).name}: {run.formalism}, {run.integrator}", fontsize=10)
+    figure.suptitle(f"{run.equations.model.name}: {run.formalism}, {run.integrator}", fontsize=10)
     halves = figure.add_gridspec(1, 2)
     for half, column in enumerate((panels[:rows], panels[rows:])):
         axes = halves[0, half].subgridspec(len(column), 1).subplots(sharex=True, squeeze=False)[:, 0]
@@ -73,7 +71,7 @@ def trajectory(run: Run, path: Path | None = None) -> Figure:
     return figure
 
 
-def comparison(runs: Mapping[str, Run], path: Path) -> list[Path]:
+def comparison(runs: Mapping[str, Trajectory], path: Path) -> list[Path]:
     """The figures of papers/volterra for several formalisms: energy, constraint and momentum drift, and coordinates.
 
     `path` is a directory, where each figure becomes a PNG, or one picture file that takes them all. Also takes a
@@ -87,7 +85,7 @@ def comparison(runs: Mapping[str, Run], path: Path) -> list[Path]:
     """
     from matplotlib.figure import Figure
 
-    known: Mapping[str, Run] = getattr(runs, "runs", runs)
+    known: Mapping[str, Trajectory] = getattr(runs, "runs", runs)
     t = next(iter(known.values())).t
     figures = _comparisons(known)
     if path.suffix:
@@ -119,29 +117,29 @@ def _page(figure: Figure, t: np.ndarray, panels: Sequence[Panel], path: Path) ->
     _finish(list(axes), t)
     labels = [label for label, _ in panels[0].lines]
     handles = [Line2D([], [], color=COLOURS[i % len(COLOURS)], linewidth=1.2) for i in range(len(labels))]
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(4, len(labels)), **_LEGEND)
+    _legend(figure.legend, handles, labels, loc="outside upper center", ncols=min(4, len(labels)))
     return save(figure, path)
 
 
 # what is drawn
 
 
-def _coordinates(run: Run) -> list[Panel]:
-    rows = zip(model_of(run).coordinate_list, run.q, strict=True)
+def _coordinates(run: Trajectory) -> list[Panel]:
+    rows = zip(run.equations.model.coordinate_list, run.q, strict=True)
     return _by_unit([(c.unit, c.name, c.description, row) for c, row in rows], "coordinates")
 
 
-def _velocities(run: Run) -> list[Panel]:
+def _velocities(run: Trajectory) -> list[Panel]:
     """The velocity variables of the formalism: rates of coordinates, or speeds."""
     if run.equations.about.velocities.are_rates:
-        rates = zip(model_of(run).coordinate_list, run.qd, strict=True)
+        rates = zip(run.equations.model.coordinate_list, run.qd, strict=True)
         return _by_unit([(rate_unit(c.unit), Kind.RATE.of(c.name), "", row) for c, row in rates], "velocities")
-    said = {speed.name: speed.description for speed in model_of(run).speed_list}
-    rows = zip(speed_units(run), structure_of(run).speed_names, run.speeds, strict=True)
+    said = {speed.name: speed.description for speed in run.equations.model.speed_list}
+    rows = zip(speed_units(run), run.equations.workspace.facts.speed_names, run.speeds, strict=True)
     return _by_unit([(unit, name, said.get(name, ""), row) for unit, name, row in rows], "speeds")
 
 
-def _evidence(run: Run) -> list[Panel]:
+def _evidence(run: Trajectory) -> list[Panel]:
     energies = (("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy))
     panels = [
         Panel("energy [J]", energies),
@@ -156,10 +154,10 @@ def _evidence(run: Run) -> list[Panel]:
     return panels
 
 
-def _comparisons(runs: Mapping[str, Run]) -> dict[str, list[Panel]]:
+def _comparisons(runs: Mapping[str, Trajectory]) -> dict[str, list[Panel]]:
     """The panels of each figure by its name."""
     first = next(iter(runs.values()))
-    held = len(structure_of(first).levels.names)
+    held = len(first.equations.workspace.facts.levels.names)
     energy = tuple((key, balance_error(run)) for key, run in runs.items())
     out = {"energy": [Panel("energy balance, relative error", energy, log=True)]}
     if held:
@@ -168,13 +166,29 @@ def _comparisons(runs: Mapping[str, Run]) -> dict[str, list[Panel]]:
     drifts = {key: momentum_error(run) for key, run in runs.items()}
     found = tuple((key, drift) for key, drift in drifts.items() if drift is not None)
     if found:
-        name = model_of(first).coordinate_names[structure_of(first).ignorable[0]]
+        name = first.equations.model.coordinate_names[first.equations.workspace.facts.ignorable[0]]
         out["momentum"] = [Panel(f"momentum of {_math(name)}, relative drift", found, log=True)]
     out["coordinates"] = [
         Panel(_axis(_math(c.name), c.unit), tuple((key, run.q[i]) for key, run in runs.items()))
-        for i, c in enumerate(model_of(first).coordinate_list)
+        for i, c in enumerate(first.equations.model.coordinate_list)
     ]
     return out
+
+
+def balance_error(run: Trajectory) -> np.ndarray:
+    """|E − E₀| of the energy balance, relative to E₀, or to the largest energies where E₀ is nothing beside them."""
+    size = float(np.max(np.abs(run.kinetic) + np.abs(run.potential)))
+    start = abs(float(run.balance[0]))
+    return np.abs(run.balance - run.balance[0]) / (start if start > 1e-6 * size else size or 1.0)
+
+
+def momentum_error(run: Trajectory) -> np.ndarray | None:
+    """|p − p₀| of the first ignorable momentum, relative to p₀ unless that is 0; None without one."""
+    ignorable = run.equations.workspace.facts.ignorable
+    if not ignorable:
+        return None
+    p = run.momenta[ignorable[0]]
+    return np.abs(p - p[0]) / (abs(float(p[0])) or 1.0)
 
 
 def _by_unit(rows: Sequence[tuple[str, str, str, np.ndarray]], what: str) -> list[Panel]:
@@ -191,7 +205,10 @@ def _by_unit(rows: Sequence[tuple[str, str, str, np.ndarray]], what: str) -> lis
 
 # how it is drawn
 
-_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "handlelength": 2.2, "columnspacing": 1.4}
+
+def _legend(draw: Callable[..., object], *entries: object, **place: object) -> None:
+    """A legend in small type, without a frame."""
+    draw(*entries, **place, frameon=False, fontsize=7.5, handlelength=2.2, columnspacing=1.4)
 
 
 def _draw(axis: Axes, t: np.ndarray, panel: Panel, *, alone: bool = True) -> None:
@@ -199,7 +216,7 @@ def _draw(axis: Axes, t: np.ndarray, panel: Panel, *, alone: bool = True) -> Non
     for index, (label, values) in enumerate(panel.lines):
         shown = np.where(values > 0, np.maximum(values, _FLOOR), np.nan) if panel.log else values
         below = sum(_coincide(values, other, panel.log) for _, other in panel.lines[:index])
-        style: Any = STYLES[min(below, len(STYLES) - 1)]
+        style = STYLES[min(below, len(STYLES) - 1)]
         colour = COLOURS[index % len(COLOURS)]
         axis.plot(t, shown, color=colour, linestyle=style, linewidth=0.7 if panel.log else 1.1, label=label)
     _dress(axis, panel.axis)
@@ -208,8 +225,8 @@ def _draw(axis: Axes, t: np.ndarray, panel: Panel, *, alone: bool = True) -> Non
     labels = [label for label, _ in panel.lines if label]
     if alone and labels:
         # above the axes it covers nothing
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
-        axis.legend(ncols=_columns(labels), labelspacing=0.25, **place, **_LEGEND)
+        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
+        _legend(axis.legend, ncols=_columns(labels), labelspacing=0.25, **place)
 
 
 def _coincide(a: np.ndarray, b: np.ndarray, log: bool) -> bool:
@@ -238,13 +255,13 @@ def _logarithmic(axis: Axes, lines: Sequence[tuple[str, np.ndarray]]) -> None:
 
     seen = [np.maximum(values[values > 0], _FLOOR) for _, values in lines if np.mean(values > 0) > 0.1]
     zero = ", ".join(label for label, values in lines if np.mean(values > 0) <= 0.1)
-    note: dict[str, Any] = {"transform": axis.transAxes, "fontsize": 7.5, "color": "#555555"}
+    note = partial(axis.text, transform=axis.transAxes, fontsize=7.5, color="#555555")
     if not seen:
         axis.set_yticks([])
-        axis.text(0.5, 0.5, "zero to rounding", ha="center", va="center", **note)
+        note(0.5, 0.5, "zero to rounding", ha="center", va="center")
         return
     if zero:
-        axis.text(1.0, 1.0, f"zero to rounding: {zero}", ha="right", va="bottom", **note)
+        note(1.0, 1.0, f"zero to rounding: {zero}", ha="right", va="bottom")
     axis.set_yscale("log")
     # the few samples that are near zero by luck must not stretch the axis
     low, high = min(np.quantile(values, 0.01) for values in seen), max(values.max() for values in seen)
@@ -257,8 +274,7 @@ def _finish(axes: Sequence[Axes], t: np.ndarray) -> None:
     """The common time axis, and labels in one line."""
     axes[-1].set_xlabel("time [s]", fontsize=8)
     axes[-1].set_xlim(float(t[0]), float(t[-1]))
-    figure: Any = axes[0].figure
-    figure.align_ylabels(axes)
+    axes[0].figure.align_ylabels(axes)
 
 
 def _columns(labels: Sequence[str]) -> int:

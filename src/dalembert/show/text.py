@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import textwrap
 from collections.abc import Callable
-from typing import Any
 
+from dalembert.algebra import Array
 from dalembert.equations import LinearForm
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import readable
 from dalembert.show import names
 from dalembert.show.sheet import Section, Sheet, prepare, taken_names
@@ -41,18 +41,20 @@ def page(form: LinearForm, width: int = _WIDTH) -> str:
     return "\n".join(out) + "\n"
 
 
-def expression(value: Any) -> str:
+def expression(value: Formula) -> str:
     """One expression in Unicode text.
 
     >>> import symengine as se
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2 - se.Symbol("m2"))
     'θ̇₁²/2 − m₂'
     """
-    written = _pretty_printer().doprint(readable(value))
+    from dalembert.show.printers import PrettyPrinter
+
+    written = PrettyPrinter().doprint(readable(value))
     return written.replace("**", "^").replace("*", "·").replace("-", "−")
 
 
-def formula(value: Any, name: Callable[[str], str] = str) -> str:
+def formula(value: Formula, name: Callable[[str], str] = str) -> str:
     """One expression in the syntax of formulas; `name` says how each symbol is called there.
 
     >>> import symengine as se
@@ -62,12 +64,14 @@ def formula(value: Any, name: Callable[[str], str] = str) -> str:
     """
     from sympy import Symbol
 
+    from dalembert.show.printers import FormulaPrinter
+
     written = readable(value)
     table = {s: Symbol(name(s.name)) for s in written.free_symbols if name(s.name) != s.name}
-    return _formula_printer().doprint(written.xreplace(table) if table else written)
+    return FormulaPrinter().doprint(written.xreplace(table) if table else written)
 
 
-def as_dict(form: LinearForm) -> dict[str, Any]:
+def as_dict(form: LinearForm) -> dict[str, object]:
     """The equations as plain data; every expression is a string in the syntax of formulas.
 
     Intermediates come as [name, expression] in the order they can be computed; speeds and constants of the motion are
@@ -85,7 +89,7 @@ def as_dict(form: LinearForm) -> dict[str, Any]:
     def called(name: str) -> str:
         return names.for_formula(name, taken)
 
-    def written(block: Any) -> list[Any]:
+    def written(block: Array) -> list[object]:
         return [formula(entry, called) if block.ndim == 1 else written(entry) for entry in block]
 
     velocities = [called(name) for name in sheet.velocities]
@@ -129,62 +133,3 @@ def _heading(sheet: Sheet, section: Section) -> str:
     if section.law == "constraints":
         return f"Constraints ({', '.join(sheet.constraints)}): A·{x} = β"
     return section.heading
-
-
-@functools.cache
-def _formula_printer() -> Any:
-    from sympy.printing import str as printing
-
-    base: Any = printing.StrPrinter
-
-    class FormulaPrinter(base):
-        """SymPy's text, changed where our formulas differ from it."""
-
-        def _print_Float(self, expr: Any) -> str:
-            return repr(float(expr))
-
-        def _print_Exp1(self, expr: Any) -> str:
-            return "exp(1)"
-
-        def _print_Piecewise(self, expr: Any) -> str:
-            parts = [part for pair in expr.args for part in (pair.expr, pair.cond)]
-            return f"piecewise({', '.join(self._print(part) for part in parts[:-1])})"
-
-        def _print_Relational(self, expr: Any) -> str:
-            return f"({self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)})"
-
-        def _print_And(self, expr: Any) -> str:
-            return f"({' and '.join(self._print(part) for part in expr.args)})"
-
-        def _print_Or(self, expr: Any) -> str:
-            return f"({' or '.join(self._print(part) for part in expr.args)})"
-
-    return FormulaPrinter()
-
-
-@functools.cache
-def _pretty_printer() -> Any:
-    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-    base: Any = type(_formula_printer())
-
-    class PrettyPrinter(base):
-        """The same with Greek letters and raised exponents."""
-
-        def _print_Symbol(self, expr: Any) -> str:
-            return names.for_text(expr.name)
-
-        def _print_Pi(self, expr: Any) -> str:
-            return "π"
-
-        def _print_Float(self, expr: Any) -> str:
-            return f"{float(expr):.10g}"
-
-        def _print_Pow(self, expr: Any, rational: bool = False) -> str:
-            power = expr.exp
-            if power.is_Integer and power > 1:
-                inside = self._print(expr.base)
-                closed = expr.base.is_Symbol or (expr.base.is_Function and inside.endswith(")"))
-                return (inside if closed else f"({inside})") + str(power).translate(raised)
-            return super()._print_Pow(expr, rational)
-
-    return PrettyPrinter()

@@ -1,7 +1,7 @@
 """Robots in URDF, the robot description of ROS: read with suspicion, and with a note for everything that is not used.
 
 The way of a file: `xml` (text to elements), `elements` (elements to links and joints), `tree` (do they form one?),
-`rigid` (are the masses possible; fixed links), `build` (the model).
+`rigid` (are the masses possible; fixed links), `building` (the model).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from dalembert.importers.source import failure
+from dalembert.importers.source import Enough, failure
 from dalembert.importers.urdf.building import build
-from dalembert.importers.urdf.elements import Robot, read_robot
-from dalembert.importers.urdf.meshes import remark_missing
-from dalembert.importers.urdf.reading import Enough, Reading
+from dalembert.importers.urdf.elements import read_robot
+from dalembert.importers.urdf.reading import Options, Reading
 from dalembert.importers.urdf.rigid import judge, merged, without_rounding
 from dalembert.importers.urdf.tree import grow
+from dalembert.importers.urdf.visuals import remark_missing
 from dalembert.importers.xml import Element, parse_xml, read_xml
 from dalembert.model import Model
 
@@ -43,8 +43,8 @@ def read_urdf(
     ...     print(error.problems[0].fact)
     there is no such file.
     """
-    options = _Options(floating, merge_fixed, friction, strict)
-    return _model(read_xml(path), str(path), options, Path(path).parent)
+    reading = Reading(str(path), Options(floating, merge_fixed, friction, strict))
+    return _model(read_xml(path), reading, Path(path).parent)
 
 
 def loads_urdf(
@@ -76,43 +76,25 @@ def loads_urdf(
     >>> model.coordinate_names
     ('swing',)
     """
-    return _model(parse_xml(text, source), source, _Options(floating, merge_fixed, friction, strict), None)
+    return _model(parse_xml(text, source), Reading(source, Options(floating, merge_fixed, friction, strict)))
 
 
-class _Options:
-    """How a file is to be read."""
-
-    def __init__(self, floating: bool, merge_fixed: bool, friction: bool, strict: bool) -> None:
-        self.floating, self.merge_fixed, self.friction, self.strict = floating, merge_fixed, friction, strict
-
-
-def _model(root: Element, source: str, options: _Options, folder: Path | None) -> Model:
-    _require_urdf(root, source)
-    reading, model = Reading(source), None
+def _model(root: Element, reading: Reading, folder: Path | None = None) -> Model:
+    _require_urdf(root, reading.source)
+    model = None
     with suppress(Enough):
         robot = read_robot(root, reading)
         if folder is not None:
-            remark_missing(robot, folder, reading)
-        model = _built(robot, options, reading)
-    if reading.problems or model is None:
-        raise reading.failure()
+            remark_missing((visual for link in robot.links for visual in link.visuals), folder, reading)
+        if tree := tuple(without_rounding(part, reading) for part in grow(robot, reading)):
+            judge(tree, reading)
+        if tree and not reading.found:
+            model = build(robot, merged(tree, reading) if reading.options.merge_fixed else tree, reading)
+    reading.require_sound()
+    assert model is not None  # without problems there is one
     for note in reading.notes:
         model.note(note)
     return model
-
-
-def _built(robot: Robot, options: _Options, reading: Reading) -> Model | None:
-    """The model, or None when problems forbid it."""
-    tree = grow(robot, options.strict, reading)
-    if not tree:
-        return None
-    tree = without_rounding(tree, reading)
-    judge(tree, options.floating, options.strict, reading)
-    if reading.problems:
-        return None
-    if options.merge_fixed:
-        tree = merged(tree, options.floating, reading)
-    return build(robot, tree, options.floating, options.friction, reading)
 
 
 def _require_urdf(root: Element, source: str) -> None:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from dalembert.importers.urdf.elements import Joint, Robot
-from dalembert.importers.urdf.inertia import is_empty
-from dalembert.importers.urdf.names import identifiers, is_body_name, is_coordinate_name
+from dalembert.expressions import is_identifier
+from dalembert.importers.source import Table
+from dalembert.importers.urdf.elements import COORDINATES, Joint, Robot
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading, hint
+from dalembert.importers.urdf.rigid import is_empty
 from dalembert.importers.urdf.tree import Part, Tree
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint as ModelJoint
 from dalembert.model.keys import quote
 
-FREE = ("x", "y", "z", "qw", "qx", "qy", "qz")  # displacement, then the quaternion (w, x, y, z)
-PLANE = ("x", "y", "angle")
 BASE = "base"
+_LENGTH = 56  # an identifier has at most 64 characters, and room is left for endings
 
 
 @dataclass(frozen=True)
@@ -36,21 +34,18 @@ class _Coordinate:
     start: float = 0.0
 
 
-def build(robot: Robot, tree: Tree, floating: bool, friction: bool, reading: Reading) -> Model:
+def build(robot: Robot, tree: Tree, reading: Reading) -> Model:
     """The model of a robot whose tree is sound."""
-    model = Model(robot.name, robot.gravity)
-    model.published = True
-    return _Builder(model, robot, tree, floating, friction, reading).build()
+    return _Builder(robot, tree, reading).build()
 
 
 class _Builder:
     """Adds coordinates, bodies, limits, friction, mimic constraints and shapes."""
 
-    def __init__(
-        self, model: Model, robot: Robot, tree: Tree, floating: bool, friction: bool, reading: Reading
-    ) -> None:
-        self.model, self.robot, self.tree, self.reading = model, robot, tree, reading
-        self.floating, self.friction = floating, friction
+    def __init__(self, robot: Robot, tree: Tree, reading: Reading) -> None:
+        self.model = Model(robot.name, robot.gravity)
+        self.model.published = True
+        self.robot, self.tree, self.reading = robot, tree, reading
         self.coordinates: dict[str, tuple[str, ...]] = {}  # by joint; the free root has the key ""
         self.bodies: dict[str, str] = {}
 
@@ -61,7 +56,8 @@ class _Builder:
             self._body(part)
         for part in self.tree:
             if part.joint is not None and part.moving:
-                self._limit(part.joint)
+                if part.joint.limits:
+                    self.model.limit(*self.coordinates[part.joint.name], **part.joint.limits)
                 self._friction(part.joint)
                 self._mimic(part.joint)
         for part in self.tree:
@@ -76,7 +72,7 @@ class _Builder:
     def _declare(self) -> None:
         """The coordinates, in the order of the tree."""
         wanted = [*self._wanted()]
-        names = identifiers([c.wanted for c in wanted], is_coordinate_name, "joint")
+        names = identifiers([c.wanted for c in wanted], is_identifier, "joint")
         for coordinate, name in zip(wanted, names, strict=True):
             if name != coordinate.joint and name != coordinate.wanted:
                 source = f"joint {quote(coordinate.joint)}" if coordinate.joint else "the free base"
@@ -85,29 +81,17 @@ class _Builder:
             self.coordinates[coordinate.joint] = (*self.coordinates.get(coordinate.joint, ()), name)
 
     def _wanted(self) -> Iterator[_Coordinate]:
-        if self.floating:
+        if self.reading.options.floating:
             root = self.tree[0].link
-            yield from _free(BASE, "", root.line, f"of {quote(root.name)}")
-        for part in self.tree:
-            joint = part.joint
-            if joint is None or not part.moving:
-                continue
-            what = f"of joint {quote(joint.name)}"
-            match joint.kind:
-                case "floating":
-                    yield from _free(joint.name, joint.name, joint.line, what)
-                case "planar":
-                    for key, unit in zip(PLANE, ("m", "m", "rad"), strict=True):
-                        yield _Coordinate(f"{joint.name}_{key}", joint.name, joint.line, unit, f"{key} {what}")
-                case "prismatic":
-                    yield _Coordinate(joint.name, joint.name, joint.line, "m", f"displacement {what}")
-                case _:
-                    yield _Coordinate(joint.name, joint.name, joint.line, "rad", f"angle {what}")
+            yield from _coordinates("floating", BASE, "", root.line, f"of {quote(root.name)}")
+        for joint in (part.joint for part in self.tree):
+            if joint is not None:
+                what = f"of joint {quote(joint.name)}"
+                yield from _coordinates(joint.kind, joint.name, joint.name, joint.line, what)
 
     def _name_bodies(self) -> None:
         links = [part.link for part in self.tree]
-        skipped = self._left_out()
-        if skipped:
+        if self._left_out():
             self.bodies[links.pop(0).name] = WORLD
         names = identifiers([link.name for link in links], is_body_name, "link")
         for link, name in zip(links, names, strict=True):
@@ -118,16 +102,15 @@ class _Builder:
     def _left_out(self) -> bool:
         """Whether the root link is the world, or stands still and has no mass."""
         root = self.tree[0].link
-        if self.floating or not (root.name == WORLD or is_empty(root.inertial)):
+        if self.reading.options.floating or not (root.name == WORLD or is_empty(root.inertial)):
             return False
         item = f"{quote(root.name)} (line {root.line})"
         if root.name == WORLD:
             mass = "" if is_empty(root.inertial) else ", so its mass does not count"
             self.reading.remark(f"the root link is the world itself{mass}", item)
         else:
-            self.reading.remark(
-                "the root link has no mass and does not move: what hangs on it hangs on the world", item
-            )
+            sentence = "the root link has no mass and does not move: what hangs on it hangs on the world"
+            self.reading.remark(sentence, item)
         return True
 
     # elements
@@ -136,12 +119,12 @@ class _Builder:
         name = self.bodies[part.link.name]
         if name == WORLD:
             return
-        mass: dict[str, Any] = {}
+        mass: Table = {}
         if (inertial := part.link.inertial) is not None:
-            inertia = [[exact(x) for x in row] for row in inertial.inertia.tolist()]
+            inertia = [vector(row) for row in inertial.inertia.tolist()]
             mass = {"mass": exact(inertial.mass), "center": vector(inertial.center), "inertia": inertia}
         if part.joint is None:
-            joint = self._free("", Pose()) if self.floating else self.model.fixed()
+            joint = self._free("", Pose()) if self.reading.options.floating else self.model.fixed()
             self.model.body(name, joint=joint, **mass)
         else:
             self.model.body(name, parent=self.bodies[part.joint.parent], joint=self._joint(part.joint), **mass)
@@ -166,16 +149,10 @@ class _Builder:
         position, rotation = vector(origin.position), vector(origin.rotation)
         return self.model.free(names[:3], quaternion=names[3:], position=position, rotation=rotation)
 
-    def _limit(self, joint: Joint) -> None:
-        if joint.limit is not None:
-            limit = joint.limit
-            (name,) = self.coordinates[joint.name]
-            self.model.limit(name, lower=limit.lower, upper=limit.upper, velocity=limit.velocity, effort=limit.effort)
-
     def _friction(self, joint: Joint) -> None:
         if not joint.damping and not joint.friction:
             return
-        if not self.friction:
+        if not self.reading.options.friction:
             item = f"joint {quote(joint.name)} (line {joint.line})"
             self.reading.remark("damping and friction are left out, as asked for", item)
             return
@@ -239,10 +216,12 @@ class _Builder:
                 q[name] = qd[name] = 0.0
 
 
-def _free(prefix: str, joint: str, line: int, what: str) -> Iterator[_Coordinate]:
-    for key in FREE:
-        unit = "m" if len(key) == 1 else ""
-        yield _Coordinate(f"{prefix}_{key}", joint, line, unit, f"{key} {what}", float(key == "qw"))
+def _coordinates(kind: str, name: str, joint: str, line: int, what: str) -> Iterator[_Coordinate]:
+    """The coordinates of a joint: a single one has its name, of several each has its own ending."""
+    units = COORDINATES[kind]
+    for key, unit in units.items():
+        wanted = name if len(units) == 1 else f"{name}_{key}"
+        yield _Coordinate(wanted, joint, line, unit, f"{key} {what}", float(key == "qw"))
 
 
 def exact(x: float) -> float | int:
@@ -250,6 +229,45 @@ def exact(x: float) -> float | int:
     return int(x) if float(x).is_integer() and abs(x) < 1e15 else float(x)
 
 
-def vector(values: Any) -> list[float | int]:
+def vector(values: Iterable[float]) -> list[float | int]:
     """The same vector, its whole numbers as integers."""
-    return [exact(x) for x in np.asarray(values, dtype=float).tolist()]
+    return [exact(x) for x in values]
+
+
+def is_body_name(name: str) -> bool:
+    """Whether a body can be called so."""
+    return name != WORLD and is_identifier(name.replace("-", "_"))
+
+
+def identifiers(names: Sequence[str], usable: Callable[[str], bool], prefix: str) -> list[str]:
+    """A usable name for every name; the first that is usable as it is keeps it.
+
+    >>> identifiers(["left arm", "left_arm", "2", "sin"], is_identifier, "joint")
+    ['left_arm_2', 'left_arm', 'joint_2', 'joint_sin']
+    """
+    waiting = {name for name in names if usable(name)}
+    taken, counts = set(waiting), dict[str, int]()
+    out = []
+    for name in names:
+        if name in waiting:
+            waiting.remove(name)
+            out.append(name)
+        else:
+            out.append(_fresh(_plain(name, usable, prefix), taken, counts))
+    return out
+
+
+def _plain(name: str, usable: Callable[[str], bool], prefix: str) -> str:
+    """The name with what no identifier may hold replaced."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:_LENGTH]
+    return plain if usable(plain) else f"{prefix}_{plain}"
+
+
+def _fresh(name: str, taken: set[str], counts: dict[str, int]) -> str:
+    """The name, with a number behind it where it is taken."""
+    free = name
+    while free in taken:
+        counts[name] = counts.get(name, 1) + 1
+        free = f"{name}_{counts[name]}"
+    taken.add(free)
+    return free

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.importers.source import Enough
 from dalembert.importers.urdf.poses import Numbers3, Pose
-from dalembert.importers.urdf.reading import Enough, Reading, hint, shown
+from dalembert.importers.urdf.reading import Reading, hint, shown
 from dalembert.importers.urdf.visuals import Visual, read_colors, read_visual
 from dalembert.importers.xml import Element
 from dalembert.model.keys import quote
 
 MAX_LINKS = 2000
 MAX_SHAPES = 10_000
-KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-MOTIONS = {"revolute": 1, "continuous": 1, "prismatic": 1, "fixed": 0, "floating": 7, "planar": 3}
+# what the coordinates of each kind of joint are, with their units; a free one has a quaternion (w, x, y, z)
+COORDINATES = {
+    "revolute": {"angle": "rad"},
+    "continuous": {"angle": "rad"},
+    "prismatic": {"displacement": "m"},
+    "fixed": {},
+    "floating": {"x": "m", "y": "m", "z": "m", "qw": "", "qx": "", "qy": "", "qz": ""},
+    "planar": {"x": "m", "y": "m", "angle": "rad"},
+}
+MOTIONS = {kind: len(units) for kind, units in COORDINATES.items()}
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 GRAVITY: Numbers3 = (0.0, 0.0, -9.81)
 
 _ELSEWHERE = {
@@ -48,16 +58,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Limit:
-    """What a joint can reach; None where there is no bound."""
-
-    lower: float | None
-    upper: float | None
-    velocity: float | None
-    effort: float | None
-
-
-@dataclass(frozen=True)
 class Mimic:
     """A joint follows another one: multiplier × other + offset."""
 
@@ -78,7 +78,7 @@ class Joint:
     child: str
     origin: Pose
     axis: Numbers3
-    limit: Limit | None
+    limits: dict[str, float | None]  # what it can reach, as `Model.limit` is told; None where there is no bound
     damping: float
     friction: float
     mimic: Mimic | None
@@ -103,7 +103,7 @@ class Robot:
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     gravity: Numbers3 = GRAVITY
-    starts: tuple[Start, ...] = field(default=())
+    starts: tuple[Start, ...] = ()
 
 
 def read_robot(root: Element, reading: Reading) -> Robot:
@@ -163,34 +163,22 @@ def _inertial(element: Element, what: str, reading: Reading) -> Inertial:
     reading.only(element, ("origin", "mass", "inertia"))
     what = f"{what}, inertial"
     origin = reading.origin(element, what)
-    mass, inertia = reading.once(element, "mass", what), reading.once(element, "inertia", what)
+    mass, inertia = reading.once(element, "mass", what, ("value",)), reading.once(element, "inertia", what, MOMENTS)
     if mass is None:
         reading.wrong(element.line, what, "the mass is missing.", 'Add <mass value="..."/>.')
-        amount = 0.0
-    else:
-        reading.only(mass, (), ("value",))
-        amount = reading.number(mass, "value", f"{what}, mass", least=0.0)
+    amount = 0.0 if mass is None else reading.number(mass, "value", f"{what}, mass", least=0.0)
     if inertia is None:
         reading.remark("<inertial> has no <inertia>: it counts as a point mass", f"{what} (line {element.line})")
         return Inertial(element.line, amount, origin.position, np.zeros((3, 3)))
-    return Inertial(inertia.line, amount, origin.position, _turned(_matrix(inertia, what, reading), origin))
+    return Inertial(inertia.line, amount, origin.position, origin.tensor(_matrix(inertia, what, reading)))
 
 
 def _matrix(element: Element, what: str, reading: Reading) -> np.ndarray:
     """The inertia in axes of the inertial origin."""
-    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    reading.only(element, (), keys)
     # products of inertia that are left out are zero, as in most other readers
-    values = {key: reading.number(element, key, f"{what}, inertia", None if key[1] == key[2] else 0.0) for key in keys}
+    defaults = {key: None if key[1] == key[2] else 0.0 for key in MOMENTS}
+    values = {key: reading.number(element, key, f"{what}, inertia", default) for key, default in defaults.items()}
     return np.array([[values["i" + "".join(sorted(a + b))] for b in "xyz"] for a in "xyz"])
-
-
-def _turned(matrix: np.ndarray, origin: Pose) -> np.ndarray:
-    """R I Rᵀ: from axes of the inertial origin to axes of the link."""
-    if not any(origin.rotation):
-        return matrix
-    turned = origin.R @ matrix @ origin.R.T
-    return (turned + turned.T) / 2
 
 
 def _joint(element: Element, reading: Reading) -> Joint:
@@ -212,7 +200,7 @@ def _joint(element: Element, reading: Reading) -> Joint:
         _end(element, "child", what, reading),
         reading.origin(element, what),
         _axis(element, kind, what, reading),
-        _limit(element, kind, what, reading),
+        _limits(element, kind, what, reading),
         damping,
         friction,
         _mimic(element, kind, what, reading),
@@ -221,21 +209,20 @@ def _joint(element: Element, reading: Reading) -> Joint:
 
 def _kind(element: Element, what: str, reading: Reading) -> str:
     kind = element.attributes.get("type")
-    if kind in KINDS:
+    if kind in MOTIONS:
         return kind
     fact = "the type is missing." if kind is None else f"there is no type {quote(kind)}."
-    advice = "" if kind is None else f"{hint(kind, KINDS)} "
-    reading.wrong(element.line, what, fact, f"{advice}Expected one of {', '.join(KINDS)}.")
+    advice = "" if kind is None else f"{hint(kind, MOTIONS)} "
+    reading.wrong(element.line, what, fact, f"{advice}Expected one of {', '.join(MOTIONS)}.")
     return "fixed"
 
 
 def _end(element: Element, tag: str, what: str, reading: Reading) -> str:
     """The link that <parent> or <child> names, or an empty text."""
-    found = reading.once(element, tag, what)
+    found = reading.once(element, tag, what, ("link",))
     if found is None:
         reading.wrong(element.line, what, f"<{tag}> is missing.", f'Add <{tag} link="..."/>.')
         return ""
-    reading.only(found, (), ("link",))
     return reading.name(found, f"{what}, {tag}", "link")
 
 
@@ -255,26 +242,26 @@ def _axis(element: Element, kind: str, what: str, reading: Reading) -> Numbers3:
     return (x, y, z)
 
 
-def _limit(element: Element, kind: str, what: str, reading: Reading) -> Limit | None:
-    found = reading.once(element, "limit", what)
+def _limits(element: Element, kind: str, what: str, reading: Reading) -> dict[str, float | None]:
+    found = reading.once(element, "limit", what, ("lower", "upper", "velocity", "effort"))
     if found is None:
         if kind in ("revolute", "prismatic"):
             reading.remark("there is no <limit>, so the motion has none", f"{what} (line {element.line})")
-        return None
+        return {}
     what = f"{what}, limit"
-    reading.only(found, (), ("lower", "upper", "velocity", "effort"))
     if MOTIONS[kind] > 1:
         reading.unused(f"element <limit> of a {kind} joint", found.line, "it does not say which motion is meant")
     if MOTIONS[kind] != 1:
-        return None
+        return {}
     ends = ("lower", "upper") if kind != "continuous" else ()
     # of two ends the one that is left out is 0, as the format says; with both left out nothing is said
     default = 0.0 if any(end in found.attributes for end in ends) else None
-    lower, upper = (reading.limit(found, end, what, default) if ends else None for end in ("lower", "upper"))
+    limits = {end: reading.limit(found, end, what, default) for end in ends}
+    lower, upper = limits.get("lower"), limits.get("upper")
     if lower is not None and upper is not None and lower > upper:
         fact = f"the lower limit {lower:g} is above the upper limit {upper:g}."
         reading.wrong(found.line, what, fact, "Exchange them.")
-    return Limit(lower, upper, *(reading.limit(found, key, what) for key in ("velocity", "effort")))
+    return limits | {key: reading.limit(found, key, what) for key in ("velocity", "effort")}
 
 
 def _dynamics(element: Element, kind: str, what: str, reading: Reading) -> tuple[float, float]:

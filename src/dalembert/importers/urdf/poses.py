@@ -45,6 +45,13 @@ class Pose:
         x, y, z = np.add(self.position, self.R @ p if any(self.rotation) else p).tolist()
         return (x, y, z)
 
+    def tensor(self, inertia: np.ndarray) -> np.ndarray:
+        """R I Rᵀ: a symmetric matrix given in axes of B, in axes of A."""
+        if not any(self.rotation):
+            return inertia
+        turned = self.R @ inertia @ self.R.T
+        return (turned + turned.T) / 2
+
 
 def angles(R: np.ndarray) -> Numbers3:
     """Roll, pitch and yaw of a rotation matrix.

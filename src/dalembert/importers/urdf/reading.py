@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from dalembert.errors import ModelFileError, Problem, nearest
+from dalembert.errors import Problem, nearest
+from dalembert.importers.source import Findings
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.xml import Element
 from dalembert.model.keys import quote
 
-MAX_PROBLEMS = 100
 MAX_REMARKS = 200
 MAX_SHOWN = 20
 MAX_NAME = 200
@@ -26,27 +28,32 @@ _NO_PART = {
 }
 
 
-class Enough(Exception):
-    """There are more problems than anybody reads at once."""
+@dataclass(frozen=True)
+class Options:
+    """How a file is to be read."""
+
+    floating: bool
+    merge_fixed: bool
+    friction: bool
+    strict: bool
 
 
-class Reading:
-    """One file while it is read: its problems, and remarks about what was understood, changed or left out."""
+class Reading(Findings):
+    """One file while it is read: its problems by line, and remarks about what was understood, changed or left out."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.problems: list[Problem] = []
+    def __init__(self, source: str, options: Options) -> None:
+        super().__init__(source)
+        self.options = options
         self._lines: list[int] = []
         self._remarks: dict[str, list[str]] = {}
 
     # problems and remarks
 
     def wrong(self, line: int, what: str, fact: str, advice: str = "") -> None:
-        """Keep a problem."""
-        self.problems.append(Problem(f"{self.source}, line {line}, {what}", fact, advice))
-        self._lines.append(line)
-        if len(self.problems) > MAX_PROBLEMS:
-            raise Enough
+        """Keep a problem behind those of the lines above."""
+        at = bisect_right(self._lines, line)
+        self._lines.insert(at, line)
+        self.note([Problem(f"{self.source}, line {line}, {what}", fact, advice)], at)
 
     def remark(self, sentence: str, item: str = "") -> None:
         """Keep a remark; the items of the same sentence become one note."""
@@ -73,23 +80,16 @@ class Reading:
                 text = f"lines {text.replace('line ', '')}"
             yield f"{sentence}{count}: {text}{more}."
 
-    def failure(self) -> ModelFileError:
-        """One error that lists all problems in the order of their lines."""
-        order = sorted(range(len(self.problems)), key=self._lines.__getitem__)
-        shown = [self.problems[i] for i in order[:MAX_PROBLEMS]]
-        count = "1 problem" if len(shown) == 1 else f"{len(shown)} problems"
-        more = "\n  - and more; correct these first." if len(self.problems) > MAX_PROBLEMS else ""
-        lines = "\n".join(f"  - {problem}" for problem in shown)
-        return ModelFileError(f"{self.source} has {count}:\n{lines}{more}", shown)
-
     # elements
 
-    def once(self, element: Element, tag: str, what: str) -> Element | None:
-        """The only child with this tag, or None."""
+    def once(self, element: Element, tag: str, what: str, attributes: Sequence[str] | None = None) -> Element | None:
+        """The only child with this tag, or None; what it holds beyond the attributes is remarked where they are given."""
         found = [*element.find(tag)]
         for other in found[1:]:
             fact = f"<{tag}> is written twice, first in line {found[0].line}."
             self.wrong(other.line, what, fact, "Keep one of them.")
+        if found and attributes is not None:
+            self.only(found[0], (), attributes)
         return found[0] if found else None
 
     def only(self, element: Element, children: Sequence[str] = (), attributes: Sequence[str] = ()) -> None:
@@ -167,10 +167,9 @@ class Reading:
 
     def origin(self, element: Element, what: str) -> Pose:
         """The placement in <origin>; without it, none."""
-        origin = self.once(element, "origin", what)
+        origin = self.once(element, "origin", what, ("xyz", "rpy"))
         if origin is None:
             return Pose()
-        self.only(origin, (), ("xyz", "rpy"))
         x, y, z = self.numbers(origin, "xyz", f"{what}, origin", (0.0, 0.0, 0.0))
         roll, pitch, yaw = self.numbers(origin, "rpy", f"{what}, origin", (0.0, 0.0, 0.0))
         return Pose((x, y, z), (roll, pitch, yaw))

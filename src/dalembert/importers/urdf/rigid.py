@@ -1,20 +1,71 @@
-"""Links that are rigidly joined: whether their masses are possible, and how they become one."""
+"""Links that are rigidly joined: their mass properties together, whether any body could have them, and how they become one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from enum import Flag, auto
 
 import numpy as np
 
 from dalembert.importers.urdf.elements import Inertial, Joint, Link
-from dalembert.importers.urdf.inertia import flaw, is_empty, is_point, moved, together
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading
 from dalembert.importers.urdf.tree import Part, Tree
 from dalembert.model import WORLD
 from dalembert.model.keys import quote
 
+_CLOSE = 1e-9
+_GROSS = 5.0  # the files of robots that were built have moments of up to 4.9 times the sum of the others
+_POINT = 1e-12  # square of a micrometre: moments below mass × this are no moments
 _LOOSE = "read the file with strict=False to take it as it is"
+
+
+def moved(inertial: Inertial, pose: Pose) -> Inertial:
+    """The same mass properties, seen from the frame in which the link is placed by `pose`."""
+    return Inertial(inertial.line, inertial.mass, pose.point(inertial.center), pose.tensor(inertial.inertia))
+
+
+def together(parts: Iterable[Inertial]) -> Inertial:
+    """The mass properties of rigidly joined parts, all given in one frame: Steiner's theorem, part by part."""
+    given = [*parts]
+    if len(given) == 1:
+        return given[0]
+    mass = sum(part.mass for part in given)
+    moment = sum((part.mass * np.array(part.center) for part in given), start=np.zeros(3))
+    center = moment / mass if mass else moment
+    inertia = np.zeros((3, 3))
+    for part in given:
+        d = np.array(part.center) - center
+        inertia = inertia + part.inertia + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+    x, y, z = center.tolist()
+    return Inertial(given[0].line, mass, (x, y, z), inertia)
+
+
+def is_empty(inertial: Inertial | None) -> bool:
+    """Whether there is neither mass nor inertia."""
+    return inertial is None or (not inertial.mass and not inertial.inertia.any())
+
+
+def flaw(inertial: Inertial) -> tuple[str, bool] | None:
+    """What is impossible about an inertia, and whether it is beyond what carelessness explains; None if nothing is.
+
+    A single moment is what planar models give, and no fault.
+
+    >>> flaw(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 10.0])))
+    ('the principal moments 1, 1, 10 break the triangle inequality', True)
+    >>> flaw(Inertial(1, 1.0, (0, 0, 0), np.diag([1.0, 1.0, 2.0])))
+    """
+    moments = np.linalg.eigvalsh(inertial.inertia)
+    small = _CLOSE * float(np.abs(moments).max())
+    shown = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
+    if moments[0] < -small:
+        return f"a principal moment is negative; they are {shown}", True
+    others = moments[0] + moments[1]
+    if moments[2] > others + small:
+        gross = moments[1] > small and moments[2] >= _GROSS * (1 - _CLOSE) * others
+        return f"the principal moments {shown} break the triangle inequality", bool(gross)
+    return None
 
 
 @dataclass(frozen=True)
@@ -31,20 +82,18 @@ class _Member:
         return None if given is None else moved(given, self.pose)
 
 
-def without_rounding(tree: Tree, reading: Reading) -> Tree:
-    """The tree without moments of inertia that are nothing but rounding and make no sense."""
-    return tuple(_without_rounding(part, reading) for part in tree)
-
-
-def _without_rounding(part: Part, reading: Reading) -> Part:
+def without_rounding(part: Part, reading: Reading) -> Part:
+    """The part without moments of inertia that are nothing but rounding beside the mass, and make no sense."""
     inertial = part.link.inertial
-    if inertial is None or not inertial.inertia.any() or not is_point(inertial) or flaw(inertial) is None:
+    if inertial is None or not inertial.inertia.any() or flaw(inertial) is None:
+        return part
+    if float(np.abs(inertial.inertia).max()) > _POINT * inertial.mass:
         return part
     reading.remark("the inertia is impossible but so small that it is taken as 0", _item(part, inertial.line))
     return replace(part, link=replace(part.link, inertial=replace(inertial, inertia=np.zeros((3, 3)))))
 
 
-def judge(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
+def judge(tree: Tree, reading: Reading) -> None:
     """Problems and remarks about masses: links without any, and inertias that no body has.
 
     Only what a rigid group has together enters the motion. So an impossible inertia counts as a problem when its group
@@ -53,21 +102,21 @@ def judge(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
     for part in tree:
         if part.link.inertial is None:
             reading.remark("there is no <inertial>, so the link has no mass", _item(part, part.link.line))
-    for group in _groups(tree, floating).values():
+    for group in _groups(tree, reading.options.floating).values():
         parts = [member.inertial for member in group if member.inertial is not None]
         whole = flaw(together(parts)) if parts else None
         for member in group:
-            _judge_inertia(member.part, whole is not None and whole[1], strict, reading)
-    _judge_masses(tree, floating, strict, reading)
+            _judge_inertia(member.part, whole is not None and whole[1], reading)
+    _judge_masses(tree, reading)
 
 
-def _judge_inertia(part: Part, wrong: bool, strict: bool, reading: Reading) -> None:
+def _judge_inertia(part: Part, wrong: bool, reading: Reading) -> None:
     inertial = part.link.inertial
     found = None if inertial is None else flaw(inertial)
     if found is None or inertial is None:
         return
     said, gross = found
-    if wrong and gross and strict:
+    if wrong and gross and reading.options.strict:
         advice = f"No body has such moments: take them about the mass centre and check their signs, or {_LOOSE}."
         reading.wrong(inertial.line, f"link {quote(part.link.name)}, inertia", f"{said}.", advice)
     else:
@@ -75,30 +124,27 @@ def _judge_inertia(part: Part, wrong: bool, strict: bool, reading: Reading) -> N
         reading.remark("an inertia that no body has is taken as it is", f"{_item(part, inertial.line)}: {said}{why}")
 
 
-@dataclass(frozen=True)
-class _Load:
-    """What a link and all that hangs on it have: whether any mass, any inertia, any <inertial> in the file."""
+class _Load(Flag):
+    """What a link, or anything that hangs on it, has; TOLD stands for an <inertial> in the file."""
 
-    mass: bool
-    inertia: bool
-    told: bool
-
-    def __or__(self, other: _Load) -> _Load:
-        return _Load(self.mass or other.mass, self.inertia or other.inertia, self.told or other.told)
+    NONE = 0
+    MASS = auto()
+    INERTIA = auto()
+    TOLD = auto()
 
 
-def _judge_masses(tree: Tree, floating: bool, strict: bool, reading: Reading) -> None:
+def _judge_masses(tree: Tree, reading: Reading) -> None:
     """A link that moves needs something with mass on it; of a branch without mass the first link is told."""
     loads, below = _loads(tree), set[str]()
     for part in tree:
         name, joint = part.link.name, part.joint
-        shifts = joint is None or joint.kind in ("prismatic", "floating", "planar")
-        load = loads[name]
+        load, turns = loads[name], joint is not None and joint.kind in ("revolute", "continuous", "fixed")
+        needed = _Load.MASS | _Load.INERTIA if turns else _Load.MASS
         if joint is not None and joint.parent in below:
             below.add(name)
-        elif (floating if joint is None else part.moving) and not load.mass and (shifts or not load.inertia):
+        elif (reading.options.floating if joint is None else part.moving) and not load & needed:
             below.add(name)
-            _light(part, load.told or not strict, reading)
+            _light(part, _Load.TOLD in load or not reading.options.strict, reading)
 
 
 def _light(part: Part, allowed: bool, reading: Reading) -> None:
@@ -114,19 +160,21 @@ def _light(part: Part, allowed: bool, reading: Reading) -> None:
 
 
 def _loads(tree: Tree) -> dict[str, _Load]:
-    loads: dict[str, _Load] = {}
+    loads = dict[str, _Load]()
     for part in tree:
-        given = part.link.inertial
-        loads[part.link.name] = _Load(given is not None and given.mass > 0, not is_empty(given), given is not None)
+        given, load = part.link.inertial, _Load.NONE
+        if given is not None:
+            load = _Load.TOLD | (_Load.MASS if given.mass > 0 else _Load.NONE)
+        loads[part.link.name] = load if is_empty(given) else load | _Load.INERTIA
     for part in reversed(tree):
         if part.joint is not None:
             loads[part.joint.parent] |= loads[part.link.name]
     return loads
 
 
-def merged(tree: Tree, floating: bool, reading: Reading) -> Tree:
+def merged(tree: Tree, reading: Reading) -> Tree:
     """The tree with every link on a fixed joint made a part of the link it is fixed to; the world takes none."""
-    groups, out = _groups(tree, floating), list[Part]()
+    groups, out = _groups(tree, reading.options.floating), list[Part]()
     place = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
     for head, group in groups.items():
         joint = group[0].part.joint

@@ -31,19 +31,19 @@ class Part:
 Tree = tuple[Part, ...]  # the root first, then branch by branch, parents before their children
 
 
-def grow(robot: Robot, strict: bool, reading: Reading) -> Tree:
+def grow(robot: Robot, reading: Reading) -> Tree:
     """The links in order, from the root outwards; empty if they do not form a tree."""
-    before = len(reading.problems)
+    before = len(reading.found)
     links, joints = _unique(robot.links, "link", reading), _unique(robot.joints, "joint", reading)
     hangs = _hangs(joints.values(), links, reading)
     _rings(hangs, reading)
     roots = [link for name, link in links.items() if name not in hangs]
     whole = all(joint.name and joint.parent and joint.child for joint in robot.joints)
     # after problems with names a second root is mostly one of their consequences
-    if len(roots) > 1 and whole and len(reading.problems) == before:
+    if len(roots) > 1 and whole and len(reading.found) == before:
         _several(roots, reading)
-    sound = len(reading.problems) == before and len(roots) == 1
-    followers = _followers(joints, strict, reading)
+    sound = len(reading.found) == before and len(roots) == 1
+    followers = _followers(joints, reading)
     _few(joints.values(), reading)
     return _ordered(links, {child: followers[joint.name] for child, joint in hangs.items()}, roots[0]) if sound else ()
 
@@ -106,7 +106,7 @@ def _several(roots: list[Link], reading: Reading) -> None:
     reading.wrong(roots[1].line, f"link {quote(roots[1].name)}", fact, advice)
 
 
-def _followers(joints: Mapping[str, Joint], strict: bool, reading: Reading) -> dict[str, Joint]:
+def _followers(joints: Mapping[str, Joint], reading: Reading) -> dict[str, Joint]:
     """The joints; those that follow others need one that exists and has one motion, and may not follow themselves.
 
     Files that leave parts of a robot out often keep what followed them, so this can be a remark.
@@ -116,7 +116,7 @@ def _followers(joints: Mapping[str, Joint], strict: bool, reading: Reading) -> d
         if joint.mimic is None or not joint.mimic.joint or not (said := _lost(joint, joint.mimic.joint, joints)):
             continue
         what = f"joint {quote(joint.name)}, mimic"
-        if strict:
+        if reading.options.strict:
             close = "" if joint.mimic.joint in joints else f"{hint(joint.mimic.joint, joints)} "
             advice = "Name a joint that moves, remove the element, or read the file with strict=False to leave it out."
             reading.wrong(joint.mimic.line, what, f"{said}.", f"{close}{advice}")

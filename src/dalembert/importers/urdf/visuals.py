@@ -1,9 +1,10 @@
-"""What links look like: shapes and their colours."""
+"""What links look like: shapes and their colours. Of mesh files is only told whether they are there; none is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from dalembert.importers.urdf.poses import Pose
 from dalembert.importers.urdf.reading import Reading, shown
@@ -12,6 +13,8 @@ from dalembert.model.keys import quote
 
 Color = tuple[float, ...]
 MAX_FILE_NAME = 1000
+_PACKAGE = "package://"
+_LEVELS = 8
 
 # the sizes a shape has, in the order of `Model.shape`
 _SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "sphere": ("radius",)}
@@ -40,7 +43,9 @@ def read_colors(root: Element, reading: Reading) -> dict[str, Color]:
     for link in root.find("link"):
         for visual in link.find("visual"):
             for element in visual.find("material"):
-                _learn(element, found, Reading(reading.source))  # what is wrong here is told with its link
+                _learn(
+                    element, found, Reading(reading.source, reading.options)
+                )  # what is wrong here is told with its link
     return found
 
 
@@ -117,3 +122,27 @@ def _color(element: Element, what: str, colors: Mapping[str, Color], reading: Re
     if name and name not in colors and texture is None:
         reading.remark("a material is not defined, so the shape has no colour", f"{quote(name)} (line {material.line})")
     return colors.get(name)
+
+
+def remark_missing(visuals: Iterable[Visual], folder: Path, reading: Reading) -> None:
+    """Remark the mesh files that are not beside the file, nor in a package around it."""
+    seen: dict[str, bool] = {}
+    for visual in visuals:
+        if visual.mesh and visual.mesh not in seen:
+            seen[visual.mesh] = _exists(visual.mesh, folder)
+        if visual.mesh and not seen[visual.mesh]:
+            reading.remark("a mesh file was not found", f"{visual.mesh!r} (line {visual.line})")
+
+
+def _exists(name: str, folder: Path) -> bool:
+    """Whether the file is there; of names that lead elsewhere (http:, file:, absolute paths) nothing is known."""
+    if name.startswith(_PACKAGE):
+        name, folders = name.removeprefix(_PACKAGE), [folder, *list(folder.resolve().parents)[:_LEVELS]]
+    else:
+        folders = [folder]
+    if ":" in name or name.startswith(("/", "\\")):
+        return False
+    try:
+        return any((place / name).is_file() for place in folders)
+    except (OSError, ValueError):
+        return False
