@@ -8,6 +8,7 @@ from collections import Counter
 from dalembert.exporters.urdf_text import origin, text, texts, visual
 from dalembert.expressions import TIME, coordinate
 from dalembert.expressions.formula import Formula
+from dalembert.importers.urdf.elements import GRAVITY
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Holonomic, Limits, Shape
@@ -15,7 +16,6 @@ from dalembert.model.file_form import unsaid
 from dalembert.model.joints import Joint
 from dalembert.model.loads import InJoint
 
-GRAVITY = (0.0, 0.0, -9.81)  # what every reader of URDF takes
 UNLIMITED = 1e300  # URDF wants limits of joints that slide, and of speed and effort, also where there are none
 
 
@@ -90,7 +90,7 @@ class Writer:
         ET.SubElement(element, "child", link=child)
         if axis is not None:
             ET.SubElement(element, "axis", xyz=texts(axis))
-        if kind in ("revolute", "continuous", "prismatic"):
+        if len(joint.values) == 1:
             self.joints[name] = element
             self._limit(element, name, kind)
             damping, coulomb = self.friction.get((body.name, index), (0.0, 0.0))
@@ -102,14 +102,14 @@ class Writer:
         where = f"body '{body.name}', joint {index} ({joint.kind})"
         names = [self._coordinate(motion, where) for motion in joint.values]
         form = joint.urdf
-        if form is None or (form.endings and len(form.endings) != len(names)):
+        if form is None or len(form.coordinates) != len(names):
             raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
         if not names:
             return form.type, self._fresh(f"{body.name}_joint", self.taken), None
         axis = joint.steps[-1].about or joint.steps[-1].along
         near = None if axis is None else [float(a) for a in axis]
-        if form.endings:
-            return form.type, self._prefix(names, form.endings, where), near
+        if len(names) > 1:
+            return form.type, self._prefix(names, [*form.coordinates], where), near
         limits = self.model.limits.get(names[0], Limits())
         limited = limits.lower is not None or limits.upper is not None
         return form.type if limited else form.unlimited or form.type, names[0], near
@@ -125,7 +125,7 @@ class Writer:
             )
         raise unsaid(where, f"it moves by the formula {name}", "Expected a coordinate by itself; URDF has no formulas.")
 
-    def _prefix(self, names: list[str], endings: tuple[str, ...], where: str) -> str:
+    def _prefix(self, names: list[str], endings: list[str], where: str) -> str:
         """The name of a joint with several motions: that of its coordinates, without the endings a reader adds."""
         prefix = names[0].removesuffix(f"_{endings[0]}")
         wanted = [f"{prefix}_{ending}" for ending in endings]
@@ -156,7 +156,7 @@ class Writer:
             assert isinstance(load, InJoint)
             place = (load.body, load.joint)
             form = joints[place].urdf if place in joints else None
-            if form is None or form.endings or not joints[place].values:
+            if form is None or len(form.coordinates) != 1:
                 fact = "its joint is neither revolute nor prismatic, and URDF has friction only there"
                 raise unsaid(load.title, fact)
             before = found.get(place, (0.0, 0.0))

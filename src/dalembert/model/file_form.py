@@ -24,14 +24,14 @@ ORIGIN = [0, 0, 0]
 
 @dataclass(frozen=True)
 class Urdf:
-    """The type of a joint in URDF, the type without limits where that is another, and the names of several coordinates.
+    """The form of a joint in URDF: its type, what its coordinates are with their units, and the type without limits if another.
 
-    A reader of URDF names the coordinates of a joint with several motions by the joint and these endings.
+    A reader of URDF names the coordinates of a joint with several motions by the joint and what they are.
     """
 
     type: str
+    coordinates: Mapping[str, str]
     unlimited: str | None = None
-    endings: tuple[str, ...] = ()
 
 
 def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which can say all of it.") -> InputError:

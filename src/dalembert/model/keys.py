@@ -8,7 +8,7 @@ name to a mistyped one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from dalembert.expressions.writing import written
 from dalembert.model import file_form
 from dalembert.model.file_form import ORIGIN, Element, Value, unless
 from dalembert.model.making import Maker, motion, motions, pair, points, unit_vector, vector3
-from dalembert.model.vectors import WORLD
+from dalembert.model.vectors import WORLD, Formula
 
 MAX_ELEMENTS = 2000
 MAX_FILE_ROWS = 100_000  # of a table; the size of a file is the narrower bound
@@ -85,6 +85,11 @@ def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict
         shown = None if value is None or key in instead else unless(about.kind.write(value, where), about.usual)
         out |= instead.get(key, {key: shown})
     return out
+
+
+def first_of(element: object, keys: Keys, kind: Kind) -> Formula | None:
+    """The first field of a kind, if there is one."""
+    return next((getattr(element, key) for key, about in keys.items() if about.kind is kind), None)
 
 
 def table(given: object, keys: Keys, where: str, model: Maker) -> Iterator[Problem]:
@@ -204,6 +209,8 @@ of_time = readable(
 )
 
 constant = Kind(formula(constant=True), lambda maker, x, where: maker.reader.constant(x, where), written)
+constant_length, constant_stiffness = replace(constant), replace(constant)
+CONSTANTS = (constant, constant_length, constant_stiffness)
 size = Kind(constant.check, lambda maker, x, where: maker.number(x, where))
 position = Kind(formula(rates=False), motion, written)
 moving = Kind(formula(), lambda maker, x, where: maker.reader.read(x, where), written, alone=True)

@@ -16,7 +16,7 @@ from dalembert.algebra import Array, Scalar
 from dalembert.errors import InputError
 from dalembert.model.declared import Condition, Watch
 from dalembert.model.file_form import Element
-from dalembert.model.keys import Keys, entries, make
+from dalembert.model.keys import Keys, constant_length, entries, first_of, make
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import Maker
 from dalembert.model.vectors import Formula
@@ -37,7 +37,7 @@ class Contact(ABC):
     @property
     def length(self) -> Formula | None:
         """A length among its constants, if there is one."""
-        return None
+        return first_of(self, self.keys, constant_length)
 
     def element(self) -> Element:
         """Its keys as they stand in a model file."""

@@ -15,7 +15,7 @@ from dalembert.expressions.formula import Written
 from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
 from dalembert.model.declared import Condition, Level, Places, Watch, axes_of, held, length, point_of
 from dalembert.model.file_form import ORIGIN
-from dalembert.model.keys import BODY, NAMED, Key, Keys, constant, direction, fixed_vector, switch
+from dalembert.model.keys import BODY, NAMED, Key, Keys, constant_length, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.making import ZERO, Given
 from dalembert.model.vectors import Formula, Vector3
@@ -34,7 +34,7 @@ class RollingDisk(Contact):
     keys: ClassVar[Keys] = {
         **NAMED,
         **BODY,
-        "radius": Key(constant, True),
+        "radius": Key(constant_length, True),
         "axis": Key(direction),
         "center": Key(fixed_vector, usual=ORIGIN),
         "normal": Key(direction),
@@ -46,11 +46,6 @@ class RollingDisk(Contact):
     axis: tuple[Component, Component, Component]
     normal: tuple[Component, Component, Component]
     contact: bool
-
-    @property
-    def length(self) -> Formula:
-        """Its radius."""
-        return self.radius
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
         """The height of the lowest point, and the velocity of the matter in it along the plane."""

@@ -120,10 +120,12 @@ class Joint(ABC):
         """The angular velocity of M in F for unit rates of the values, in axes of M: 3×k, each axis as the child sees it."""
         columns, after = list[Array](), list[Array]()
         for step, R in reversed([*zip(self.steps, self._turned(algebra, values), strict=True)]):
-            axis = zeros(3) if step.about is None else vector(list(step.about))
-            columns.insert(0, reduce(lambda seen, later: later.T @ seen, after, axis) if R is not None else axis)
-            after = after if R is None else [R, *after]
-        return _beside(columns)
+            if step.about is None or R is None:
+                columns.append(zeros(3))
+                continue
+            columns.append(reduce(lambda seen, later: later.T @ seen, after, vector(list(step.about))))
+            after = [R, *after]
+        return _beside(columns[::-1])
 
     def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The velocity of the origin of M in F for unit rates of the values, in axes of F: 3×k."""

@@ -22,7 +22,7 @@ class Fixed(Joint):
 
     kind: ClassVar[str] = "fixed"
     keys: ClassVar[Keys | None] = {}
-    urdf: ClassVar[Urdf | None] = Urdf("fixed")
+    urdf: ClassVar[Urdf | None] = Urdf("fixed", {})
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes parallel: six rows."""

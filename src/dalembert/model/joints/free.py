@@ -27,7 +27,9 @@ class Free(Joint):
 
     kind: ClassVar[str] = "free"
     keys: ClassVar[Keys | None] = {"displacement": Key(moves(3), required=True, motion=True), **ATTITUDE}
-    urdf: ClassVar[Urdf | None] = Urdf("floating", endings=("x", "y", "z", "qw", "qx", "qy", "qz"))
+    urdf: ClassVar[Urdf | None] = Urdf(  # with a quaternion only
+        "floating", {"x": "m", "y": "m", "z": "m", "qw": "", "qx": "", "qy": "", "qz": ""}
+    )
 
     displacement: tuple[Formula, Formula, Formula]
     attitude: Spherical | Quaternion

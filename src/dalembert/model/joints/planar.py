@@ -33,7 +33,7 @@ class Planar(Joint):
         "displacement": Key(moves(2), required=True, motion=True),
         **ANGLE,
     }
-    urdf: ClassVar[Urdf | None] = Urdf("planar", endings=("x", "y", "angle"))
+    urdf: ClassVar[Urdf | None] = Urdf("planar", {"x": "m", "y": "m", "angle": "rad"})
 
     normal: Numbers3
     displacement: tuple[Formula, Formula]

@@ -24,7 +24,7 @@ class Prismatic(Joint):
     kind: ClassVar[str] = "prismatic"
     reversible: ClassVar[bool] = True
     keys: ClassVar[Keys | None] = {**AXIS, **DISPLACEMENT}
-    urdf: ClassVar[Urdf | None] = Urdf("prismatic")
+    urdf: ClassVar[Urdf | None] = Urdf("prismatic", {"displacement": "m"})
 
     axis: Numbers3
     displacement: Formula

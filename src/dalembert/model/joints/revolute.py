@@ -24,7 +24,7 @@ class Revolute(Joint):
     kind: ClassVar[str] = "revolute"
     reversible: ClassVar[bool] = True
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE}
-    urdf: ClassVar[Urdf | None] = Urdf("revolute", unlimited="continuous")
+    urdf: ClassVar[Urdf | None] = Urdf("revolute", {"angle": "rad"}, unlimited="continuous")
 
     axis: Numbers3
     angle: Formula

@@ -20,7 +20,17 @@ from dalembert.expressions.numbers import written_out
 from dalembert.model.declared import Action, Traced, Watch, Work
 from dalembert.model.file_form import Element, unsaid
 from dalembert.model.joints.base import JointMotion
-from dalembert.model.keys import Keys, body, constant, entries, make, two_bodies
+from dalembert.model.keys import (
+    CONSTANTS,
+    Keys,
+    body,
+    constant_length,
+    constant_stiffness,
+    entries,
+    first_of,
+    make,
+    two_bodies,
+)
 from dalembert.model.making import Maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 from dalembert.spatial import cross
@@ -116,7 +126,7 @@ class Load(ABC):
     @property
     def constants(self) -> dict[str, Formula]:
         """Its constant formulas by their keys."""
-        return {key: getattr(self, key) for key, about in self.keys.items() if about.kind is constant}
+        return {key: getattr(self, key) for key, about in self.keys.items() if about.kind in CONSTANTS}
 
     @property
     def named(self) -> list[tuple[str, str]]:
@@ -153,12 +163,12 @@ class Load(ABC):
     @property
     def length(self) -> Formula | None:
         """A length among its constants, if there is one."""
-        return None
+        return first_of(self, self.keys, constant_length)
 
     @property
     def stiff(self) -> Formula | None:
         """A stiffness among its constants, if there is one."""
-        return None
+        return first_of(self, self.keys, constant_stiffness)
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""

@@ -10,7 +10,7 @@ from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import unsaid
-from dalembert.model.keys import IN_JOINT, Key, Keys, constant
+from dalembert.model.keys import IN_JOINT, Key, Keys, constant, constant_stiffness
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.vectors import Formula
 
@@ -22,17 +22,16 @@ class JointSpring(InJoint):
     kind: ClassVar[str] = "joint_spring"
     words: ClassVar[dict[str, str]] = {"rest": "at rest at"}
     forms: ClassVar[dict[str, Keys]] = {
-        "joint_spring": {**IN_JOINT, **dict.fromkeys(("stiffness", "rest", "damping"), Key(constant, usual=0))}
+        "joint_spring": {
+            **IN_JOINT,
+            "stiffness": Key(constant_stiffness, usual=0),
+            **dict.fromkeys(("rest", "damping"), Key(constant, usual=0)),
+        }
     }
 
     stiffness: Formula
     rest: Formula
     damping: Formula
-
-    @property
-    def stiff(self) -> Formula:
-        """Its stiffness, by an angle or by a length."""
-        return self.stiffness
 
     def reversed(self) -> Self:
         """At rest at the opposite value."""

@@ -11,7 +11,7 @@ from dalembert.algebra import Scalar, scaled
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Places, Traced, Watch, Work, product
-from dalembert.model.keys import Key, Keys, constant
+from dalembert.model.keys import Key, Keys, constant_length, constant_stiffness
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
 from dalembert.model.making import ZERO, Given
@@ -24,21 +24,11 @@ class Spring(Between):
 
     kind: ClassVar[str] = "spring"
     forms: ClassVar[dict[str, Keys]] = {
-        "spring": {**ENDS, "stiffness": Key(constant, True), "natural_length": Key(constant, usual=0)}
+        "spring": {**ENDS, "stiffness": Key(constant_stiffness, True), "natural_length": Key(constant_length, usual=0)}
     }
 
     stiffness: Formula
     natural_length: Formula
-
-    @property
-    def length(self) -> Formula:
-        """Its natural length."""
-        return self.natural_length
-
-    @property
-    def stiff(self) -> Formula:
-        """Its stiffness."""
-        return self.stiffness
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends, and its potential."""
