@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.expressions.formula import Written
 from dalembert.model.elements import Holonomic, Rotor
-from dalembert.model.making import Maker
+from dalembert.model.making import Given, Maker
 
 
 class DriveMakers(Maker):
@@ -38,12 +38,12 @@ class DriveMakers(Maker):
         where = f"rotor '{key}'"
         if any(rotor.name == key for rotor in self.rotors):
             raise InputError(f"{where}: declared twice. Give each rotor its own name.")
-        J, N = self._constants(where, inertia=inertia, ratio=ratio)
+        J, N = (self.reader.constant(x, f"{where}, {y}") for x, y in ((inertia, "inertia"), (ratio, "ratio")))
         self.rotors += (Rotor(key, body, joint, motion, J, N),)
         return self
 
     @checked
-    def drive(self, coordinate: str, motion: Written, name: str | None = None, feedback: Any = None) -> Self:
+    def drive(self, coordinate: str, motion: Written, name: str | None = None, feedback: Given | None = None) -> Self:
         """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive.
 
         With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
