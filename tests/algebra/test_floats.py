@@ -46,6 +46,7 @@ def test_comparisons_of_complex_numbers_look_at_the_real_part():
     assert FLOATS.less(1 + 5j, 2 + 0j, or_equal=False)
     assert FLOATS.less(np.array([1 + 1j, 3]), 2, or_equal=True).tolist() == [True, False]
     assert FLOATS.select(np.array([True, False]), 1.0, np.array([2.0, 3.0])).tolist() == [1.0, 3.0]
+    assert FLOATS.function("pow", FLOATS.select(True, 2, -2), -5) == 2**-5  # NumPy refuses such powers of integers
 
 
 def test_arrays_of_exact_entries():

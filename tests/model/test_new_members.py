@@ -7,26 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.algebra import Algebra, Array, Scalar
 from dalembert.arguments import checked
 from dalembert.exporters.toml import to_toml
+from dalembert.expressions.formula import Formula, Written
 from dalembert.importers import loads_toml
 from dalembert.model import Model, joints, loads
 from dalembert.model.declared import Place, Watch, Work, apart, parallel, product, slid, turned
 from dalembert.model.joints import JOINTS, Joint
-from dalembert.model.joints.base import Numbers3, Rows
+from dalembert.model.joints.base import JointMaker, Numbers3, Rows, Step
 from dalembert.model.joints.rows import Row, along, on_line, plane
-from dalembert.model.keys import ANGLE, AXIS, IN_JOINT, Key, Keys, constant
+from dalembert.model.keys import ANGLE, AXIS, IN_JOINT, Key, Keys, constant, size
 from dalembert.model.loads import LOADS, InJoint
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.making import Maker, unit_vector
-from dalembert.spatial import about_axis, angle_about
+from dalembert.model.making import ZERO, Given
 
 
 @dataclass(frozen=True)
@@ -34,36 +33,20 @@ class Rack(Joint):
     """The child turns by `angle` about `axis` and rolls by radius × angle along the first direction across it."""
 
     kind: ClassVar[str] = "rack"
-    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "radius": Key(constant, required=True)}
-    moves: ClassVar[tuple[str, ...]] = ("angle",)
+    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "radius": Key(size, required=True)}
 
     axis: Numbers3
-    angle: Any
+    angle: Formula
     radius: float
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """A rotation about the axis."""
-        return about_axis(algebra, self.axis, values[0])
-
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The advance."""
-        return vector([e * self.radius * values[0] if e else 0 for e in plane(self.axis)[0]])
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The axis."""
-        return matrix([[k] for k in self.axis])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The direction of the rack times the radius."""
-        return matrix([[e * self.radius] for e in plane(self.axis)[0]])
+    @property
+    def steps(self) -> Sequence[Step]:
+        """A turn about the axis that goes on along the rack."""
+        return [Step(self.axis, [e * self.radius for e in plane(self.axis)[0]])]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """On the line of the rack; the turn is left free in a loop of this exercise."""
         return [*on_line(plane(self.axis)[0], p), along("start", plane(self.axis)[0], p)]
-
-    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The angle."""
-        return (angle_about(self.axis, R),)
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """For the evidence."""
@@ -74,24 +57,22 @@ class Rack(Joint):
         return apart(F, M), parallel(F, M, self.axis)
 
 
-class RackMaker(Maker):
+class RackMaker(JointMaker):
     """Makes rack joints."""
 
     @checked
     def rack(
         self,
-        axis: Sequence[float],
-        angle: Any = None,
+        axis: Given,
+        angle: Written = None,
         radius: float = 1.0,
-        position: Sequence[Any] = (0, 0, 0),
-        rotation: Sequence[Any] = (0, 0, 0),
+        position: Given = ZERO,
+        rotation: Given = ZERO,
         *,
         where: str = "joint",
     ) -> Rack:
         """A joint that rolls along a rack."""
-        where = f"{where} (rack)"
-        place, turn = self._placement(where, position, rotation), self._motion(angle, f"{where}, angle")
-        return Rack(*place, unit_vector(axis, where), turn, self.number(radius, f"{where}, radius"))
+        return self._joint(Rack, where, position, rotation, axis=axis, angle=angle, radius=radius)
 
 
 @dataclass(frozen=True)
@@ -99,10 +80,9 @@ class CubicSpring(InJoint):
     """−stiffness × motion³."""
 
     kind: ClassVar[str] = "cubic_spring"
-    constants: ClassVar[dict[str, Any]] = {"stiffness": None}
     forms: ClassVar[dict[str, Keys]] = {"cubic_spring": {**IN_JOINT, "stiffness": Key(constant, required=True)}}
 
-    stiffness: Any
+    stiffness: Formula
 
     def reversed(self) -> Self:
         """The law is odd."""
@@ -125,12 +105,10 @@ class CubicSpringMaker(LoadMaker):
 
     @checked
     def cubic_spring(
-        self, body: str, stiffness: Any, *, joint: int = 0, motion: int = 0, name: str | None = None
+        self, body: str, stiffness: Written, *, joint: int = 0, motion: int = 0, name: str | None = None
     ) -> Self:
         """Put a cubic spring into a joint."""
-        key = self._load_name(name, "cubic_spring")
-        constants = self._constants(f"cubic_spring '{key}'", stiffness=stiffness)
-        return self._load(CubicSpring(key, body, joint, motion, *constants))
+        return self._load(CubicSpring, name, body=body, joint=joint, motion=motion, stiffness=stiffness)
 
 
 TEXT = """

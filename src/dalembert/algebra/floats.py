@@ -54,7 +54,7 @@ class Floats(Algebra):
         return table.at(number(x))
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Number:
-        return np.where(number(condition), number(yes), number(no))
+        return 1.0 * np.where(number(condition), number(yes), number(no))  # of integers no roots and powers can be had
 
     def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Number:
         left, right = np.real(number(a)), np.real(number(b))

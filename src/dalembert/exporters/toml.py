@@ -1,19 +1,22 @@
-"""Models as TOML, the inverse of `importers.toml`: every element is written, and reading the text gives the same model."""
+"""Models as TOML, the inverse of `importers.toml`: every element is written, and reading the text gives the same model.
+
+Written by hand: tomli-w gives a joint a header of its own and a vector a line for each number, and tomlkit would have to be told
+of every table and list where it goes.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any
 
 from dalembert.errors import InputError
 from dalembert.exporters.files import write_text
 from dalembert.exporters.toml_elements import elements, head, last_sections, sections
 from dalembert.importers import loads_toml
 from dalembert.model import Elements
-from dalembert.model.file_form import given
+from dalembert.model.file_form import Element, Value, given
 
 
 def to_toml(model: Elements) -> str:
@@ -80,32 +83,32 @@ def _comment(note: str) -> list[str]:
     return ["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line) for line in note.splitlines()]
 
 
-def _table(name: str, entries: Mapping[str, Any]) -> Iterator[str]:
+def _table(name: str, entries: Element) -> Iterator[str]:
     if entries:
         yield f"[{name}]\n{_lines(entries)}"
 
 
-def _lines(entries: Mapping[str, Any]) -> str:
+def _lines(entries: Element) -> str:
     return "".join(f"{key} = {_several(value)}\n" for key, value in given(entries).items())
 
 
-def _several(value: Any) -> str:
+def _several(value: Value) -> str:
     """A value at the end of a line; what has many parts goes on below."""
     if isinstance(value, list) and len(value) > 1 and isinstance(value[0], list | dict):
         return "[\n" + "".join(f"  {_value(each)},\n" for each in value) + "]"
     return _value(value)
 
 
-def _value(value: Any) -> str:
+def _value(value: Value) -> str:
     match value:
         case bool():
             return str(value).lower()
         case str():
             return json.dumps(value, ensure_ascii=False)
-        case list():
-            return f"[{', '.join(map(_value, value))}]"
-        case dict():
+        case Mapping():
             return f"{{ {', '.join(f'{key} = {_value(each)}' for key, each in value.items())} }}" if value else "{}"
+        case Sequence():
+            return f"[{', '.join(map(_value, value))}]"
         case Integral():
             return repr(int(value))
         case _:

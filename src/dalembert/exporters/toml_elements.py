@@ -6,12 +6,11 @@ A key that has its usual value is left out. Formulas become text that the parser
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dalembert.expressions.writing import written
 from dalembert.model import WORLD, Body, Coordinate, Elements, Parameter
 from dalembert.model.elements import Shape, Speed
-from dalembert.model.file_form import ORIGIN, Element, given, unless, vector
+from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
 
 
 def head(model: Elements) -> Element:
@@ -37,17 +36,17 @@ def last_sections(model: Elements) -> Iterator[tuple[str, Element]]:
     yield "simulation", _simulation(model)
 
 
-def _parameter(parameter: Parameter) -> Any:
+def _parameter(parameter: Parameter) -> Value:
     about = {"unit": parameter.unit or None, "description": parameter.description or None}
     return given({"value": parameter.value, **about}) if any(about.values()) else parameter.value
 
 
-def _coordinate(c: Coordinate) -> Element:
+def _coordinate(c: Coordinate) -> Value:
     start = {"start": c.start or None, "rate": c.start_rate or None}
     return given({**start, "unit": c.unit or None, "description": c.description or None})
 
 
-def _speed(speed: Speed) -> Any:
+def _speed(speed: Speed) -> Value:
     text = written(speed.value, f"speed '{speed.name}'")
     return {"formula": text, "description": speed.description} if speed.description else text
 
@@ -86,8 +85,7 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
     for loop in model.loops:
         yield "loop", loop.element()
     for load in model.loads:
-        kind, element = load.element(set(model.parameter_values))
-        yield kind, {"name": load.name, **element}
+        yield load.element(set(model.parameter_values))
     for rotor in model.rotors:
         where = f"rotor '{rotor.name}'"
         constants = {"inertia": written(rotor.inertia, where), "ratio": unless(written(rotor.ratio, where), 1)}
@@ -97,7 +95,7 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
     for constraint in (*model.nonholonomic_list, *model.canonical_list):
         yield constraint.kind, constraint.element()
     for contact in model.contacts:
-        yield contact.kind, {"name": contact.name, **contact.element()}
+        yield contact.kind, contact.element()
     for shape in model.shapes:
         yield "shape", _shape(shape)
 
@@ -116,7 +114,7 @@ def _body(body: Body) -> Element:
     }
 
 
-def _inertia(body: Body, where: str) -> list[Any]:
+def _inertia(body: Body, where: str) -> list[Value]:
     """Three moments, six entries, or all nine, as few as there are."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = body.inertia
     if (xy, xz, yz) != (yx, zx, zy):

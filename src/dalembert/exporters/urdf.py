@@ -13,10 +13,10 @@ from pathlib import Path
 
 from dalembert.errors import InputError, ModelError
 from dalembert.exporters.files import write_text
-from dalembert.exporters.urdf_writer import Writer, unsaid
+from dalembert.exporters.urdf_writer import Writer
 from dalembert.model import WORLD, Elements
 from dalembert.model.checks import formulas, structure
-from dalembert.model.loads import JointFriction, JointSpring
+from dalembert.model.file_form import unsaid
 
 
 def write_urdf(model: Elements, path: str | Path) -> None:
@@ -74,23 +74,16 @@ def _unsayable(model: Elements) -> Iterator[InputError]:
             yield InputError(
                 f"{what}, {text[:60]!r}, holds characters that cannot be written. Expected printable text."
             )
-    for loop in model.loops:
-        yield unsaid(f"loop '{loop.name}'", "URDF describes trees and has no loops")
-    for contact in model.contacts:
-        yield unsaid(f"contact '{contact.name}'", "URDF has no blades and rolling discs")
-    for constraint in model.nonholonomic_list:
-        yield unsaid(f"nonholonomic '{constraint.name}'", "URDF has no constraints on velocities")
-    for constraint in model.canonical_list:
-        yield unsaid(f"canonical '{constraint.name}'", "URDF has no constraints on momenta")
-    for name in model.non_ideal_forces:
-        yield unsaid(f"non_ideal '{name}'", "URDF has no forces of constraints")
-    for rotor in model.rotors:
-        yield unsaid(f"rotor '{rotor.name}'", "URDF has no inertia of motors")
-    for speed in model.speed_list:
-        yield unsaid(f"speed '{speed.name}'", "URDF has no quasi-velocities")
-    for load in model.loads:
-        if not isinstance(load, JointFriction | JointSpring):
-            yield unsaid(load.title, "URDF has no loads but the friction of joints")
+    named = (
+        ("loop", [loop.name for loop in model.loops], "URDF describes trees and has no loops"),
+        ("contact", [contact.name for contact in model.contacts], "URDF has no blades and rolling discs"),
+        ("nonholonomic", [c.name for c in model.nonholonomic_list], "URDF has no constraints on velocities"),
+        ("canonical", [c.name for c in model.canonical_list], "URDF has no constraints on momenta"),
+        ("non_ideal", model.non_ideal_forces, "URDF has no forces of constraints"),
+        ("rotor", [rotor.name for rotor in model.rotors], "URDF has no inertia of motors"),
+        ("speed", [speed.name for speed in model.speed_list], "URDF has no quasi-velocities"),
+    )
+    yield from (unsaid(f"{kind} '{name}'", fact) for kind, names, fact in named for name in names)
     known = {WORLD, *(body.name for body in model.bodies)}
     for shape in model.shapes:
         if shape.body not in known:

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
 
-from dalembert.algebra.surds import Component
-from dalembert.errors import InputError
 from dalembert.exporters.urdf_text import origin, text, texts, visual
 from dalembert.expressions import TIME, coordinate
 from dalembert.expressions.formula import Formula
+from dalembert.importers.urdf.elements import GRAVITY
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.constraints import Holonomic
 from dalembert.model.elements import Limits, Shape
-from dalembert.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from dalembert.model.loads import JointFriction, JointSpring
+from dalembert.model.file_form import unsaid
+from dalembert.model.joints import Joint
+from dalembert.model.loads import InJoint
 
-GRAVITY = (0.0, 0.0, -9.81)  # what every reader of URDF takes
 UNLIMITED = 1e300  # URDF wants limits of joints that slide, and of speed and effort, also where there are none
-SMOOTHING = 1e-3  # what the friction of a joint is smoothed by unless something else is said
-_FREE = ("x", "y", "z", "qw", "qx", "qy", "qz")
-_PLANE = ("x", "y", "angle")
-
-
-def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which can say all of it.") -> InputError:
-    """The error about an element that URDF has no words for."""
-    return InputError(f"{what}: {fact}. {instead}")
 
 
 class Writer:
@@ -102,33 +91,31 @@ class Writer:
         ET.SubElement(element, "child", link=child)
         if axis is not None:
             ET.SubElement(element, "axis", xyz=texts(axis))
-        if kind in ("revolute", "continuous", "prismatic"):
+        if len(joint.values) == 1:
             self.joints[name] = element
             self._limit(element, name, kind)
             damping, coulomb = self.friction.get((body.name, index), (0.0, 0.0))
             if damping or coulomb:
                 ET.SubElement(element, "dynamics", damping=text(damping), friction=text(coulomb))
 
-    def _kind(self, joint: Joint, body: Body, index: int) -> tuple[str, str, tuple[float, ...] | None]:
+    def _kind(self, joint: Joint, body: Body, index: int) -> tuple[str, str, list[float] | None]:
         """The type of a joint in URDF, its name, and its axis if it has one."""
         where = f"body '{body.name}', joint {index} ({joint.kind})"
         names = [self._coordinate(motion, where) for motion in joint.values]
-        match joint:
-            case Fixed():
-                return "fixed", self._fresh(f"{body.name}_joint", self.taken), None
-            case Revolute(axis=axis):
-                limits = self.model.limits.get(names[0])
-                free = limits is None or (limits.lower is None and limits.upper is None)
-                return "continuous" if free else "revolute", names[0], _near(axis)
-            case Prismatic(axis=axis):
-                return "prismatic", names[0], _near(axis)
-            case Planar(normal=normal):
-                return "planar", self._prefix(names, _PLANE, where), _near(normal)
-            case Free() if joint.quaternion:
-                return "floating", self._prefix(names, _FREE, where), None
-        raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
+        form = joint.urdf
+        if form is None or len(form.coordinates) != len(names):
+            raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
+        if not names:
+            return form.type, self._fresh(f"{body.name}_joint", self.taken), None
+        axis = joint.steps[-1].about or joint.steps[-1].along
+        near = None if axis is None else [float(a) for a in axis]
+        if len(names) > 1:
+            return form.type, self._prefix(names, [*form.coordinates], where), near
+        limits = self.model.limits.get(names[0], Limits())
+        limited = limits.lower is not None or limits.upper is not None
+        return form.type if limited else form.unlimited or form.type, names[0], near
 
-    def _coordinate(self, motion: Any, where: str) -> str:
+    def _coordinate(self, motion: Formula, where: str) -> str:
         """The coordinate that a motion is."""
         name = str(motion)
         if motion == coordinate(name) and name in self.coordinates:
@@ -139,7 +126,7 @@ class Writer:
             )
         raise unsaid(where, f"it moves by the formula {name}", "Expected a coordinate by itself; URDF has no formulas.")
 
-    def _prefix(self, names: list[str], endings: tuple[str, ...], where: str) -> str:
+    def _prefix(self, names: list[str], endings: list[str], where: str) -> str:
         """The name of a joint with several motions: that of its coordinates, without the endings a reader adds."""
         prefix = names[0].removesuffix(f"_{endings[0]}")
         wanted = [f"{prefix}_{ending}" for ending in endings]
@@ -166,24 +153,15 @@ class Writer:
         found: dict[tuple[str, int], tuple[float, float]] = {}
         joints = {(body.name, i): joint for body in self.model.bodies for i, joint in enumerate(body.joints)}
         for load in self.model.loads:
-            assert isinstance(load, JointFriction | JointSpring)
+            viscous, dry = load.friction_in_urdf(self._value)
+            assert isinstance(load, InJoint)
             place = (load.body, load.joint)
-            if not isinstance(joints.get(place), Revolute | Prismatic):
-                raise unsaid(
-                    load.title, "its joint is neither revolute nor prismatic, and URDF has friction only there"
-                )
-            viscous, coulomb = found.get(place, (0.0, 0.0))
-            if isinstance(load, JointSpring):
-                if self._value(load.stiffness):
-                    raise unsaid(load.title, "URDF has no springs in joints")
-                viscous += self._value(load.damping)
-            else:
-                dry, smoothing = self._value(load.coulomb), self._value(load.smoothing)
-                if dry and smoothing != SMOOTHING:
-                    fact = f"its smoothing is {smoothing:g}, which URDF cannot say"
-                    raise unsaid(load.title, fact, f"Give it the usual {SMOOTHING:g}, or export the model to TOML.")
-                viscous, coulomb = viscous + self._value(load.viscous), coulomb + dry
-            found[place] = (viscous, coulomb)
+            form = joints[place].urdf if place in joints else None
+            if form is None or len(form.coordinates) != 1:
+                fact = "its joint is neither revolute nor prismatic, and URDF has friction only there"
+                raise unsaid(load.title, fact)
+            before = found.get(place, (0.0, 0.0))
+            found[place] = (before[0] + viscous, before[1] + dry)
         return found
 
     def _mimic(self, constraint: Holonomic) -> None:
@@ -214,9 +192,7 @@ class Writer:
         gravity = [self._value(g) for g in self.model.gravity]
         if gravity != [*GRAVITY]:
             element.set("gravity", texts(gravity))
-        upright = {
-            str(joint.values[3]) for body in self.model.bodies for joint in body.joints if isinstance(joint, Free)
-        }
+        upright = {str(joint.values[-4]) for body in self.model.bodies for joint in body.joints if joint.quaternion}
         for c in self.model.coordinate_list:
             if (c.start, c.start_rate) != (float(c.name in upright), 0.0):
                 ET.SubElement(element, "coordinate", name=c.name, start=text(c.start), rate=text(c.start_rate))
@@ -235,8 +211,3 @@ class Writer:
             free = f"{name}_{count}"
         taken.add(free)
         return free
-
-
-def _near(axis: Sequence[Component]) -> tuple[float, ...]:
-    """An axis in floats."""
-    return tuple(float(a) for a in axis)

@@ -217,7 +217,14 @@ def senseless(link: Table, where: str) -> Iterator[Problem]:
     for key in _MOVING:
         if link.get("type") == "fixed" and key in link:
             yield Problem(f"{where}, {key}", "a fixed link does not move.", "Remove the key, or give another type.")
-    if link.get("friction", {}).get("side") == "motor" and "ratio" not in link.get("motor", {}):
+    ratio = link.get("motor", {}).get("ratio")
+    if ratio is not None and is_zero(ratio):
+        yield Problem(
+            f"{where}, motor",
+            "the ratio is 0. Expected turns of the motor for one of the joint.",
+            "Give `ratio` another value.",
+        )
+    if link.get("friction", {}).get("side") == "motor" and ratio is None:
         advice = "Add motor = { inertia = ..., ratio = ... }, or tell the friction of the joint."
         yield Problem(f"{where}, friction", "it is told at the motor, but the motor has no ratio.", advice)
     lower, upper = (link.get("limits", {}).get(key) for key in ("lower", "upper"))

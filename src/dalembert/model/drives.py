@@ -36,6 +36,6 @@ class DriveMakers(Maker):
         where = f"rotor '{key}'"
         if any(rotor.name == key for rotor in self.rotors):
             raise InputError(f"{where}: declared twice. Give each rotor its own name.")
-        J, N = self._constants(where, inertia=inertia, ratio=ratio)
+        J, N = (self.reader.constant(x, f"{where}, {y}") for x, y in ((inertia, "inertia"), (ratio, "ratio")))
         self.rotors += (Rotor(key, body, joint, motion, J, N),)
         return self

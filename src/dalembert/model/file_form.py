@@ -7,29 +7,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 from dalembert.algebra.surds import Component, Surd
+from dalembert.errors import InputError
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.writing import written
 from dalembert.model.making import unit_vector
 
-Element = dict[str, Any]
+Value: TypeAlias = "str | float | Sequence[Value] | Mapping[str, Value]"
+Element: TypeAlias = "Mapping[str, Value | None]"
 ORIGIN = [0, 0, 0]
 
 
-def vector(formulas: Iterable[Any], where: str) -> list[Any]:
+@dataclass(frozen=True)
+class Urdf:
+    """The form of a joint in URDF: its type, what its coordinates are with their units, and the type without limits if another.
+
+    A reader of URDF names the coordinates of a joint with several motions by the joint and what they are.
+    """
+
+    type: str
+    coordinates: Mapping[str, str]
+    unlimited: str | None = None
+
+
+def unsaid(what: str, fact: str, instead: str = "Export the model to TOML, which can say all of it.") -> InputError:
+    """The error about an element that URDF has no words for."""
+    return InputError(f"{what}: {fact}. {instead}")
+
+
+def vector(formulas: Iterable[Formula], where: str) -> list[int | float | str]:
     """A vector of formulas."""
     return [written(formula, where) for formula in formulas]
 
 
-def place(position: Iterable[Any], rotation: Iterable[Any], where: str) -> Element:
+def place(position: Iterable[Formula], rotation: Iterable[Formula], where: str) -> Element:
     """Position and rotation, where they are not zero."""
     at, turned = vector(position, where), vector(rotation, where)
     return {"position": unless(at, ORIGIN), "rotation": unless(turned, ORIGIN)}
 
 
-def _whole_direction(axis: Sequence[Component]) -> list[float] | None:
+def _whole_direction(axis: Sequence[Component]) -> list[int] | None:
     """Whole numbers along the axis, exactly; None where they would be too long."""
     terms = [a.terms if isinstance(a, Surd) else {1: Fraction(a)} if a else {} for a in axis]
     radicands = {r for each in terms for r in each}
@@ -40,10 +61,10 @@ def _whole_direction(axis: Sequence[Component]) -> list[float] | None:
     scale = math.lcm(*(x.denominator for x in parts))
     shared = math.gcd(*(int(x * scale) for x in parts))
     whole = [int(x * scale) // shared for x in parts]
-    return [*whole] if max(map(abs, whole)) < 2**63 else None
+    return whole if max(map(abs, whole)) < 2**63 else None
 
 
-def direction(axis: Sequence[Component]) -> list[float]:
+def direction(axis: Sequence[Component]) -> Sequence[float]:
     """A vector along the axis that becomes this unit vector when it is read, in small numbers where it can."""
     if (whole := _whole_direction(axis)) is not None:
         return whole
@@ -56,17 +77,17 @@ def direction(axis: Sequence[Component]) -> list[float]:
     return near
 
 
-def unless(value: Any, usual: Any) -> Any:
+def unless(value: Value | None, usual: Value | None) -> Value | None:
     """The value, or None if it is exactly what a file need not say."""
     return None if _same(value, usual) else value
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same, a, b))
     return type(a) is type(b) and a == b
 
 
-def given(entries: Mapping[str, Any]) -> Element:
+def given(entries: Element) -> dict[str, Value]:
     """The entries that say something."""
     return {key: value for key, value in entries.items() if value is not None}

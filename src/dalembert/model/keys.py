@@ -1,31 +1,54 @@
-"""What the keys of a model file may hold. Each element states its own keys with these checks.
+"""What the keys of a model file may hold. Each element states its own keys with these kinds of values.
 
-A check yields the problems of one value. Formulas are read by the model itself, so a file can say exactly what the
-Python interface can. Kept by hand: no library for schemas reads formulas or knows the nearest name to a mistyped one.
+A kind knows what a file may hold, what a maker reads it as, and how it is written back. Formulas are read by the model itself,
+so a file can say exactly what the Python interface can. Kept by hand: no library for schemas reads formulas or knows the nearest
+name to a mistyped one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.expressions import parse
-from dalembert.model.making import Maker
+from dalembert.expressions.writing import written
+from dalembert.model import file_form
+from dalembert.model.file_form import ORIGIN, Element, Value, unless
+from dalembert.model.making import Maker, motion, motions, pair, points, unit_vector, vector3
+from dalembert.model.vectors import WORLD, Formula
 
 MAX_ELEMENTS = 2000
 MAX_FILE_ROWS = 100_000  # of a table; the size of a file is the narrower bound
 MAX_SAMPLES = 1_000_000
 MAX_NAME = 100
 
-Check = Callable[[Any, str, Maker], Iterator[Problem]]
+T = TypeVar("T")
+Check = Callable[[object, str, Maker], Iterator[Problem]]  # yields the problems of one value in a file
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind of value: its check in a file, how a maker reads it, and how it is written back; else it stays as it is.
+
+    Of some kinds an element has one only, so that messages name the element `alone` and not the key as well.
+    """
+
+    check: Check
+    read: Callable[[Maker, Any, str], object] = lambda maker, value, where: value
+    write: Callable[[Any, str], Value] = lambda value, where: value
+    alone: bool = False
+
+    def __call__(self, value: object, where: str, model: Maker) -> Iterator[Problem]:
+        """The problems of a value."""
+        return self.check(value, where, model)
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key of an element: what it may hold, and whether it has to be there.
+    """One key of an element: what it may hold, and whether it has to be there; a file leaves it out where it has the usual value.
 
     The keys of a joint's motions (`motion`) may be left out where it closes a loop, and some have no place there (`loop`).
     """
@@ -34,12 +57,42 @@ class Key:
     required: bool = False
     motion: bool = False
     loop: bool = True
+    usual: Value | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """How its values are read and written."""
+        return self.check if isinstance(self.check, Kind) else Kind(self.check)
 
 
 Keys = Mapping[str, Key]
 
 
-def table(given: Any, keys: Keys, where: str, model: Maker) -> Iterator[Problem]:
+def make(
+    record: Callable[..., T], first: Sequence[object], keys: Keys, given: Mapping[str, object], maker: Maker, where: str
+) -> T:
+    """An element whose fields are `first` and what users gave, each read as its key says."""
+    kinds = {key: keys[key].kind for key in given}
+    paths = {key: where if kind.alone else f"{where}, {key}" for key, kind in kinds.items()}
+    return record(*first, **{key: kind.read(maker, given[key], paths[key]) for key, kind in kinds.items()})
+
+
+def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict[str, Value | None]:
+    """The fields of an element as they stand in a file, some `instead` in another form; None for what need not be said."""
+    out: dict[str, Value | None] = {}
+    for key, about in keys.items():
+        value = getattr(element, key)
+        shown = None if value is None or key in instead else unless(about.kind.write(value, where), about.usual)
+        out |= instead.get(key, {key: shown})
+    return out
+
+
+def first_of(element: object, keys: Keys, kind: Kind) -> Formula | None:
+    """The first field of a kind, if there is one."""
+    return next((getattr(element, key) for key, about in keys.items() if about.kind is kind), None)
+
+
+def table(given: object, keys: Keys, where: str, model: Maker) -> Iterator[Problem]:
     """The problems of an element: keys that are unknown, missing, or hold something wrong."""
     if not isinstance(given, dict):
         yield wrong(where, f"a table with the keys {', '.join(keys)}", given)
@@ -54,63 +107,35 @@ def table(given: Any, keys: Keys, where: str, model: Maker) -> Iterator[Problem]
             yield Problem(where, f"the key '{key}' is missing.", f"Add a line {key} = ... to it.")
 
 
-def text(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """Text in quotation marks; control characters could play tricks on a terminal."""
-    if not isinstance(value, str):
-        yield wrong(where, "text in quotation marks", value)
-    elif any(not c.isprintable() and c not in "\n\t" for c in value):
-        yield wrong(where, "text without control characters", value)
+def fitting(fits: Callable[[object], bool], expected: str) -> Check:
+    """A value that fits."""
+    return lambda value, where, model: iter(() if fits(value) else [wrong(where, expected, value)])
 
 
-def name(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """A name of moderate length."""
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME or not value.isprintable():
-        yield wrong(where, f"a name in quotation marks, of 1 to {MAX_NAME} characters", value)
+def readable(expected: str, read: Callable[[Maker, str | float, str], object]) -> Check:
+    """A number or text that can be read as a formula."""
 
-
-def whole(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """A whole number from 0 to the largest number of samples."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_SAMPLES:
-        yield wrong(where, f"a whole number from 0 to {MAX_SAMPLES}", value)
-
-
-def switch(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """true or false."""
-    if not isinstance(value, bool):
-        yield wrong(where, "true or false", value)
-
-
-def formula(*, rates: bool = True, constant: bool = False) -> Check:
-    """A number or a formula in quotation marks."""
-
-    def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
+    def check(value: object, where: str, model: Maker) -> Iterator[Problem]:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            yield wrong(where, "a number or a formula in quotation marks", value)
-            return
-        if isinstance(value, float) and isfinite(value):
-            return
-        yield from attempt(where, lambda: model.formula(value, where, rates=rates, constant=constant))
+            yield wrong(where, expected, value)
+        elif not (isinstance(value, float) and isfinite(value)):
+            yield from attempt(where, lambda: read(model, value, where))
 
     return check
 
 
-def canonical(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """A formula of coordinates, time and momenta p(x)."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        yield wrong(where, "a formula in quotation marks", value)
-        return
-    yield from attempt(where, lambda: model.formula(value, where, momenta=True))
-
-
-def array(count: int, each: Check, what: str) -> Check:
-    """An array with `count` entries."""
-    return _entries(each, count, count, f"an array of {count} {what}")
+def formula(*, rates: bool = True, constant: bool = False) -> Check:
+    """A number or a formula in quotation marks."""
+    return readable(
+        "a number or a formula in quotation marks",
+        lambda maker, value, where: maker.formula(value, where, rates=rates, constant=constant),
+    )
 
 
 def _entries(each: Check, least: int, most: int, expected: str) -> Check:
     """An array whose length lies within bounds, entry by entry."""
 
-    def check(value: Any, where: str, model: Maker) -> Iterator[Problem]:
+    def check(value: object, where: str, model: Maker) -> Iterator[Problem]:
         if not isinstance(value, list) or not least <= len(value) <= most:
             yield wrong(where, expected, value)
             return
@@ -120,12 +145,9 @@ def _entries(each: Check, least: int, most: int, expected: str) -> Check:
     return check
 
 
-def number(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """A number, no formula."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        yield wrong(where, "a number", value)
-    else:
-        yield from constant(value, where, model)
+def array(count: int, each: Check, what: str) -> Check:
+    """An array with `count` entries."""
+    return _entries(each, count, count, f"an array of {count} {what}")
 
 
 def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
@@ -133,54 +155,101 @@ def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
     return _entries(each, 1, most, f"an array of 1 to {most} {what}")
 
 
-def of_time(value: Any, where: str, model: Maker) -> Iterator[Problem]:
-    """A number, or a formula of parameters and the time."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        yield wrong(where, "a number or a formula of the time t in quotation marks", value)
-        return
-    known = model.parameter_values
-    yield from attempt(where, lambda: parse(value, coordinates=(), parameters=known, where=where, rates=False))
+def moves(count: int, what: str = "formulas") -> Kind:
+    """The formulas of several motions of a joint."""
+    check = array(count, position, what)
+    return Kind(check, lambda maker, x, where: motions(maker, x, count, where), file_form.vector)
 
 
-constant = formula(constant=True)
-position = formula(rates=False)
-moving = formula()
-direction = array(3, number, "numbers")
-fixed_vector = array(3, constant, "numbers or formulas")
-moving_vector = array(3, moving, "numbers or formulas")
+def text(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    """Text in quotation marks; control characters could play tricks on a terminal."""
+    if not isinstance(value, str):
+        yield wrong(where, "text in quotation marks", value)
+    elif any(not c.isprintable() and c not in "\n\t" for c in value):
+        yield wrong(where, "text without control characters", value)
 
 
-def limit(value: Any, where: str, model: Maker) -> Iterator[Problem]:
+def limit(value: object, where: str, model: Maker) -> Iterator[Problem]:
     """The largest magnitude, or the lowest and the highest value."""
-    if isinstance(value, list):
-        yield from array(2, constant, "numbers or formulas (lowest, highest)")(value, where, model)
-    else:
-        yield from constant(value, where, model)
+    both = array(2, constant, "numbers or formulas (lowest, highest)")
+    return (both if isinstance(value, list) else constant)(value, where, model)
 
 
-def inertia(value: Any, where: str, model: Maker) -> Iterator[Problem]:
+def inertia(value: object, where: str, model: Maker) -> Iterator[Problem]:
     """Three principal moments, six entries, or a 3×3 matrix."""
     if isinstance(value, list) and len(value) == 3 and all(isinstance(row, list) for row in value):
-        for i, row in enumerate(value):
-            yield from fixed_vector(row, f"{where}[{i}]", model)
+        yield from array(3, fixed_vector, "rows")(value, where, model)
     elif isinstance(value, list) and len(value) in (3, 6):
         yield from array(len(value), constant, "numbers or formulas")(value, where, model)
     else:
         yield wrong(where, "3 moments, 6 entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or 3 rows of 3", value)
 
 
-PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}
+def number(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    """A number, no formula."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return constant(value, where, model) if plain else iter([wrong(where, "a number", value)])
+
+
+name = fitting(
+    lambda x: isinstance(x, str) and 0 < len(x) <= MAX_NAME and x.isprintable(),
+    f"a name in quotation marks, of 1 to {MAX_NAME} characters",
+)
+whole = fitting(
+    lambda x: isinstance(x, int) and not isinstance(x, bool) and 0 <= x <= MAX_SAMPLES,
+    f"a whole number from 0 to {MAX_SAMPLES}",
+)
+switch = fitting(lambda x: isinstance(x, bool), "true or false")
+canonical = readable(
+    "a formula in quotation marks", lambda maker, x, where: maker.formula(x, where, momenta=True)
+)  # of coordinates, time and momenta p(x)
+of_time = readable(
+    "a number or a formula of the time t in quotation marks",
+    lambda maker, x, where: parse(x, coordinates=(), parameters=maker.parameter_values, where=where, rates=False),
+)
+
+constant = Kind(formula(constant=True), lambda maker, x, where: maker.reader.constant(x, where), written)
+constant_length, constant_stiffness = replace(constant), replace(constant)
+CONSTANTS = (constant, constant_length, constant_stiffness)
+size = Kind(constant.check, lambda maker, x, where: maker.number(x, where))
+position = Kind(formula(rates=False), motion, written)
+moving = Kind(formula(), lambda maker, x, where: maker.reader.read(x, where), written, alone=True)
+direction = Kind(
+    array(3, number, "numbers"),
+    lambda maker, x, where: unit_vector(x, where),
+    lambda x, where: file_form.direction(x),
+    alone=True,
+)
+fixed_vector = Kind(
+    array(3, constant, "numbers or formulas"),
+    lambda maker, x, where: vector3(maker.reader.constant, x, where),
+    file_form.vector,
+)
+moving_vector = Kind(
+    array(3, moving, "numbers or formulas"),
+    lambda maker, x, where: vector3(maker.reader.read, x, where),
+    file_form.vector,
+    alone=True,
+)
+two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x])
+body = Kind(name)
+two_bodies = Kind(
+    array(2, name, "names of bodies"), lambda maker, x, where: pair(x, where), lambda x, where: list(x), alone=True
+)
+
 NAMED: Keys = {"name": Key(name)}
-BODY: Keys = {"body": Key(name, required=True)}
-BODIES: Keys = {"bodies": Key(array(2, name, "names of bodies"), required=True)}
-POINTS: Keys = {"points": Key(array(2, fixed_vector, "points"))}
-IN_JOINT: Keys = {**NAMED, **BODY, "joint": Key(whole), "motion": Key(whole)}
+PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}
+BODY: Keys = {"body": Key(body, required=True)}
+BODIES: Keys = {"bodies": Key(two_bodies, required=True)}
+POINTS: Keys = {"points": Key(two_points, usual=[ORIGIN, ORIGIN])}
+FRAME: Keys = {"frame": Key(body, usual=WORLD)}
+IN_JOINT: Keys = {**NAMED, **BODY, "joint": Key(whole, usual=0), "motion": Key(whole, usual=0)}
 AXIS: Keys = {"axis": Key(direction, required=True)}
 ANGLE: Keys = {"angle": Key(position, required=True, motion=True)}
 DISPLACEMENT: Keys = {"displacement": Key(position, required=True, motion=True)}
 
 
-def attempt(where: str, work: Callable[[], Any]) -> Iterator[Problem]:
+def attempt(where: str, work: Callable[[], object]) -> Iterator[Problem]:
     """The problem that `work` raises as an error, if it does; what the message says of the place is not said twice."""
     try:
         work()
@@ -190,7 +259,7 @@ def attempt(where: str, work: Callable[[], Any]) -> Iterator[Problem]:
         yield Problem(where, fact)
 
 
-def wrong(where: str, expected: str, got: Any) -> Problem:
+def wrong(where: str, expected: str, got: object) -> Problem:
     """The problem of a value that is not what the key needs."""
     return Problem(where, f"got {_described(got)}.", f"Expected {expected}.")
 
@@ -200,7 +269,7 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     match value:
         case bool():
             return str(value).lower()

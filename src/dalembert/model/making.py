@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from dalembert.algebra.folding import exact
 from dalembert.algebra.surds import Component, unit
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Written
+from dalembert.expressions.formula import Formula, Written
 from dalembert.model.formulas import Reader
-from dalembert.model.vectors import Formula, Vector3
+from dalembert.model.vectors import Vector3
 
-Given = Sequence[Any]  # values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
+# values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
+Given: TypeAlias = "Sequence[Written | Given] | np.ndarray"
 ZERO = (0, 0, 0)
 
 
@@ -45,74 +46,81 @@ class Maker(ABC):
         """The default values of the parameters by name."""
 
     @abstractmethod
-    def number(self, value: Any, where: str) -> float:
+    def number(self, value: Written, where: str) -> float:
         """A finite number, given as such or as a formula of parameters."""
 
     @abstractmethod
     def formula(
-        self, value: Any, where: str = "formula", *, rates: bool = True, constant: bool = False, momenta: bool = False
+        self,
+        value: Written,
+        where: str = "formula",
+        *,
+        rates: bool = True,
+        constant: bool = False,
+        momenta: bool = False,
     ) -> Formula:
         """Any formula of the declared names; `constant` allows parameters only, `momenta` p(x) in place of velocities."""
 
-    def _constants(self, where: str, **values: Any) -> tuple[Formula, ...]:
-        """Formulas of parameters, by the names of their arguments."""
-        return tuple(self.reader.constant(value, f"{where}, {key}") for key, value in values.items())
+    def _vector(self, values: object, where: str, *, constant: bool = False) -> Vector3:
+        return vector3(self.reader.constant if constant else self.reader.read, values, where)
 
-    def _vector(self, values: Sequence[Written], where: str, *, constant: bool = False) -> Vector3:
-        read = self.reader.constant if constant else self.reader.read
-        if not several(values, 3):
-            raise InputError(f"{where}: got {shown(values)}. Expected 3 components.")
-        x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
-        return (x, y, z)
-
-    def _points(self, points: Sequence[Sequence[Written]], where: str) -> tuple[Vector3, Vector3]:
-        if not several(points, 2):
-            count = len(points) if several(points) else repr(points)
-            raise InputError(f"{where}, points: got {count}. Expected 2 points, one on each body.")
-        first, second = (self._vector(p, f"{where}, points[{i}]", constant=True) for i, p in enumerate(points))
-        return first, second
-
-    def _placement(
-        self, where: str, position: Sequence[Written], rotation: Sequence[Written]
-    ) -> tuple[Vector3, Vector3]:
-        return (
-            self._vector(position, f"{where}, position", constant=True),
-            self._vector(_quarter_turns(rotation), f"{where}, rotation", constant=True),
-        )
-
-    def _motion(self, formula: Written, where: str) -> Formula | None:
-        """A motion of a joint; None where it is free, as in a joint that closes a loop."""
-        return None if formula is None else self.reader.read(formula, where, rates=False)
-
-    def _motions(self, formulas: Sequence[Any] | None, count: int, where: str) -> tuple[Formula | None, ...]:
-        if formulas is None:
-            return (None,) * count
-        if not several(formulas, count):
-            raise InputError(f"{where}: got {shown(formulas)}. Expected {count} formulas.")
-        return tuple(self._motion(formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
+    def _placement(self, where: str, position: object, rotation: object) -> tuple[Vector3, Vector3]:
+        constant = self.reader.constant
+        turned = quarter_turns(rotation)
+        return vector3(constant, position, f"{where}, position"), vector3(constant, turned, f"{where}, rotation")
 
 
-def row_of(values: Any, where: str, expected: str) -> list[Any]:
+def row_of(values: object, where: str, expected: str) -> list[Written]:
     """The values in a row, such as a list or an array holds them."""
     if not several(values):
         raise InputError(f"{where}: got {shown(values)}. Expected {expected}.")
     return list(values)
 
 
-def several(values: Any, count: int | None = None) -> bool:
+def several(values: object, count: int | None = None) -> TypeGuard[Sequence[Written]]:
     """Whether these are values in a row, and as many as `count` says; text is not."""
-    row = isinstance(values, Sequence) and not isinstance(values, str | bytes)
-    if not row and not (isinstance(values, np.ndarray) and np.ndim(values)):
-        return False
-    return count is None or len(values) == count
+    if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and np.ndim(values)):
+        return not isinstance(values, str | bytes) and count in (None, len(values))
+    return False
 
 
-def _quarter_turns(angles: Sequence[Written]) -> Sequence[Any]:
+def vector3(read: Callable[[Written, str], Formula], values: object, where: str) -> Vector3:
+    """Three components, each read as a formula."""
+    if not several(values, 3):
+        raise InputError(f"{where}: got {shown(values)}. Expected 3 components.")
+    x, y, z = (read(v, f"{where}[{i}]") for i, v in enumerate(values))
+    return (x, y, z)
+
+
+def motions(maker: Maker, formulas: object, count: int, where: str) -> tuple[Formula | None, ...]:
+    """Motions of a joint; None where they are free, as in a joint that closes a loop."""
+    if formulas is None:
+        return (None,) * count
+    if not several(formulas, count):
+        raise InputError(f"{where}: got {shown(formulas)}. Expected {count} formulas.")
+    return tuple(motion(maker, formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
+
+
+def motion(maker: Maker, formula: object, where: str) -> Formula | None:
+    """A motion of a joint; None where it is free."""
+    return None if formula is None else maker.reader.read(formula, where, rates=False)
+
+
+def points(maker: Maker, given: object, where: str) -> tuple[Vector3, Vector3]:
+    """Two points, one on each of two bodies."""
+    if not several(given, 2):
+        count = len(given) if several(given) else repr(given)
+        raise InputError(f"{where}: got {count}. Expected 2 points, one on each body.")
+    first, second = (vector3(maker.reader.constant, p, f"{where}[{i}]") for i, p in enumerate(given))
+    return first, second
+
+
+def quarter_turns(angles: object) -> object:
     """The angles, those that are multiples of π/2 as near as doubles can be written with π, so that zeros stay exact."""
     return tuple(map(_quarter_turn, angles)) if several(angles) else angles
 
 
-def _quarter_turn(angle: Written) -> Any:
+def _quarter_turn(angle: Written) -> Written:
     if isinstance(angle, float) and angle and math.isfinite(angle):
         quarters = round(angle / (math.pi / 2))
         if quarters and abs(angle - quarters * math.pi / 2) <= 1e-15 * abs(quarters):
@@ -120,28 +128,33 @@ def _quarter_turn(angle: Written) -> Any:
     return angle
 
 
-def unit_vector(axis: Sequence[float], where: str) -> tuple[Component, Component, Component]:
+def unit_vector(axis: object, where: str) -> tuple[Component, Component, Component]:
     """A unit vector along `axis`, exact to its square roots; whole components stay whole."""
-    if not several(axis):
-        raise InputError(f"{where}: the axis is {shown(axis)}. Expected 3 numbers, e.g. (0, 0, 1).")
-    if len(axis) != 3:
+    if several(axis) and len(axis) != 3:
         raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")
-    if not all(isinstance(a, Real) or (getattr(a, "is_number", False) and getattr(a, "is_real", False)) for a in axis):
-        raise InputError(f"{where}: the axis is {shown(tuple(axis))}. Expected 3 numbers, e.g. (0, 0, 1).")
+    given = tuple(axis) if several(axis) else axis
+    numbers = [a for a in axis if _is_number(a)] if several(axis) else []
+    if len(numbers) != 3:
+        raise InputError(f"{where}: the axis is {shown(given)}. Expected 3 numbers, e.g. (0, 0, 1).")
     try:
-        length = math.hypot(*axis)
+        length = math.hypot(*numbers)
     except OverflowError:
         length = math.inf
     if not (0 < length < math.inf):
         raise InputError(
-            f"{where}: the axis has length {length:g}. Expected a direction, got {shown(tuple(axis))}. "
+            f"{where}: the axis has length {length:g}. Expected a direction, got {shown(given)}. "
             "Give `axis` a non-zero vector."
         )
-    return unit([exact(float(a)) for a in axis])
+    return unit([exact(float(a)) for a in numbers])
 
 
-def pair(bodies: Sequence[str], where: str) -> tuple[str, str]:
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) or (getattr(value, "is_number", False) and getattr(value, "is_real", False))
+
+
+def pair(bodies: object, where: str) -> tuple[str, str]:
     """Two names of bodies."""
-    if not several(bodies, 2) or not all(isinstance(body, str) for body in bodies):
-        raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected two names, of bodies or 'world'.")
-    return (bodies[0], bodies[1])
+    match list(bodies) if several(bodies) else bodies:
+        case [str(first), str(second)]:
+            return first, second
+    raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected two names, of bodies or 'world'.")

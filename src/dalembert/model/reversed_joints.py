@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from symengine import Integer, sympify
 
 from dalembert.errors import InputError
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.base import HERE
+from dalembert.model.vectors import Vector3
 
 _ZERO = Integer(0)
 
@@ -32,7 +32,7 @@ def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], d
     return tuple(out or [Fixed(HERE, HERE)]), moved
 
 
-def placed_back(position: Sequence[Any], rotation: Sequence[Any]) -> list[Joint]:
+def placed_back(position: Vector3, rotation: Vector3) -> list[Joint]:
     """Fixed joints that undo a placement: Rx(−roll) Ry(−pitch) Rz(−yaw), then the position backwards."""
     roll, pitch, yaw = (sympify(angle) for angle in rotation)
     x, y, z = (-sympify(entry) for entry in position)

@@ -12,19 +12,14 @@ from dalembert.importers.urdf.poses import Numbers3, Pose
 from dalembert.importers.urdf.reading import Reading, hint, shown
 from dalembert.importers.urdf.visuals import Visual, read_colors, read_visual
 from dalembert.importers.xml import Element
+from dalembert.model.joints import JOINTS
 from dalembert.model.keys import quote
 
 MAX_LINKS = 2000
 MAX_SHAPES = 10_000
 # what the coordinates of each kind of joint are, with their units; a free one has a quaternion (w, x, y, z)
-COORDINATES = {
-    "revolute": {"angle": "rad"},
-    "continuous": {"angle": "rad"},
-    "prismatic": {"displacement": "m"},
-    "fixed": {},
-    "floating": {"x": "m", "y": "m", "z": "m", "qw": "", "qx": "", "qy": "", "qz": ""},
-    "planar": {"x": "m", "y": "m", "angle": "rad"},
-}
+_FORMS = [joint.urdf for joint in JOINTS if joint.urdf is not None]
+COORDINATES = {kind: form.coordinates for form in _FORMS for kind in (form.type, form.unlimited) if kind is not None}
 MOTIONS = {kind: len(units) for kind, units in COORDINATES.items()}
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 GRAVITY: Numbers3 = (0.0, 0.0, -9.81)

@@ -3,11 +3,9 @@
 A new contact is a file here, a line in `CONTACTS`, and its maker among the bases of `ContactMakers`.
 """
 
-from dalembert.model.contacts.base import Contact as Contact
-from dalembert.model.contacts.knife_edge import KnifeEdge as KnifeEdge
-from dalembert.model.contacts.knife_edge import KnifeEdgeMaker
-from dalembert.model.contacts.rolling_disk import RollingDisk as RollingDisk
-from dalembert.model.contacts.rolling_disk import RollingDiskMaker
+from dalembert.model.contacts.base import Contact
+from dalembert.model.contacts.knife_edge import KnifeEdge, KnifeEdgeMaker
+from dalembert.model.contacts.rolling_disk import RollingDisk, RollingDiskMaker
 
 # in the order in which a file is read
 CONTACTS: tuple[type[Contact], ...] = (KnifeEdge, RollingDisk)

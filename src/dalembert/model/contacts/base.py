@@ -10,13 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from dalembert.algebra import Array, Scalar
 from dalembert.errors import InputError
 from dalembert.model.declared import Condition, Watch
 from dalembert.model.file_form import Element
-from dalembert.model.keys import Keys
+from dalembert.model.keys import Keys, constant_length, entries, first_of, make
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import Maker
 from dalembert.model.vectors import Formula
@@ -37,11 +37,11 @@ class Contact(ABC):
     @property
     def length(self) -> Formula | None:
         """A length among its constants, if there is one."""
-        return None
+        return first_of(self, self.keys, constant_length)
 
-    @abstractmethod
     def element(self) -> Element:
         """Its keys as they stand in a model file."""
+        return entries(self, self.keys, f"contact '{self.name}'")
 
     @abstractmethod
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
@@ -66,8 +66,11 @@ class ContactMaker(Maker):
     def constraint_names(self) -> tuple[str, ...]:
         """The names of the constraints as declared."""
 
-    def _contact_name(self, name: str | None, kind: str) -> str:
-        key = name or f"{kind}{len(self.contacts) + 1}"
+    def _contact(self, kind: type[Contact], name: str | None, **given: object) -> Self:
+        """Add a contact of this kind, each value read as its key says."""
+        key = name or f"{kind.kind}{len(self.contacts) + 1}"
+        where = f"{kind.kind} '{key}'"
         if key in self.constraint_names or any(contact.name == key for contact in self.contacts):
-            raise InputError(f"{kind} '{key}': declared twice. Give each constraint its own name.")
-        return key
+            raise InputError(f"{where}: declared twice. Give each constraint its own name.")
+        self.contacts += (make(kind, [key], kind.keys, given, self, where),)
+        return self

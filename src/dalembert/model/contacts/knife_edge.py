@@ -11,13 +11,12 @@ import numpy as np
 from dalembert.algebra import Array, vector
 from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
-from dalembert.model import file_form
 from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
 from dalembert.model.declared import Condition, Level, Watch, length, point_of
-from dalembert.model.file_form import ORIGIN, Element, unless
+from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import BODY, NAMED, Key, Keys, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import ZERO, Given, unit_vector
+from dalembert.model.making import ZERO, Given
 from dalembert.model.vectors import Vector3
 
 
@@ -26,15 +25,15 @@ class KnifeEdge(Contact):
     """A blade at a point of a body: the velocity of the point along `direction` (body axes) vanishes."""
 
     kind: ClassVar[str] = "knife_edge"
-    keys: ClassVar[Keys] = {**NAMED, **BODY, "direction": Key(direction, True), "point": Key(fixed_vector)}
+    keys: ClassVar[Keys] = {
+        **NAMED,
+        **BODY,
+        "direction": Key(direction, True),
+        "point": Key(fixed_vector, usual=ORIGIN),
+    }
 
     point: Vector3
     direction: tuple[Component, Component, Component]
-
-    def element(self) -> Element:
-        """Body, direction and point."""
-        at = unless(file_form.vector(self.point, f"contact '{self.name}'"), ORIGIN)
-        return {"body": self.body, "direction": file_form.direction(self.direction), "point": at}
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
         """The velocity of the blade's point along its sideways direction."""
@@ -65,8 +64,4 @@ class KnifeEdgeMaker(ContactMaker):
     @checked
     def knife_edge(self, body: str, direction: Given, *, point: Given = ZERO, name: str | None = None) -> Self:
         """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
-        key = self._contact_name(name, "knife_edge")
-        where = f"knife_edge '{key}'"
-        at = self._vector(point, f"{where}, point", constant=True)
-        self.contacts += (KnifeEdge(key, body, at, unit_vector(direction, where)),)
-        return self
+        return self._contact(KnifeEdge, name, body=body, direction=direction, point=point)

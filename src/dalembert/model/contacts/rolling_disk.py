@@ -12,14 +12,12 @@ from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
-from dalembert.expressions.writing import written
-from dalembert.model import file_form
 from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
 from dalembert.model.declared import Condition, Level, Places, Watch, axes_of, held, length, point_of
-from dalembert.model.file_form import ORIGIN, Element, unless
-from dalembert.model.keys import BODY, NAMED, Key, Keys, constant, direction, fixed_vector, switch
+from dalembert.model.file_form import ORIGIN
+from dalembert.model.keys import BODY, NAMED, Key, Keys, constant_length, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import ZERO, Given, unit_vector
+from dalembert.model.making import ZERO, Given
 from dalembert.model.vectors import Formula, Vector3
 from dalembert.spatial import cross, perpendicular
 
@@ -36,9 +34,9 @@ class RollingDisk(Contact):
     keys: ClassVar[Keys] = {
         **NAMED,
         **BODY,
-        "radius": Key(constant, True),
+        "radius": Key(constant_length, True),
         "axis": Key(direction),
-        "center": Key(fixed_vector),
+        "center": Key(fixed_vector, usual=ORIGIN),
         "normal": Key(direction),
         "contact": Key(switch),
     }
@@ -48,23 +46,6 @@ class RollingDisk(Contact):
     axis: tuple[Component, Component, Component]
     normal: tuple[Component, Component, Component]
     contact: bool
-
-    @property
-    def length(self) -> Formula:
-        """Its radius."""
-        return self.radius
-
-    def element(self) -> Element:
-        """All its keys."""
-        where = f"contact '{self.name}'"
-        return {
-            "body": self.body,
-            "radius": written(self.radius, where),
-            "axis": file_form.direction(self.axis),
-            "center": unless(file_form.vector(self.center, where), ORIGIN),
-            "normal": file_form.direction(self.normal),
-            "contact": self.contact,
-        }
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
         """The height of the lowest point, and the velocity of the matter in it along the plane."""
@@ -151,10 +132,5 @@ class RollingDiskMaker(ContactMaker):
         With `contact` the disc is also held on the plane, as a holonomic constraint; leave it out where the coordinates
         do that already.
         """
-        key = self._contact_name(name, "rolling_disk")
-        where = f"rolling_disk '{key}'"
-        at = self._vector(center, f"{where}, center", constant=True)
-        (size,) = self._constants(where, radius=radius)
-        disc = RollingDisk(key, body, size, at, unit_vector(axis, where), unit_vector(normal, where), contact)
-        self.contacts += (disc,)
-        return self
+        place = {"axis": axis, "center": center, "normal": normal}
+        return self._contact(RollingDisk, name, body=body, radius=radius, **place, contact=contact)

@@ -11,24 +11,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from functools import reduce
+from operator import matmul
+from typing import ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from symengine import Integer
 
-from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, zeros
+from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, matrix, vector, zeros
 from dalembert.algebra.surds import Component
 from dalembert.arguments import shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula, Written
-from dalembert.expressions.writing import written
 from dalembert.model.declared import Place
-from dalembert.model.file_form import Element, direction, given, place, vector
+from dalembert.model.file_form import Element, Urdf, Value, given, place
 from dalembert.model.joints.rows import Row
-from dalembert.model.keys import Keys
-from dalembert.model.making import several
+from dalembert.model.keys import Keys, entries, make
+from dalembert.model.making import Given, Maker, several
 from dalembert.model.vectors import Vector3
+from dalembert.spatial import about_axis, angle_about
 
+J = TypeVar("J", bound="Joint")
 Numbers3 = tuple[Component, Component, Component]
 Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
@@ -54,19 +57,34 @@ class Undone:
     places: list[tuple[int, int]]
 
 
+class Step(NamedTuple):
+    """What one motion does: it turns about a unit vector, carried along by the turns before it, and slides in axes of F.
+
+    `along` is the way that a value of one goes.
+    """
+
+    about: Numbers3 | None = None
+    along: Sequence[Component | float] | None = None
+
+
 @dataclass(frozen=True)
 class Joint(ABC):
     """Placement of the joint frame F on the parent: `position` (parent axes) and `rotation` (roll, pitch, yaw)."""
 
     kind: ClassVar[str]
     keys: ClassVar[Keys | None] = None  # its own keys in a file; None: it is read as another kind
-    moves: ClassVar[tuple[str, ...]] = ()  # the fields with the formulas of its motions, each one formula or several
-    names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of these fields
+    names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of their keys
     reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
+    urdf: ClassVar[Urdf | None] = None  # its form in URDF, if it has one
 
     position: tuple[Formula, Formula, Formula]
     rotation: tuple[Formula, Formula, Formula]
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        """The fields with the formulas of its motions, each one formula or several."""
+        return tuple(key for key, about in (self.keys or {}).items() if about.motion)
 
     @property
     def values(self) -> tuple[Formula, ...]:
@@ -79,21 +97,39 @@ class Joint(ABC):
         """What the motions are called, one name for each value."""
         return self.names or self.moves
 
+    @property
+    def steps(self) -> Sequence[Step]:
+        """What each motion does, where that is a turn about an axis or a slide: velocities follow."""
+        return [Step()] * len(self.values)
+
+    def _turned(self, algebra: Algebra, values: Sequence[Scalar]) -> list[Array | None]:
+        found = zip(self.steps, values, strict=True)
+        return [None if step.about is None else about_axis(algebra, step.about, value) for step, value in found]
+
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """R_FM: the rotation of the moved frame M in F; none unless the joint says so."""
-        return identity(3)
+        """R_FM: the rotation of the moved frame M in F, one turn after the other."""
+        found = [R for R in self._turned(algebra, values) if R is not None]
+        return reduce(matmul, found) if found else identity(3)
 
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """p_FM: the displacement of the moved frame M in axes of F; none unless the joint says so."""
-        return zeros(3)
+        """p_FM: the displacement of the moved frame M in axes of F."""
+        ways = [(step.along, value) for step, value in zip(self.steps, values, strict=True) if step.along is not None]
+        return vector([sum(way[i] * value for way, value in ways if way[i]) for i in range(3)])
 
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The angular velocity of M in F for unit rates of the values, in axes of M: 3×k."""
-        return zeros(3, len(values))
+        """The angular velocity of M in F for unit rates of the values, in axes of M: 3×k, each axis as the child sees it."""
+        columns, after = list[Array](), list[Array]()
+        for step, R in reversed([*zip(self.steps, self._turned(algebra, values), strict=True)]):
+            if step.about is None or R is None:
+                columns.append(zeros(3))
+                continue
+            columns.append(reduce(lambda seen, later: later.T @ seen, after, vector(list(step.about))))
+            after = [R, *after]
+        return _beside(columns[::-1])
 
     def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The velocity of the origin of M in F for unit rates of the values, in axes of F: 3×k."""
-        return zeros(3, len(values))
+        return _beside([zeros(3) if step.along is None else vector(list(step.along)) for step in self.steps])
 
     @abstractmethod
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
@@ -104,9 +140,12 @@ class Joint(ABC):
         """Row by row of the closure: does it hold a length, or else a direction?"""
         return [any(row.force) for row in self.closure(FLOATS, identity(3), zeros(3))]
 
-    @abstractmethod
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The values that bring M to where it is: the inverse of `turn` and `shift`, in numbers."""
+        """The values that bring M to where it is, in numbers: the inverse of `turn` and `shift`, here of one turn at most."""
+        return tuple(
+            float(np.dot(np.array(step.along, dtype=float), p)) if step.about is None else angle_about(step.about, R)
+            for step in self.steps
+        )
 
     def with_values(self, values: Sequence[Written]) -> Self:
         """The joint moving by other formulas."""
@@ -118,20 +157,13 @@ class Joint(ABC):
 
     def written(self, where: str) -> Element:
         """Its type, axes and motions as they stand in a model file."""
-        own = [field.name for field in fields(self) if field.name not in ("position", "rotation")]
-        return {"type": self.kind, **{key: self._entry(key, where) for key in own}}
+        own = {field.name for field in fields(self)}
+        keys = {key: about for key, about in (self.keys or {}).items() if key in own}
+        return {"type": self.kind, **entries(self, keys, where)}
 
-    def element(self, where: str) -> Element:
+    def element(self, where: str) -> dict[str, Value]:
         """All its keys as they stand in a model file, with its place."""
         return given({**self.written(where), **place(self.position, self.rotation, where)})
-
-    def _entry(self, key: str, where: str) -> Any:
-        found = getattr(self, key)
-        if key in self.moves:
-            return vector(found, where) if isinstance(found, tuple) else written(found, where)
-        if isinstance(found, tuple):
-            return [direction(axis) for axis in found] if isinstance(found[0], tuple) else direction(found)
-        return found
 
     @abstractmethod
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
@@ -170,13 +202,28 @@ class Joint(ABC):
         return tuple(row.name for row in self.closure(FLOATS, identity(3), zeros(3)))
 
 
-def joints_of(given: Any, where: str) -> tuple[Joint, ...]:
+def _beside(columns: Sequence[Array]) -> Array:
+    """The matrix of these columns."""
+    return matrix([[column[i] for column in columns] for i in range(3)]) if columns else zeros(3, 0)
+
+
+class JointMaker(Maker):
+    """What the makers of joints share."""
+
+    def _joint(self, kind: type[J], where: str, position: Given, rotation: Given, **given: object) -> J:
+        """A joint of this kind, each value read as its key says."""
+        path = f"{where} ({kind.kind})"
+        return make(kind, self._placement(path, position, rotation), kind.keys or {}, given, self, path)
+
+
+def joints_of(given: object, where: str) -> tuple[Joint, ...]:
     """One joint or a sequence of them, as a sequence."""
-    joints = (given,) if isinstance(given, Joint) or not several(given) else tuple(given)
-    for joint in joints:
+    joints = list[Joint]()
+    for joint in given if several(given) else [given]:
         if not isinstance(joint, Joint):
             raise InputError(
                 f"{where}, joint: got {shown(joint)}. Expected what a maker of joints returns, such as "
                 'model.revolute((0, 0, 1), "q"), or a list of such joints.'
             )
-    return joints
+        joints.append(joint)
+    return tuple(joints)

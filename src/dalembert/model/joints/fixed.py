@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
 from dalembert.arguments import checked
 from dalembert.model.declared import Place, apart, twisted
-from dalembert.model.joints.base import Joint, Rows, Undone
+from dalembert.model.file_form import Urdf
+from dalembert.model.joints.base import Joint, JointMaker, Rows, Undone
 from dalembert.model.joints.rows import Row, together, unturned
 from dalembert.model.keys import Keys
-from dalembert.model.making import ZERO, Given, Maker
+from dalembert.model.making import ZERO, Given
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,11 @@ class Fixed(Joint):
 
     kind: ClassVar[str] = "fixed"
     keys: ClassVar[Keys | None] = {}
+    urdf: ClassVar[Urdf | None] = Urdf("fixed", {})
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes parallel: six rows."""
         return [*together(p), *unturned(algebra, R)]
-
-    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """Nothing to measure."""
-        return ()
 
     def undone(self) -> Undone:
         """Nothing to undo."""
@@ -45,7 +41,7 @@ class Fixed(Joint):
         return apart(F, M), twisted(F, M)
 
 
-class FixedMaker(Maker):
+class FixedMaker(JointMaker):
     """Makes fixed joints."""
 
     @checked
@@ -54,4 +50,4 @@ class FixedMaker(Maker):
 
         `where` begins the message of an error, here and in the other joints.
         """
-        return Fixed(*self._placement(f"{where} (fixed)", position, rotation))
+        return self._joint(Fixed, where, position, rotation)

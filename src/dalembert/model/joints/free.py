@@ -13,14 +13,12 @@ from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model import file_form
 from dalembert.model.declared import Place
-from dalembert.model.file_form import Element
-from dalembert.model.joints.attitude import AttitudeMaker
+from dalembert.model.file_form import Element, Urdf
 from dalembert.model.joints.base import HERE, Joint, Rows
-from dalembert.model.joints.quaternion import Quaternion
 from dalembert.model.joints.rows import Row
-from dalembert.model.joints.spherical import Spherical
-from dalembert.model.keys import Key, Keys, array, position
-from dalembert.model.making import ZERO, Given
+from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, SphericalMaker
+from dalembert.model.keys import Key, Keys, moves
+from dalembert.model.making import ZERO, Given, motions
 
 
 @dataclass(frozen=True)
@@ -28,10 +26,10 @@ class Free(Joint):
     """The child is displaced by `displacement`, in axes of F, and turned as the `attitude` tells."""
 
     kind: ClassVar[str] = "free"
-    keys: ClassVar[Keys | None] = {
-        "displacement": Key(array(3, position, "formulas"), required=True, motion=True),
-        **(Spherical.keys or {}),
-    }
+    keys: ClassVar[Keys | None] = {"displacement": Key(moves(3), required=True, motion=True), **ATTITUDE}
+    urdf: ClassVar[Urdf | None] = Urdf(  # with a quaternion only
+        "floating", {"x": "m", "y": "m", "z": "m", "qw": "", "qx": "", "qy": "", "qz": ""}
+    )
 
     displacement: tuple[Formula, Formula, Formula]
     attitude: Spherical | Quaternion
@@ -82,7 +80,7 @@ class Free(Joint):
     def written(self, where: str) -> Element:
         """Displacement and attitude."""
         kind, moves = {"type": self.kind}, {"displacement": file_form.vector(self.displacement, where)}
-        return kind | moves | self.attitude.written(where) | kind
+        return {**kind, **moves, **self.attitude.written(where), **kind}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It carries by the displacement and turns as the attitude does."""
@@ -93,7 +91,7 @@ class Free(Joint):
         return [], []
 
 
-class FreeMaker(AttitudeMaker):
+class FreeMaker(SphericalMaker):
     """Makes free joints."""
 
     @checked
@@ -111,5 +109,5 @@ class FreeMaker(AttitudeMaker):
         """A joint with all six freedoms: three displacements in axes of the parent, and an attitude as in `spherical`."""
         where = f"{where} (free)"
         place = self._placement(where, position, rotation)
-        x, y, z = self._motions(displacement, 3, f"{where}, displacement")
+        x, y, z = motions(self, displacement, 3, f"{where}, displacement")
         return Free(*place, (x, y, z), self._attitude(angles, sequence, quaternion, (HERE, HERE), where))

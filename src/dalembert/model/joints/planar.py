@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.algebra import Algebra, Array, Scalar, vector
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, parallel, slid, turned
-from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
+from dalembert.model.file_form import Urdf
+from dalembert.model.joints.base import HERE, Joint, JointMaker, Numbers3, Rows, Step, Undone
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.rows import Row, aligned, along, plane
-from dalembert.model.keys import ANGLE, Key, Keys, array, direction, position
-from dalembert.model.making import ZERO, Given, Maker, unit_vector
-from dalembert.spatial import about_axis, angle_about
+from dalembert.model.keys import ANGLE, Key, Keys, direction, moves
+from dalembert.model.making import ZERO, Given
 
 
 @dataclass(frozen=True)
@@ -29,44 +27,27 @@ class Planar(Joint):
     """
 
     kind: ClassVar[str] = "planar"
-    moves: ClassVar[tuple[str, ...]] = ("displacement", "angle")
     names: ClassVar[tuple[str, ...]] = ("first displacement", "second displacement", "angle")
     keys: ClassVar[Keys | None] = {
         "normal": Key(direction, required=True),
-        "displacement": Key(array(2, position, "formulas"), required=True, motion=True),
+        "displacement": Key(moves(2), required=True, motion=True),
         **ANGLE,
     }
+    urdf: ClassVar[Urdf | None] = Urdf("planar", {"x": "m", "y": "m", "angle": "rad"})
 
     normal: Numbers3
     displacement: tuple[Formula, Formula]
     angle: Formula
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """A rotation about the normal."""
-        return about_axis(algebra, self.normal, values[2])
-
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The displacements along the plane."""
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Two slides along the plane, and a turn about its normal."""
         e1, e2 = plane(self.normal)
-        return vector([(a * values[0] if a else 0) + (b * values[1] if b else 0) for a, b in zip(e1, e2, strict=True)])
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The normal for the angle."""
-        return matrix([[0, 0, k] for k in self.normal])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The two directions of the plane."""
-        e1, e2 = plane(self.normal)
-        return matrix([[e1[i], e2[i], 0] for i in range(3)])
+        return [Step(along=e1), Step(along=e2), Step(about=self.normal)]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origin in the plane, normal aligned: three rows."""
         return [along("height", self.normal, p), *aligned(self.normal, R)]
-
-    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """Displacements along the plane and the angle about its normal."""
-        e1, e2 = (np.array(e, dtype=float) for e in plane(self.normal))
-        return (float(np.dot(e1, p)), float(np.dot(e2, p)), angle_about(self.normal, R))
 
     def undone(self) -> Undone:
         """The angle first, then the displacements, all opposite: a sequence of simpler joints."""
@@ -86,7 +67,7 @@ class Planar(Joint):
         return [F.along(self.normal) @ vector(apart(F, M))], parallel(F, M, self.normal)
 
 
-class PlanarMaker(Maker):
+class PlanarMaker(JointMaker):
     """Makes planar joints."""
 
     @checked
@@ -101,7 +82,4 @@ class PlanarMaker(Maker):
         where: str = "joint",
     ) -> Planar:
         """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it."""
-        where = f"{where} (planar)"
-        place = self._placement(where, position, rotation)
-        x, y = self._motions(displacement, 2, f"{where}, displacement")
-        return Planar(*place, unit_vector(normal, where), (x, y), self._motion(angle, f"{where}, angle"))
+        return self._joint(Planar, where, position, rotation, normal=normal, displacement=displacement, angle=angle)

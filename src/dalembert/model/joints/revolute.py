@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from dalembert.algebra import Algebra, Array, Scalar, matrix, zeros
+from dalembert.algebra import Algebra, Array, Scalar, zeros
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, parallel, turned
-from dalembert.model.joints.base import Joint, Numbers3, Rows
+from dalembert.model.file_form import Urdf
+from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
 from dalembert.model.joints.rows import Row, aligned, together
 from dalembert.model.keys import ANGLE, AXIS, Keys
-from dalembert.model.making import ZERO, Given, Maker, unit_vector
-from dalembert.spatial import about_axis, angle_about
+from dalembert.model.making import ZERO, Given
 
 
 @dataclass(frozen=True)
@@ -24,28 +22,21 @@ class Revolute(Joint):
     """The child turns by `angle`, any expression of coordinates and time, about the unit vector `axis`."""
 
     kind: ClassVar[str] = "revolute"
-    moves: ClassVar[tuple[str, ...]] = ("angle",)
     reversible: ClassVar[bool] = True
     keys: ClassVar[Keys | None] = {**AXIS, **ANGLE}
+    urdf: ClassVar[Urdf | None] = Urdf("revolute", {"angle": "rad"}, unlimited="continuous")
 
     axis: Numbers3
     angle: Formula
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """R = 1 + sinα k× + (1 − cosα) k×k×."""
-        return about_axis(algebra, self.axis, values[0])
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The axis."""
-        return matrix([[k] for k in self.axis])
+    @property
+    def steps(self) -> Sequence[Step]:
+        """A turn about the axis."""
+        return [Step(about=self.axis)]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axis aligned: five rows."""
         return [*together(p), *aligned(self.axis, R)]
-
-    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The angle about the axis."""
-        return (angle_about(self.axis, R),)
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
         """It turns about the axis."""
@@ -56,7 +47,7 @@ class Revolute(Joint):
         return apart(F, M), parallel(F, M, self.axis)
 
 
-class RevoluteMaker(Maker):
+class RevoluteMaker(JointMaker):
     """Makes revolute joints."""
 
     @checked
@@ -70,6 +61,4 @@ class RevoluteMaker(Maker):
         where: str = "joint",
     ) -> Revolute:
         """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
-        where = f"{where} (revolute)"
-        place = self._placement(where, position, rotation)
-        return Revolute(*place, unit_vector(axis, where), self._motion(angle, f"{where}, angle"))
+        return self._joint(Revolute, where, position, rotation, axis=axis, angle=angle)

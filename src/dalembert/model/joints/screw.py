@@ -9,16 +9,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, scaled, vector
+from dalembert.algebra import Algebra, Array, Scalar, scaled, vector
 from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
-from dalembert.model.joints.base import Joint, Numbers3, Rows
+from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
-from dalembert.model.keys import ANGLE, AXIS, Key, Keys, constant
-from dalembert.model.making import ZERO, Given, Maker, unit_vector
-from dalembert.spatial import about_axis, angle_about, cross
+from dalembert.model.keys import ANGLE, AXIS, Key, Keys, size
+from dalembert.model.making import ZERO, Given
+from dalembert.spatial import angle_about, cross
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,8 @@ class Screw(Joint):
     """The child turns by `angle` about the unit vector `axis` and advances by `pitch` along it with every turn."""
 
     kind: ClassVar[str] = "screw"
-    moves: ClassVar[tuple[str, ...]] = ("angle",)
     reversible: ClassVar[bool] = True
-    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "pitch": Key(constant, required=True)}
+    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "pitch": Key(size, required=True)}
 
     axis: Numbers3
     angle: Formula
@@ -39,21 +38,10 @@ class Screw(Joint):
         """The advance for an angle of one radian."""
         return self.pitch / (2 * math.pi)
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """A rotation about the axis."""
-        return about_axis(algebra, self.axis, values[0])
-
-    def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The axis times lead × angle."""
-        return vector([k * self.lead * values[0] if k else 0 for k in self.axis])
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The axis."""
-        return matrix([[k] for k in self.axis])
-
-    def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The axis times the lead."""
-        return matrix([[k * self.lead] for k in self.axis])
+    @property
+    def steps(self) -> Sequence[Step]:
+        """A turn about the axis that goes on along it."""
+        return [Step(self.axis, [k * self.lead for k in self.axis])]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origin on the axis, axis aligned, and advance in step with the angle: five rows."""
@@ -95,7 +83,7 @@ class Screw(Joint):
         return [*beside(F, self.axis, span), ahead], parallel(F, M, self.axis)
 
 
-class ScrewMaker(Maker):
+class ScrewMaker(JointMaker):
     """Makes screw joints."""
 
     @checked
@@ -110,9 +98,8 @@ class ScrewMaker(Maker):
         where: str = "joint",
     ) -> Screw:
         """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
-        where = f"{where} (screw)"
-        advance = self.number(pitch, f"{where}, pitch")
-        if not advance:
-            raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")
-        place = self._placement(where, position, rotation)
-        return Screw(*place, unit_vector(axis, where), self._motion(angle, f"{where}, angle"), advance)
+        made = self._joint(Screw, where, position, rotation, axis=axis, angle=angle, pitch=pitch)
+        if not made.pitch:
+            path = f"{where} (screw), pitch"
+            raise InputError(f"{path}: the value is 0. Expected an advance per turn; without one use revolute.")
+        return made

@@ -1,4 +1,4 @@
-"""The joint that turns about a point, by three Euler angles: the Euler-angle-joints of papers/denoc."""
+"""The joint that turns about a point: by three Euler angles (the Euler-angle-joints of papers/denoc), or by a unit quaternion."""
 
 from __future__ import annotations
 
@@ -9,52 +9,56 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
-from dalembert.errors import InputError
+from dalembert.arguments import checked
+from dalembert.errors import InputError, nearest
+from dalembert.expressions import coordinate
 from dalembert.expressions.formula import Formula
-from dalembert.model.declared import Place, apart, turned
-from dalembert.model.joints.base import HERE, Joint, Rows, Undone
+from dalembert.model import file_form
+from dalembert.model.declared import Place, apart, rotation, turned
+from dalembert.model.file_form import Element
+from dalembert.model.joints.base import HERE, Joint, JointMaker, Rows, Step, Undone
 from dalembert.model.joints.rows import Row, together
-from dalembert.model.keys import Key, Keys, array, name, position
-from dalembert.spatial import about_axis
+from dalembert.model.keys import Key, Keys, moves, name
+from dalembert.model.making import ZERO, Given, motions
+from dalembert.model.vectors import Vector3
 
 UNITS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if a != b != c)
+ATTITUDE: Keys = {
+    "sequence": Key(name),
+    "angles": Key(moves(3), motion=True),
+    "quaternion": Key(moves(4, "coordinates (w, x, y, z)"), loop=False),
+}
 
 
 @dataclass(frozen=True)
-class Spherical(Joint):
-    """The child turns by three angles about the axes named in `sequence`, each carried along by the turns before it."""
-
-    kind: ClassVar[str] = "spherical"
-    moves: ClassVar[tuple[str, ...]] = ("angles",)
-    names: ClassVar[tuple[str, ...]] = ("first angle", "second angle", "third angle")
-    keys: ClassVar[Keys | None] = {
-        "angles": Key(array(3, position, "formulas"), motion=True),
-        "sequence": Key(name),
-        "quaternion": Key(array(4, position, "coordinates (w, x, y, z)"), loop=False),
-    }
-
-    sequence: str
-    angles: tuple[Formula, Formula, Formula]
-
-    def _turns(self, algebra: Algebra, values: Sequence[Scalar]) -> list[Array]:
-        return [about_axis(algebra, UNITS[axis], value) for axis, value in zip(self.sequence, values, strict=True)]
-
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """One rotation after the other."""
-        first, second, third = self._turns(algebra, values)
-        return first @ second @ third
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The three axes as the child sees them."""
-        _, second, third = self._turns(algebra, values)
-        e1, e2, e3 = (vector(list(UNITS[axis])) for axis in self.sequence)
-        columns = (third.T @ (second.T @ e1), third.T @ e2, e3)
-        return matrix([[column[i] for column in columns] for i in range(3)])
+class AboutPoint(Joint):
+    """The origins of both frames stay together."""
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together: three rows."""
         return together(p)
+
+    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
+        """Origins together."""
+        return apart(F, M), []
+
+
+@dataclass(frozen=True)
+class Spherical(AboutPoint):
+    """The child turns by three angles about the axes named in `sequence`, each carried along by the turns before it."""
+
+    kind: ClassVar[str] = "spherical"
+    names: ClassVar[tuple[str, ...]] = ("first angle", "second angle", "third angle")
+    keys: ClassVar[Keys | None] = ATTITUDE
+
+    sequence: str
+    angles: tuple[Formula, Formula, Formula]
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """One turn after the other."""
+        return [Step(about=UNITS[axis]) for axis in self.sequence]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
         """The three angles."""
@@ -81,6 +85,109 @@ class Spherical(Joint):
         first, second, third = (turned(algebra, UNITS[e], x) for e, x in zip(self.sequence, values, strict=True))
         return zeros(3), first @ second @ third
 
-    def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """Origins together."""
-        return apart(F, M), []
+
+@dataclass(frozen=True)
+class Quaternion(AboutPoint):
+    """The child is turned by the quaternion `parts` = (w, x, y, z), four coordinates whose squares sum to 1: never singular.
+
+    The model keeps the norm as a constraint of its own. Speeds are the components of ω in axes of the child:
+    ω = 2 G(q) q̇ and back q̇ = H(q) ω with H = Gᵀ / 2.
+    """
+
+    kind: ClassVar[str] = "quaternion"
+    quaternion: ClassVar[bool] = True
+    names: ClassVar[tuple[str, ...]] = ("w", "x", "y", "z")
+
+    parts: tuple[Formula, Formula, Formula, Formula]
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        """Its parts."""
+        return ("parts",)
+
+    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """The rotation of q / |q|: off the unit sphere nothing depends on the norm, so its constraint has no force."""
+        w, x, y, z = values
+        two = 2 / (w * w + x * x + y * y + z * z)
+        return matrix(
+            [
+                [1 - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)],
+                [two * (x * y + w * z), 1 - two * (x * x + z * z), two * (y * z - w * x)],
+                [two * (x * z - w * y), two * (y * z + w * x), 1 - two * (x * x + y * y)],
+            ]
+        )
+
+    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
+        """2 G(q) / |q|²."""
+        w, x, y, z = values
+        two = 2 / (w * w + x * x + y * y + z * z)
+        return matrix([[two * part for part in row] for row in ([-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w])])
+
+    def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
+        """The four parts, w not negative."""
+        from scipy.spatial.transform import Rotation
+
+        x, y, z, w = Rotation.from_matrix(R).as_quat(canonical=True)
+        return (float(w), float(x), float(y), float(z))
+
+    def still(self) -> Spherical:
+        """A ball by angles: in a loop they are as free."""
+        return Spherical(self.position, self.rotation, "xyz", HERE)
+
+    def written(self, where: str) -> Element:
+        """A file has it as a spherical joint."""
+        return {"type": "spherical", "quaternion": file_form.vector(self.parts, where)}
+
+    def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
+        """It turns by the parameters of Euler and Rodrigues."""
+        return zeros(3), rotation(values[0], vector(list(values[1:])))
+
+
+class SphericalMaker(JointMaker):
+    """Makes joints that turn about a point: by three angles or by a quaternion."""
+
+    @checked
+    def spherical(
+        self,
+        angles: Given | None = None,
+        sequence: str = "xyz",
+        quaternion: Given | None = None,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        *,
+        where: str = "joint",
+    ) -> Spherical | Quaternion:
+        """A joint that turns about a point: by three `angles` about the axes of `sequence`, or by a `quaternion` (w, x, y, z).
+
+        The axes are carried along: "zyx" turns about z, then about the new y, then about the new x.
+        """
+        where = f"{where} (spherical)"
+        return self._attitude(angles, sequence, quaternion, self._placement(where, position, rotation), where)
+
+    def _attitude(
+        self,
+        angles: Given | None,
+        sequence: str,
+        quaternion: Given | None,
+        place: tuple[Vector3, Vector3],
+        where: str,
+    ) -> Spherical | Quaternion:
+        if quaternion is not None:
+            if angles is not None:
+                raise InputError(
+                    f"{where}: got both of angles and quaternion. Give three angles or four parts (w, x, y, z)."
+                )
+            w, x, y, z = parts = motions(self, quaternion, 4, f"{where}, quaternion")
+            known = {coordinate(name) for name in self.coordinate_names}
+            if len({*parts}) != 4 or not {*parts} <= known:
+                raise InputError(
+                    f"{where}, quaternion: got {', '.join(map(str, parts))}. Expected four different coordinates (w, x, y, z)."
+                )
+            return Quaternion(*place, (w, x, y, z))
+        if sequence not in SEQUENCES:
+            raise InputError(
+                f"{where}, sequence: there is no '{sequence}'. {nearest(str(sequence), SEQUENCES)} "
+                "Expected three of x, y, z, neighbours different."
+            )
+        a, b, c = motions(self, angles, 3, f"{where}, angles")
+        return Spherical(*place, sequence, (a, b, c))

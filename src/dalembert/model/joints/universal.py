@@ -8,16 +8,32 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.algebra import Algebra, Array, Scalar, zeros
 from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula
 from dalembert.model.declared import Place, apart, turned
-from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Undone
+from dalembert.model.joints.base import HERE, Joint, JointMaker, Numbers3, Rows, Step, Undone
 from dalembert.model.joints.rows import Row, across, together
-from dalembert.model.keys import Key, Keys, array, direction, position
+from dalembert.model.keys import Key, Keys, Kind, array, direction, moves
 from dalembert.model.making import ZERO, Given, Maker, several, unit_vector
-from dalembert.spatial import about_axis
+
+
+def _crossed(maker: Maker, axes: object, where: str) -> tuple[Numbers3, Numbers3]:
+    """Two axes at right angles."""
+    if not several(axes, 2):
+        got = len(axes) if several(axes) else repr(axes)
+        raise InputError(f"{where}: got {got}. Expected two axes at right angles.")
+    first, second = unit_vector(axes[0], f"{where}[0]"), unit_vector(axes[1], f"{where}[1]")
+    lean = sum(a * b for a, b in zip(first, second, strict=True))
+    if abs(lean) > 1e-9:
+        raise InputError(f"{where}: the cosine between them is {lean:g}. Expected axes at right angles.")
+    return first, second
+
+
+_AXES = Kind(
+    array(2, direction, "directions"), _crossed, lambda axes, where: [direction.write(axis, where) for axis in axes]
+)
 
 
 @dataclass(frozen=True)
@@ -25,24 +41,19 @@ class Universal(Joint):
     """The child turns about `axes[0]`, fixed on the parent, then about `axes[1]`, fixed on the child, at right angles."""
 
     kind: ClassVar[str] = "universal"
-    moves: ClassVar[tuple[str, ...]] = ("angles",)
     names: ClassVar[tuple[str, ...]] = ("first angle", "second angle")
     keys: ClassVar[Keys | None] = {
-        "axes": Key(array(2, direction, "directions"), required=True),
-        "angles": Key(array(2, position, "formulas"), required=True, motion=True),
+        "axes": Key(_AXES, required=True),
+        "angles": Key(moves(2), required=True, motion=True),
     }
 
     axes: tuple[Numbers3, Numbers3]
     angles: tuple[Formula, Formula]
 
-    def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """One rotation after the other."""
-        return about_axis(algebra, self.axes[0], values[0]) @ about_axis(algebra, self.axes[1], values[1])
-
-    def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The first axis as the child sees it, and the second."""
-        first = about_axis(algebra, self.axes[1], values[1]).T @ vector(list(self.axes[0]))
-        return matrix([[first[i], self.axes[1][i]] for i in range(3)])
+    @property
+    def steps(self) -> Sequence[Step]:
+        """One turn after the other."""
+        return [Step(about=axis) for axis in self.axes]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
         """Origins together, axes at right angles: four rows."""
@@ -73,7 +84,7 @@ class Universal(Joint):
         return apart(F, M), [F.along(self.axes[0]) @ M.along(self.axes[1])]
 
 
-class UniversalMaker(Maker):
+class UniversalMaker(JointMaker):
     """Makes universal joints."""
 
     @checked
@@ -87,13 +98,4 @@ class UniversalMaker(Maker):
         where: str = "joint",
     ) -> Universal:
         """A joint that turns about `axes[0]`, fixed on the parent, and about `axes[1]`, fixed on the child."""
-        where = f"{where} (universal)"
-        if not several(axes, 2):
-            got = len(axes) if several(axes) else repr(axes)
-            raise InputError(f"{where}, axes: got {got}. Expected two axes at right angles.")
-        first, second = unit_vector(axes[0], f"{where}, axes[0]"), unit_vector(axes[1], f"{where}, axes[1]")
-        lean = sum(a * b for a, b in zip(first, second, strict=True))
-        if abs(lean) > 1e-9:
-            raise InputError(f"{where}, axes: the cosine between them is {lean:g}. Expected axes at right angles.")
-        a, b = self._motions(angles, 2, f"{where}, angles")
-        return Universal(*self._placement(where, position, rotation), (first, second), (a, b))
+        return self._joint(Universal, where, position, rotation, axes=axes, angles=angles)

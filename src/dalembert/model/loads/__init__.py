@@ -3,34 +3,21 @@
 A new load is a file here, a line in `LOADS`, and its maker among the bases of `LoadMakers`.
 """
 
-from dalembert.model.loads.base import Load as Load
-from dalembert.model.loads.damper import Damper as Damper
-from dalembert.model.loads.damper import DamperMaker
-from dalembert.model.loads.force import Force as Force
-from dalembert.model.loads.force import ForceMaker
-from dalembert.model.loads.in_joint import InJoint as InJoint
-from dalembert.model.loads.joint_friction import JointFriction as JointFriction
-from dalembert.model.loads.joint_friction import JointFrictionMaker
-from dalembert.model.loads.joint_spring import JointSpring as JointSpring
-from dalembert.model.loads.joint_spring import JointSpringMaker
-from dalembert.model.loads.joint_torque import JointTorque as JointTorque
-from dalembert.model.loads.joint_torque import JointTorqueMaker
-from dalembert.model.loads.spring import Spring as Spring
-from dalembert.model.loads.spring import SpringMaker
-from dalembert.model.loads.torque import Torque as Torque
-from dalembert.model.loads.torque import TorqueMaker
+from dalembert.model.loads.base import InJoint as InJoint
+from dalembert.model.loads.base import Load
+from dalembert.model.loads.damper import Damper, DamperMaker
+from dalembert.model.loads.force import Force, ForceMaker
+from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
+from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
+from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker
+from dalembert.model.loads.spring import Spring, SpringMaker
+from dalembert.model.loads.torque import Torque, TorqueMaker
 
 # in the order in which a file is read
 LOADS: tuple[type[Load], ...] = (Force, Torque, JointTorque, JointSpring, JointFriction, Spring, Damper)
 
 
 class LoadMakers(
-    ForceMaker,
-    TorqueMaker,
-    JointTorqueMaker,
-    JointSpringMaker,
-    JointFrictionMaker,
-    SpringMaker,
-    DamperMaker,
+    ForceMaker, TorqueMaker, JointTorqueMaker, JointSpringMaker, JointFrictionMaker, SpringMaker, DamperMaker
 ):
     """What pushes and pulls on a model."""

@@ -12,16 +12,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
-from dalembert.algebra import Algebra, Array, Scalar, vector
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.numbers import written_out
-from dalembert.expressions.writing import written
-from dalembert.model.declared import Action, Watch, Work
-from dalembert.model.file_form import Element, unless
+from dalembert.model.declared import Action, Traced, Watch, Work
+from dalembert.model.file_form import Element, unsaid
 from dalembert.model.joints.base import JointMotion
-from dalembert.model.keys import Keys
+from dalembert.model.keys import (
+    CONSTANTS,
+    Keys,
+    body,
+    constant_length,
+    constant_stiffness,
+    entries,
+    first_of,
+    make,
+    two_bodies,
+)
 from dalembert.model.making import Maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 from dalembert.spatial import cross
@@ -98,8 +107,7 @@ class Load(ABC):
 
     kind: ClassVar[str]
     forms: ClassVar[Mapping[str, Keys]]  # the kinds of elements in a file that it can be read from, each with its keys
-    constants: ClassVar[Mapping[str, Any]] = {}  # its constant formulas by name, each with its usual value
-    words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of them
+    words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
     drives: ClassVar[bool] = False  # True: a drive of its joint
     friction: ClassVar[bool] = False  # True: left out where friction is not asked for
 
@@ -111,9 +119,20 @@ class Load(ABC):
         return f"{self.kind} '{self.name}'"
 
     @property
-    @abstractmethod
+    def keys(self) -> Keys:
+        """The keys of its fields."""
+        return self.forms[self.kind]
+
+    @property
+    def constants(self) -> dict[str, Formula]:
+        """Its constant formulas by their keys."""
+        return {key: getattr(self, key) for key, about in self.keys.items() if about.kind in CONSTANTS}
+
+    @property
     def named(self) -> list[tuple[str, str]]:
         """The bodies it names, each with the key it stands under."""
+        found = [(key, getattr(self, key)) for key, about in self.keys.items() if about.kind in (body, two_bodies)]
+        return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
 
     @property
     def on(self) -> str:
@@ -122,26 +141,20 @@ class Load(ABC):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """Its formulas of coordinates, velocities or time; of its vectors those that stand under no key."""
-        return tuple(entry for key, entries in self.vectors if not key for entry in entries)
+        """Its formulas of coordinates, velocities or time: the load itself, which stands under no key."""
+        own = (getattr(self, key) for key, about in self.keys.items() if about.kind.alone)
+        return tuple(formula for value in own for _, formula in _formulas(value, self.title))
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
         """The points it acts at, each with the body it is fixed on."""
         return []
 
-    @property
-    def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
-        """Its vectors of formulas, each with the key it stands under; the load itself stands under none."""
-        return []
-
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """Every formula with its path."""
-        for key in self.constants:
-            yield f"{self.title}, {key}", getattr(self, key)
-        for key, entries in self.vectors:
-            path = f"{self.title}, {key}" if key else self.title
-            yield from ((f"{path}[{i}]", entry) for i, entry in enumerate(entries))
+        """Every formula with its path, the constants first."""
+        for key in sorted(self.keys, key=lambda key: key not in self.constants):
+            path = self.title if self.keys[key].kind.alone else f"{self.title}, {key}"
+            yield from _formulas(getattr(self, key), path)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         """What is wrong with its numbers, `table` holding a value of every symbol at the start."""
@@ -150,25 +163,24 @@ class Load(ABC):
     @property
     def length(self) -> Formula | None:
         """A length among its constants, if there is one."""
-        return None
+        return first_of(self, self.keys, constant_length)
 
     @property
     def stiff(self) -> Formula | None:
         """A stiffness among its constants, if there is one."""
-        return None
+        return first_of(self, self.keys, constant_stiffness)
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""
-        shown = ((key, written(getattr(self, key), self.title), usual) for key, usual in self.constants.items())
-        return self.kind, {**self._place(), **{key: unless(value, usual) for key, value, usual in shown}}
+        return self.kind, entries(self, self.keys, self.title)
 
-    def _place(self) -> Element:
-        """What it acts on, as it stands in a file."""
-        return {}
+    def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
+        """Viscous and dry friction, which is all that URDF has of loads; `number` is the value of a formula."""
+        raise unsaid(self.title, "URDF has no loads but the friction of joints")
 
     def law(self) -> tuple[str, str]:
         """What a reader would call it, and its law in words."""
-        shown = ((self.words.get(key, key.replace("_", " ")), getattr(self, key)) for key in self.constants)
+        shown = ((self.words.get(key, key.replace("_", " ")), formula) for key, formula in self.constants.items())
         return self.kind, ", ".join(f"{name} {written_out(formula)}" for name, formula in shown)
 
     @abstractmethod
@@ -188,6 +200,27 @@ class Load(ABC):
         yield from ()
 
 
+@dataclass(frozen=True)
+class InJoint(Load):
+    """It acts on the child along one motion of a joint, counted from 0, and its opposite on the parent."""
+
+    body: str
+    joint: int
+    motion: int
+
+    @abstractmethod
+    def reversed(self) -> Self:
+        """The same in a joint that is read backwards, whose motion has changed its sign."""
+
+    def _along(self, motion: Motion, force: Scalar, potential: Scalar | None = None) -> Applied:
+        joint = motion.joint(self.body, self.joint, self.motion)
+        return Applied(self.name, vector([force]), matrix([list(joint.gradient)]), potential)
+
+    def _moved(self, watch: Watch) -> Traced:
+        """For the evidence: how far the joint has moved."""
+        return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
+
+
 class LoadMaker(Maker):
     """What the makers of loads share."""
 
@@ -199,9 +232,23 @@ class LoadMaker(Maker):
             raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
         return key
 
-    def _load(self, load: Load) -> Self:
-        self.loads += (load,)
+    def _load(self, kind: type[Load], name: str | None, **given: object) -> Self:
+        """Add a load of this kind, each value read as its key says."""
+        key = self._load_name(name, kind.kind)
+        return self._add(make(kind, [key], kind.forms[kind.kind], given, self, f"{kind.kind} '{key}'"))
+
+    def _add(self, *loads: Load) -> Self:
+        self.loads += loads
         return self
+
+
+def _formulas(value: object, path: str) -> Iterator[tuple[str, Formula]]:
+    """The formulas of a field with their paths; names and numbers are none."""
+    if isinstance(value, tuple):
+        for i, each in enumerate(value):
+            yield from _formulas(each, f"{path}[{i}]")
+    elif isinstance(value, Formula):
+        yield path, value
 
 
 def vector_of(motion: Motion, formulas: Sequence[Formula]) -> Array:

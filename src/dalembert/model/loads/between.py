@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.algebra import Array, Scalar
 from dalembert.errors import Problem
-from dalembert.model import file_form
 from dalembert.model.declared import Action, Places, Traced, Watch, Work, point_of, product
-from dalembert.model.file_form import ORIGIN, Element, unless
 from dalembert.model.keys import BODIES, NAMED, POINTS, Keys
-from dalembert.model.loads.base import Load, Motion, Wrench, at_point, vector_of
-from dalembert.model.vectors import Formula, Vector3
+from dalembert.model.loads.base import Load, Motion, Span, Wrench, at_point, vector_of
+from dalembert.model.vectors import Vector3
 
 ENDS: Keys = {**NAMED, **BODIES, **POINTS}
 
@@ -28,19 +26,9 @@ class Between(Load):
     points: tuple[Vector3, Vector3]
 
     @property
-    def named(self) -> list[tuple[str, str]]:
-        """Both bodies."""
-        return [("bodies", name) for name in self.bodies]
-
-    @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
         """Both ends."""
         return list(zip(self.bodies, self.points, strict=True))
-
-    @property
-    def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
-        """Both ends."""
-        return [(f"points[{i}]", point) for i, point in enumerate(self.points)]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         """Two ends on one body do nothing."""
@@ -48,10 +36,6 @@ class Between(Load):
             return []
         fact = f"both ends are on '{self.bodies[0]}', so it does nothing."
         return [Problem(self.title, fact, "Give `bodies` two different names.")]
-
-    def _place(self) -> Element:
-        points = unless([file_form.vector(point, self.title) for point in self.points], [ORIGIN, ORIGIN])
-        return {"bodies": list(self.bodies), "points": points}
 
     def _ends(self, motion: Motion) -> list[tuple[Array, Array, Array]]:
         """Both points, and J, c of their velocities."""
@@ -66,6 +50,11 @@ class Between(Load):
         """The wrenches of a force on the second point and its opposite on the first."""
         first, second = (vector_of(motion, point) for point in self.points)
         return (*at_point(motion, self.bodies[1], second, force), *at_point(motion, self.bodies[0], first, -force))
+
+    def _span(self, motion: Motion, length: Scalar) -> Span:
+        """Its ends, where the force has no direction."""
+        (first, _, _), (second, _, _) = self._ends(motion)
+        return Span(self.name, self.kind, (first, second), length)
 
     # for the evidence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import ZERO, Given, pair
+from dalembert.model.making import ZERO, Given
 from dalembert.model.vectors import Formula
 
 
@@ -23,7 +23,6 @@ class Damper(Between):
     """A linear damper between two points: resists with damping × rate of their distance."""
 
     kind: ClassVar[str] = "damper"
-    constants: ClassVar[dict[str, Any]] = {"damping": None}
     forms: ClassVar[dict[str, Keys]] = {"damper": {**ENDS, "damping": Key(constant, True)}}
 
     damping: Formula
@@ -39,8 +38,7 @@ class Damper(Between):
 
     def span(self, motion: Motion) -> Span:
         """Its force has no direction at length zero."""
-        (first, _, _), (second, _, _) = self._ends(motion)
-        return Span(self.name, self.kind, (first, second), motion.lower(0))
+        return self._span(motion, motion.lower(0))
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
         """In proportion to the rate of the distance."""
@@ -55,7 +53,4 @@ class DamperMaker(LoadMaker):
         self, bodies: tuple[str, str], *, damping: Written, points: Given = (ZERO, ZERO), name: str | None = None
     ) -> Self:
         """Connect points of two bodies (or of the world) by a linear damper."""
-        key = self._load_name(name, "damper")
-        where = f"damper '{key}'"
-        constants = self._constants(where, damping=damping)
-        return self._load(Damper(key, pair(bodies, where), self._points(points, where), *constants))
+        return self._load(Damper, name, bodies=bodies, points=points, damping=damping)

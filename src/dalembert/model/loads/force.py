@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -10,12 +10,18 @@ import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
-from dalembert.model.file_form import Element, unless, vector
-from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_vector, name
+from dalembert.model.file_form import Element
+from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, Kind, entries, fixed_vector, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.loads.tables import in_words, timed
 from dalembert.model.making import Given
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.vectors import WORLD, Vector3
+
+_POINT = Kind(
+    fixed_vector.check,
+    lambda maker, x, where: None if x is None else fixed_vector.read(maker, x, where),
+    fixed_vector.write,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Force(Load):
 
     kind: ClassVar[str] = "force"
     forms: ClassVar[dict[str, Keys]] = {
-        "force": {**NAMED, **BODY, "force": Key(moving_vector, True), "point": Key(fixed_vector), "frame": Key(name)}
+        "force": {**NAMED, **BODY, "force": Key(moving_vector, True), "point": Key(_POINT), **FRAME}
     }
 
     body: str
@@ -33,25 +39,14 @@ class Force(Load):
     frame: str
 
     @property
-    def named(self) -> list[tuple[str, str]]:
-        """Body and frame."""
-        return [("body", self.body), ("frame", self.frame)]
-
-    @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
         """Where it acts, if not at the mass centre."""
         return [] if self.point is None else [(self.body, self.point)]
 
-    @property
-    def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
-        """The force and its point."""
-        return [("", self.force), ("point", self.point or ())]
-
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """A table of time where it is one."""
         kind, force = timed("force", self.force, self.title)
-        at = None if self.point is None else vector(self.point, self.title)
-        return kind, {"body": self.body, **force, "point": at, "frame": unless(self.frame, WORLD)}
+        return kind, entries(self, self.keys, self.title, force=force)
 
     def law(self) -> tuple[str, str]:
         """Its components."""
@@ -84,7 +79,4 @@ class ForceMaker(LoadMaker):
         self, body: str, force: Given, *, point: Given | None = None, frame: str = WORLD, name: str | None = None
     ) -> Self:
         """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`."""
-        key = self._load_name(name, "force")
-        where = f"force '{key}'"
-        at = None if point is None else self._vector(point, f"{where}, point", constant=True)
-        return self._load(Force(key, body, self._vector(force, where), at, frame))
+        return self._load(Force, name, body=body, force=force, point=point, frame=frame)

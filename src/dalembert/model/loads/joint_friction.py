@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -12,10 +13,12 @@ from dalembert.errors import Problem
 from dalembert.expressions.formula import Written
 from dalembert.model.checks.values import value
 from dalembert.model.declared import Watch, Work, product
+from dalembert.model.file_form import unsaid
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.vectors import Formula
+
+SMOOTHING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,14 @@ class JointFriction(InJoint):
     """Friction inside a joint: −viscous × rate − coulomb × rate / √(rate² + smoothing²)."""
 
     kind: ClassVar[str] = "joint_friction"
-    constants: ClassVar[dict[str, Any]] = {"viscous": 0, "coulomb": 0, "smoothing": 1e-3}
     words: ClassVar[dict[str, str]] = {"smoothing": "smoothed below"}
-    forms: ClassVar[dict[str, Keys]] = {"joint_friction": {**IN_JOINT, **dict.fromkeys(constants, Key(constant))}}
+    forms: ClassVar[dict[str, Keys]] = {
+        "joint_friction": {
+            **IN_JOINT,
+            **dict.fromkeys(("viscous", "coulomb"), Key(constant, usual=0)),
+            "smoothing": Key(constant, usual=SMOOTHING),
+        }
+    }
     friction: ClassVar[bool] = True
 
     viscous: Formula
@@ -43,6 +51,14 @@ class JointFriction(InJoint):
             return []
         fact = f"the smoothing is {smoothing:g}, so Coulomb's friction has no value at rest."
         return [Problem(f"{self.title}, smoothing", fact, "Expected a small positive rate, such as 1e-3.")]
+
+    def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
+        """Both; URDF knows no other smoothing than the usual."""
+        smoothing, dry = number(self.smoothing), number(self.coulomb)
+        if dry and smoothing != SMOOTHING:
+            fact = f"its smoothing is {smoothing:g}, which URDF cannot say"
+            raise unsaid(self.title, fact, f"Give it the usual {SMOOTHING:g}, or export the model to TOML.")
+        return number(self.viscous), dry
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its force on the rate of the motion."""
@@ -74,7 +90,7 @@ class JointFrictionMaker(LoadMaker):
         *,
         viscous: Written = 0,
         coulomb: Written = 0,
-        smoothing: Written = 1e-3,
+        smoothing: Written = SMOOTHING,
         joint: int = 0,
         motion: int = 0,
         name: str | None = None,
@@ -83,7 +99,5 @@ class JointFrictionMaker(LoadMaker):
 
         Coulomb's force has its full size at rates well above `smoothing` and no jump at rest.
         """
-        key = self._load_name(name, "joint_friction")
-        where = f"joint_friction '{key}'"
-        constants = self._constants(where, viscous=viscous, coulomb=coulomb, smoothing=smoothing)
-        return self._load(JointFriction(key, body, joint, motion, *constants))
+        constants = {"viscous": viscous, "coulomb": coulomb, "smoothing": smoothing}
+        return self._load(JointFriction, name, body=body, joint=joint, motion=motion, **constants)

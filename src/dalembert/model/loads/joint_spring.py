@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Watch, Work, product
-from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.file_form import unsaid
+from dalembert.model.keys import IN_JOINT, Key, Keys, constant, constant_stiffness
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.vectors import Formula
 
 
@@ -19,22 +20,28 @@ class JointSpring(InJoint):
     """A spring and a damper inside a joint: −stiffness × (motion − rest) − damping × rate."""
 
     kind: ClassVar[str] = "joint_spring"
-    constants: ClassVar[dict[str, Any]] = {"stiffness": 0, "rest": 0, "damping": 0}
     words: ClassVar[dict[str, str]] = {"rest": "at rest at"}
-    forms: ClassVar[dict[str, Keys]] = {"joint_spring": {**IN_JOINT, **dict.fromkeys(constants, Key(constant))}}
+    forms: ClassVar[dict[str, Keys]] = {
+        "joint_spring": {
+            **IN_JOINT,
+            "stiffness": Key(constant_stiffness, usual=0),
+            **dict.fromkeys(("rest", "damping"), Key(constant, usual=0)),
+        }
+    }
 
     stiffness: Formula
     rest: Formula
     damping: Formula
 
-    @property
-    def stiff(self) -> Formula:
-        """Its stiffness, by an angle or by a length."""
-        return self.stiffness
-
     def reversed(self) -> Self:
         """At rest at the opposite value."""
         return replace(self, rest=-self.rest)
+
+    def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
+        """Its damping, if it is no spring."""
+        if number(self.stiffness):
+            raise unsaid(self.title, "URDF has no springs in joints")
+        return number(self.damping), 0.0
 
     def applied(self, motion: Motion) -> list[Applied]:
         """The spring with its potential, and the damper."""
@@ -71,7 +78,5 @@ class JointSpringMaker(LoadMaker):
         name: str | None = None,
     ) -> Self:
         """Put a spring and a damper into a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it turns."""
-        key = self._load_name(name, "joint_spring")
-        where = f"joint_spring '{key}'"
-        constants = self._constants(where, stiffness=stiffness, rest=rest, damping=damping)
-        return self._load(JointSpring(key, body, joint, motion, *constants))
+        constants = {"stiffness": stiffness, "rest": rest, "damping": damping}
+        return self._load(JointSpring, name, body=body, joint=joint, motion=motion, **constants)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError
@@ -15,9 +15,8 @@ from dalembert.expressions.writing import knots, limited, written
 from dalembert.model.checks.values import value as evaluate
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import Element
-from dalembert.model.keys import IN_JOINT, Key, Keys, constant, limit, moving
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.loads.in_joint import InJoint
+from dalembert.model.keys import IN_JOINT, Key, Keys, constant, entries, limit, moving
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.loads.tables import TIMES, curve, in_words, increasing_times, opposite, rows, short
 from dalembert.model.making import Given
 from dalembert.model.vectors import Formula
@@ -37,15 +36,6 @@ class JointTorque(InJoint):
 
     value: Formula
 
-    @property
-    def formulas(self) -> tuple[Formula, ...]:
-        """The torque."""
-        return (self.value,)
-
-    def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """The torque."""
-        yield self.title, self.value
-
     def reversed(self) -> Self:
         """The opposite torque."""
         return replace(self, value=opposite(self.value))
@@ -54,13 +44,13 @@ class JointTorque(InJoint):
         """A table of time where it is one; an effort that is cut off at constant limits is an actuator."""
         if points := knots(self.value):
             times, values = map(short, zip(*points, strict=True))
-            return "torque_table", {**self._place(), "times": times, "values": values}
+            return "torque_table", entries(self, IN_JOINT, self.title) | {"times": times, "values": values}
         found, where = limited(self.value), self.title
         if found is None or not {symbol.name for end in found[1:] for symbol in end.free_symbols} <= parameters:
-            return "joint_torque", {**self._place(), "value": written(self.value, where)}
+            return super().element(parameters)
         effort, low, high = found
         ends = written(high, where) if low == -high else [written(low, where), written(high, where)]
-        return "actuator", {**self._place(), "effort": written(effort, where), "limit": ends}
+        return "actuator", entries(self, IN_JOINT, where) | {"effort": written(effort, where), "limit": ends}
 
     def law(self) -> tuple[str, str]:
         """Its formula, and its limits where it has some; of a table how long it is."""
@@ -84,18 +74,25 @@ class JointTorqueMaker(LoadMaker):
     """Makes drives of joints."""
 
     @checked
-    def joint_torque(self, body: str, value: Any, *, joint: int = 0, motion: int = 0, name: str | None = None) -> Self:
+    def joint_torque(
+        self, body: str, value: Written, *, joint: int = 0, motion: int = 0, name: str | None = None
+    ) -> Self:
         """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
 
         Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
         """
-        key = self._load_name(name, "joint_torque")
-        where = f"joint_torque '{key}'"
-        return self._load(JointTorque(key, body, joint, motion, self.reader.read(value, where)))
+        return self._load(JointTorque, name, body=body, joint=joint, motion=motion, value=value)
 
     @checked
     def actuator(
-        self, body: str, effort: Written, *, limit: Any = None, joint: int = 0, motion: int = 0, name: str | None = None
+        self,
+        body: str,
+        effort: Written,
+        *,
+        limit: Written | Sequence[Written] | None = None,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
     ) -> Self:
         """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
         key = self._load_name(name, "actuator")
@@ -103,7 +100,7 @@ class JointTorqueMaker(LoadMaker):
         value = self.reader.read(effort, f"{where}, effort")
         if limit is not None:
             value = self._cut_off(value, list(limit) if isinstance(limit, list | tuple) else [limit], f"{where}, limit")
-        return self._load(JointTorque(key, body, joint, motion, value))
+        return self._add(JointTorque(key, body, joint, motion, value))
 
     @checked
     def torque_table(
@@ -113,9 +110,9 @@ class JointTorqueMaker(LoadMaker):
         key = self._load_name(name, "torque_table")
         where = f"torque_table '{key}'"
         value = curve(increasing_times(times, self.number, where), values, self.number, where)
-        return self._load(JointTorque(key, body, joint, motion, value))
+        return self._add(JointTorque(key, body, joint, motion, value))
 
-    def _cut_off(self, value: Formula, given: list[Any], where: str) -> Formula:
+    def _cut_off(self, value: Formula, given: list[Written], where: str) -> Formula:
         if len(given) not in (1, 2):
             raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
         ends = [self.reader.constant(end, where) for end in given]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from dalembert.algebra import Scalar, scaled
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Places, Traced, Watch, Work, product
-from dalembert.model.keys import Key, Keys, constant
+from dalembert.model.keys import Key, Keys, constant_length, constant_stiffness
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import ZERO, Given, pair
+from dalembert.model.making import ZERO, Given
 from dalembert.model.vectors import Formula
 
 
@@ -23,23 +23,12 @@ class Spring(Between):
     """A linear spring between two points: pulls with stiffness × (distance − natural_length)."""
 
     kind: ClassVar[str] = "spring"
-    constants: ClassVar[dict[str, Any]] = {"stiffness": None, "natural_length": 0}
     forms: ClassVar[dict[str, Keys]] = {
-        "spring": {**ENDS, "stiffness": Key(constant, True), "natural_length": Key(constant)}
+        "spring": {**ENDS, "stiffness": Key(constant_stiffness, True), "natural_length": Key(constant_length, usual=0)}
     }
 
     stiffness: Formula
     natural_length: Formula
-
-    @property
-    def length(self) -> Formula:
-        """Its natural length."""
-        return self.natural_length
-
-    @property
-    def stiff(self) -> Formula:
-        """Its stiffness."""
-        return self.stiffness
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends, and its potential."""
@@ -57,10 +46,7 @@ class Spring(Between):
     def span(self, motion: Motion) -> Span | None:
         """Only a natural length makes it irregular at length zero."""
         length = motion.lower(self.natural_length)
-        if motion.algebra.is_zero(length):
-            return None
-        (first, _, _), (second, _, _) = self._ends(motion)
-        return Span(self.name, self.kind, (first, second), length)
+        return None if motion.algebra.is_zero(length) else self._span(motion, length)
 
     def declared(self, watch: Watch) -> Work:
         """−k δ(½ distance²) without a natural length, also where the ends meet."""
@@ -92,7 +78,5 @@ class SpringMaker(LoadMaker):
         name: str | None = None,
     ) -> Self:
         """Connect points of two bodies (or of the world) by a linear spring."""
-        key = self._load_name(name, "spring")
-        where = f"spring '{key}'"
-        constants = self._constants(where, stiffness=stiffness, natural_length=natural_length)
-        return self._load(Spring(key, pair(bodies, where), self._points(points, where), *constants))
+        constants = {"stiffness": stiffness, "natural_length": natural_length}
+        return self._load(Spring, name, bodies=bodies, points=points, **constants)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
 from dalembert.algebra.tables import interpolation, table
 from dalembert.errors import InputError
 from dalembert.expressions import TIME
+from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.reading import decimal
 from dalembert.expressions.writing import Knots, knots
@@ -21,7 +21,7 @@ from dalembert.model.vectors import Formula, Vector3
 
 MAX_ROWS = 1_000_000
 
-Read = Callable[[Any, str], float]  # a number, or a formula of parameters, at a place that messages name
+Read = Callable[[Written, str], float]  # a number, or a formula of parameters, at a place that messages name
 
 
 def rows(each: Check, what: str, *, required: bool = False) -> Key:
@@ -60,21 +60,24 @@ def curve(clock: np.ndarray, values: Given, read: Read, where: str) -> Formula:
 
 def three_curves(clock: np.ndarray, given: Given, read: Read, where: str) -> Vector3:
     """The formulas through one row of three for each time."""
-    if not several(given, len(clock)) or not all(several(row, 3) for row in given):
+    rows = [row for row in given if several(row, 3)] if several(given, len(clock)) else []
+    if len(rows) != len(clock):
         raise InputError(f"{where}: expected {len(clock)} rows of 3, one for each time.")
-    x, y, z = _numbers([x for row in given for x in row], read, where, 3).reshape(-1, 3).T
+    x, y, z = _numbers([x for row in rows for x in row], read, where, 3).reshape(-1, 3).T
     return polyline(clock, x), polyline(clock, y), polyline(clock, z)
 
 
-def _numbers(given: list[Any], read: Read, where: str, width: int = 1) -> np.ndarray:
+def _numbers(given: list[Written], read: Read, where: str, width: int = 1) -> np.ndarray:
     """Finite numbers, `width` of them in a row; where not all are plain ones they are read one by one."""
     if all(map(_plain, given)):
         return np.array(given, dtype=float)
     return np.array([read(x, f"{where}[{i // width}]") for i, x in enumerate(given)])
 
 
-def _plain(x: Any) -> bool:
-    return isfinite(x) if isinstance(x, float) else type(x) in (int, np.int64) and abs(x) < 2**53
+def _plain(x: object) -> bool:
+    if isinstance(x, int | np.integer):
+        return not isinstance(x, bool) and abs(int(x)) < 2**53
+    return isinstance(x, float) and isfinite(x)
 
 
 def polyline(times: np.ndarray, values: np.ndarray) -> Formula:
@@ -96,11 +99,11 @@ def opposite(formula: Formula) -> Formula:
     return polyline(times, -values) if len(times) else -formula
 
 
-def timed(kind: str, entries: Sequence[Formula], where: str) -> tuple[str, Element]:
-    """A vector that changes with time along straight lines is a table, every other one its formulas."""
+def timed(kind: str, entries: Sequence[Formula], where: str, *, table: bool = True) -> tuple[str, Element]:
+    """A vector that changes with time along straight lines is a table, every other one its formulas; so without `table`."""
     curves = [knots(formula) for formula in entries]
     times = sorted({time for curve in curves for time, _ in curve or ()})
-    if not times or any(curve is None for curve in curves):
+    if not table or not times or any(curve is None for curve in curves):
         return kind, {kind: vector(entries, where)}
     columns = [_values(curve or [], times, formula) for curve, formula in zip(curves, entries, strict=True)]
     return "wrench_table", {"times": short(times), kind: [short(row) for row in zip(*columns, strict=True)]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -12,13 +12,13 @@ from dalembert.algebra import Array, zeros
 from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.model.declared import Action, Watch, Work, axes_of, in_world, turn_of
-from dalembert.model.file_form import Element, unless, vector
-from dalembert.model.keys import BODY, NAMED, Key, Keys, fixed_vector, moving_vector, name
+from dalembert.model.file_form import Element
+from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, body, entries, fixed_vector, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.tables import TIMES, in_words, increasing_times, rows, three_curves, timed
-from dalembert.model.making import Given
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.making import Given, vector3
+from dalembert.model.vectors import WORLD, Vector3
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Torque(Load):
 
     kind: ClassVar[str] = "torque"
     forms: ClassVar[dict[str, Keys]] = {
-        "torque": {**NAMED, **BODY, "torque": Key(moving_vector, True), "frame": Key(name), "reaction": Key(name)},
+        "torque": {**NAMED, **BODY, "torque": Key(moving_vector, True), **FRAME, "reaction": Key(body)},
         "wrench_table": {
             **NAMED,
             **BODY,
@@ -35,7 +35,7 @@ class Torque(Load):
             "force": rows(fixed_vector, "rows of three"),
             "torque": rows(fixed_vector, "rows of three"),
             "point": Key(fixed_vector),
-            "frame": Key(name),
+            **FRAME,
         },
     }
 
@@ -45,28 +45,14 @@ class Torque(Load):
     reaction: str | None
 
     @property
-    def named(self) -> list[tuple[str, str]]:
-        """Body, frame and reaction."""
-        reaction = [] if self.reaction is None else [("reaction", self.reaction)]
-        return [("body", self.body), ("frame", self.frame), *reaction]
-
-    @property
     def on(self) -> str:
         """Its body, against the reaction."""
         return f"{self.body} against {self.reaction}" if self.reaction else self.body
 
-    @property
-    def vectors(self) -> list[tuple[str, Sequence[Formula]]]:
-        """The torque."""
-        return [("", self.torque)]
-
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """A table of time where it is one; a table has no reaction."""
-        if self.reaction is None:
-            kind, torque = timed("torque", self.torque, self.title)
-        else:
-            kind, torque = "torque", {"torque": vector(self.torque, self.title)}
-        return kind, {"body": self.body, **torque, "frame": unless(self.frame, WORLD), "reaction": self.reaction}
+        kind, torque = timed("torque", self.torque, self.title, table=self.reaction is None)
+        return kind, entries(self, self.keys, self.title, torque=torque)
 
     def law(self) -> tuple[str, str]:
         """Its components."""
@@ -110,9 +96,7 @@ class TorqueMaker(LoadMaker):
         self, body: str, torque: Given, *, frame: str = WORLD, reaction: str | None = None, name: str | None = None
     ) -> Self:
         """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
-        key = self._load_name(name, "torque")
-        where = f"torque '{key}'"
-        return self._load(Torque(key, body, self._vector(torque, where), frame, reaction))
+        return self._load(Torque, name, body=body, torque=torque, frame=frame, reaction=reaction)
 
     @checked
     def wrench_table(
@@ -136,11 +120,10 @@ class TorqueMaker(LoadMaker):
             raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
         clock, made = increasing_times(times, self.number, where), list[Load]()
         if force is not None:
-            at = None if point is None else self._vector(point, f"{where}, point", constant=True)
+            at = None if point is None else vector3(self.reader.constant, point, f"{where}, point")
             made.append(Force(key, body, three_curves(clock, force, self.number, f"{where}, force"), at, frame))
         if torque is not None:
             label = key if force is None else f"{key}, torque"
             couple = three_curves(clock, torque, self.number, f"{where}, torque")
             made.append(Torque(label, body, couple, frame, None))
-        self.loads += tuple(made)
-        return self
+        return self._add(*made)
