@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from dalembert import gallery, importers
 from dalembert.analysis.assembly import assembled
@@ -14,7 +13,7 @@ from dalembert.model import Description, Elements, Model
 Source = Elements | str | Path  # a model, or where it is found
 
 
-def load(source: str | Path, **options: Any) -> Model:
+def load(source: str | Path, **options: object) -> Model:
     """A model from the gallery, by name, or from a file: a model file or robot table (.toml, .csv, .json, .m), or a URDF.
 
     Options go to the reader: `floating`, `merge_fixed`, `friction` for a URDF; `quaternion`, `model` for ReDySim's inputs; the

@@ -13,8 +13,8 @@ from dalembert.kinematics import move
 from dalembert.kinematics.loops import displacement, loop_rows
 from dalembert.kinematics.loops import ends as ends_of
 from dalembert.model import Model
+from dalembert.model.constraints.loop import ancestors, loop_bodies
 from dalembert.model.joints import Spherical
-from dalembert.model.loop_chains import ancestors, loop_bodies
 from dalembert.model.reversed_joints import backwards, placed_back
 from dalembert.spatial import roll_pitch_yaw
 from dalembert.structure import samples

@@ -98,7 +98,7 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         (lambda m: m.body("q", joint=m.fixed(), inertia=3), "body 'q', inertia: got 3. Expected 3 (diagonal), 6"),
         (
             lambda m: m.non_ideal(3),
-            "non_ideal: got 3. Expected one formula for each coordinate, or a mapping by name.",
+            "non_ideal: got 3. Expected 6 values, for a, b, w, x, y, z.",
         ),
         (lambda m: m.parameters([1]), "parameters: got [1]. Expected a mapping of names to values, or m=1.0, l=0.5."),
         (

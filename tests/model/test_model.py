@@ -112,7 +112,7 @@ def test_energies_take_forces_by_name_or_in_order():
     model.set_energies("dot(x)**2", forces=["t", "-t"])
     assert [str(force) for force in model.energies.forces] == ["t", "-t"]
     assert refusal(lambda: sample().set_energies("0", forces=["t"])) == (
-        "model 'sample': 1 forces for 2 coordinates. Give one force for each, or none."
+        "energies, forces: got ['t']. Expected 2 values, for x, theta."
     )
     assert refusal(lambda: sample().set_energies("0", forces={"tetha": 1})) == (
         "energies, forces: there is no coordinate 'tetha'. Did you mean 'theta'?"
@@ -153,7 +153,7 @@ def test_simulation_defaults():
         ),
         (lambda m: m.start({"y": 1}, {}), "start, q: there is no coordinate 'y'. Known names: theta, x."),
         (lambda m: m.start({}, {"tetha": 1}), "start, qd: there is no coordinate 'tetha'. Did you mean 'theta'?"),
-        (lambda m: m.start([1], [0, 0]), "start, q: 1 values for 2 coordinates. Give one for each."),
+        (lambda m: m.start([1], [0, 0]), "start, q: got shape (1,). Expected 2 values, for x, theta."),
         (lambda m: m.with_parameters(k=1), "model 'sample': there is no parameter 'k'. Known names: l, m."),
         (lambda m: m.simulation(0), "simulation: the duration is 0. Expected a positive time."),
         (lambda m: m.simulation(1, 1), "simulation: samples is 1. Expected a whole number of at least 2."),
@@ -206,7 +206,7 @@ def test_simulation_defaults():
         ),
         (
             lambda m: Model.from_energies("a", coordinates=["x"], kinetic="dot(x)**2", non_ideal=[1, 2]),
-            "non_ideal: 2 forces for 1 coordinates. Give one for each, or a mapping by name.",
+            "non_ideal: got shape (2,). Expected 1 values, for x.",
         ),
         (lambda m: m.non_ideal({"tetha": 1}), "non_ideal: there is no coordinate 'tetha'. Did you mean 'theta'?"),
     ],

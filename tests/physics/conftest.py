@@ -12,8 +12,9 @@ import symengine as se
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.model import Model
 from dalembert.model.checks.values import value
+from dalembert.model.constraints import Loop
 from dalembert.model.contacts import Contact, KnifeEdge
-from dalembert.model.elements import Body, Coordinate, Limits, Loop, Rotor, Shape
+from dalembert.model.elements import Body, Coordinate, Limits, Rotor, Shape
 from dalembert.model.joints import Cylindrical, Free, Joint, Planar, Prismatic, Screw
 from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
 

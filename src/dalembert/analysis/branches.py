@@ -8,8 +8,8 @@ from dalembert.algebra import plain
 from dalembert.kinematics.loops import ends
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Elements
+from dalembert.model.constraints.loop import ancestors, loop_bodies
 from dalembert.model.elements import Body
-from dalembert.model.loop_chains import ancestors, loop_bodies
 from dalembert.spatial import roll_pitch_yaw
 from dalembert.structure import samples
 from dalembert.structure.states import one_state

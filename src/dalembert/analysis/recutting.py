@@ -25,12 +25,12 @@ from dalembert.expressions.reading import decimal
 from dalembert.kinematics.loops import displacement, ends
 from dalembert.model import Elements, Model
 from dalembert.model.checks.values import at_start, value
-from dalembert.model.elements import Body, Coordinate, Loop, Rotor
+from dalembert.model.constraints.loop import Loop, ancestors, loop_bodies
+from dalembert.model.elements import Body, Coordinate, Rotor
 from dalembert.model.frozen import Frozen
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.base import HERE
 from dalembert.model.loads import InJoint, Load
-from dalembert.model.loop_chains import ancestors, loop_bodies
 from dalembert.model.reversed_joints import backwards, placed_back
 from dalembert.model.vectors import Vector3
 from dalembert.spatial import roll_pitch_yaw

@@ -12,7 +12,8 @@ from dalembert.expressions.numbers import written_out
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements
 from dalembert.model.checks.values import value
-from dalembert.model.elements import Body, Loop, Rotor
+from dalembert.model.constraints import Loop
+from dalembert.model.elements import Body, Rotor
 from dalembert.model.joints import Joint
 from dalembert.model.loads import InJoint, Load
 from dalembert.structure import Facts, facts_of
@@ -168,21 +169,16 @@ def _load(load: Load, model: Elements) -> Row:
 
 
 def _constraints(model: Elements, known: Facts) -> list[Row]:
-    written = [
-        *(("holonomic", c, c.phi) for c in model.holonomic_list),
-        *(("nonholonomic", c, c.psi) for c in model.nonholonomic_list),
-        *(("canonical", c, c.phi) for c in model.canonical_list),
-    ]
     return [
         {
             "name": c.name,
-            "kind": kind,
-            "formula": written_out(formula),
+            "kind": c.kind,
+            "formula": written_out(c.formula),
             "description": c.description,
             "redundant": c.name in known.dropped,
-            "feedback": _texts(getattr(c, "feedback", ())),
+            "feedback": _texts(c.feedback),
         }
-        for kind, c, formula in written
+        for c in model.formula_constraints
     ]
 
 

@@ -13,8 +13,9 @@ from dalembert.algebra import Array, vector
 from dalembert.algebra.taylor_numbers import series
 from dalembert.evidence.declared_places import Places
 from dalembert.evidence.watching import Watch
+from dalembert.model import WORLD
+from dalembert.model.constraints import Holonomic, Loop, Nonholonomic
 from dalembert.model.declared import Condition, Level, Place, Traced, held, length
-from dalembert.model.elements import WORLD, Holonomic, Loop, Nonholonomic
 from dalembert.model.joints import Joint
 
 

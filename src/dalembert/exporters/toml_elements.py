@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dalembert.expressions import TIME, coordinate
-from dalembert.expressions.formula import Formula
 from dalembert.expressions.writing import written
 from dalembert.model import WORLD, Body, Coordinate, Elements, Parameter
-from dalembert.model.elements import Holonomic, Loop, Nonholonomic, Shape, Speed
-from dalembert.model.file_form import ORIGIN, Element, Value, given, place, unless, vector
-from dalembert.model.joints import Joint
+from dalembert.model.elements import Shape, Speed
+from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
 
 
 def head(model: Elements) -> Element:
@@ -86,7 +83,7 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
     for body in model.bodies:
         yield "body", _body(body)
     for loop in model.loops:
-        yield "loop", _loop(loop)
+        yield "loop", loop.element()
     for load in model.loads:
         yield load.element(set(model.parameter_values))
     for rotor in model.rotors:
@@ -95,11 +92,8 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
         at = {"body": rotor.body, "joint": rotor.joint or None, "motion": rotor.motion or None}
         yield "rotor", {"name": rotor.name, **at, **constants}
     yield from _holonomic(model)
-    for constraint in model.nonholonomic_list:
-        yield "nonholonomic", _constraint(constraint, constraint.psi, "nonholonomic")
-    for each in model.canonical_list:
-        formula = written(each.phi, f"canonical '{each.name}'")
-        yield "canonical", {"name": each.name, "formula": formula, "description": each.description or None}
+    for constraint in (*model.nonholonomic_list, *model.canonical_list):
+        yield constraint.kind, constraint.element()
     for contact in model.contacts:
         yield contact.kind, contact.element()
     for shape in model.shapes:
@@ -108,7 +102,7 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
 
 def _body(body: Body) -> Element:
     where = f"body '{body.name}'"
-    joints = [_joint(joint, f"{where}, joint {i}") for i, joint in enumerate(body.joints)]
+    joints = [joint.element(f"{where}, joint {i}") for i, joint in enumerate(body.joints)]
     return {
         "name": body.name,
         "description": body.description or None,
@@ -129,58 +123,16 @@ def _inertia(body: Body, where: str) -> list[Value]:
     return entries if any(unless(entry, 0) is not None for entry in entries[3:]) else entries[:3]
 
 
-def _joint(joint: Joint, where: str) -> dict[str, Value]:
-    return given({**joint.written(where), **place(joint.position, joint.rotation, where)})
-
-
-def _loop(loop: Loop) -> Element:
-    where = f"loop '{loop.name}'"
-    motions = {key for key, about in (loop.joint.keys or {}).items() if about.motion}
-    joint = {key: value for key, value in _joint(loop.joint, where).items() if key not in motions}
-    return {
-        "name": loop.name,
-        "description": loop.description or None,
-        "bodies": list(loop.bodies),
-        "joint": joint,
-        **place(loop.position, loop.rotation, where),
-        "feedback": vector(loop.feedback, where) or None,
-    }
-
-
 def _holonomic(model: Elements) -> Iterator[tuple[str, Element]]:
     """The formulas, and at the end the drives: in this order they are read."""
-    found = [(constraint, _driven(constraint, model)) for constraint in model.holonomic_list]
+    found = [(constraint, constraint.driven(model)) for constraint in model.holonomic_list]
     count = len(found)
     while count and found[count - 1][1] is not None:
         count -= 1
     for constraint, _ in found[:count]:
-        yield "holonomic", _constraint(constraint, constraint.phi, "holonomic")
+        yield "holonomic", constraint.element()
     for _, drive in found[count:]:
         yield "drive", drive or {}
-
-
-def _driven(constraint: Holonomic, model: Elements) -> Element | None:
-    """The drive that made a constraint, None for a constraint that was written as a formula."""
-    name = constraint.description.removeprefix("prescribed motion of ")
-    if constraint.feedback or name == constraint.description or name not in model.coordinate_names:
-        return None
-    motion = -constraint.phi.subs({coordinate(name): 0})
-    known = {TIME.name, *model.parameter_values}
-    if coordinate(name) - motion != constraint.phi or not {symbol.name for symbol in motion.free_symbols} <= known:
-        return None
-    label = unless(constraint.name, f"drive of {name}")
-    return {"name": label, "coordinate": name, "motion": written(motion, f"drive '{constraint.name}'")}
-
-
-def _constraint(constraint: Holonomic | Nonholonomic, formula: Formula, kind: str) -> Element:
-    where = f"{kind} '{constraint.name}'"
-    gains = [written(gain, where) for gain in constraint.feedback]
-    return {
-        "name": constraint.name,
-        "formula": written(formula, where),
-        "description": constraint.description or None,
-        "feedback": gains[0] if len(gains) == 1 else gains or None,
-    }
 
 
 def _shape(shape: Shape) -> Element:

@@ -15,7 +15,7 @@ from dalembert.errors import InputError, ModelError
 from dalembert.exporters.files import write_text
 from dalembert.exporters.urdf_writer import Writer
 from dalembert.model import WORLD, Elements
-from dalembert.model.checks import numbers, structure
+from dalembert.model.checks import formulas, structure
 from dalembert.model.file_form import unsaid
 
 
@@ -53,7 +53,7 @@ def to_urdf(model: Elements) -> str:
     """
     for error in _unsayable(model):
         raise error
-    found = [problem for part in (structure, numbers) for problem in part.problems(model) if problem.blocking]
+    found = [problem for problem in (*structure.problems(model), *formulas.undefined(model)) if problem.blocking]
     if found:
         lines = "\n".join(f"  - {problem}" for problem in found)
         raise ModelError(f"model '{model.name}' cannot be written as URDF:\n{lines}", found)

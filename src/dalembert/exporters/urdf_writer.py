@@ -11,7 +11,8 @@ from dalembert.expressions.formula import Formula
 from dalembert.importers.urdf.elements import GRAVITY
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.checks.values import at_start, value
-from dalembert.model.elements import Holonomic, Limits, Shape
+from dalembert.model.constraints import Holonomic
+from dalembert.model.elements import Limits, Shape
 from dalembert.model.file_form import unsaid
 from dalembert.model.joints import Joint
 from dalembert.model.loads import InJoint

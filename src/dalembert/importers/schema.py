@@ -1,4 +1,4 @@
-"""The format of a model file as tables: which keys an element has. Joints, loads and contacts state their own."""
+"""The format of a model file as tables: which keys an element has. Joints, loads, constraints and contacts state their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 
 from dalembert.errors import Problem, nearest
 from dalembert.importers.source import Table
-from dalembert.model import contacts, joints, keys, loads
+from dalembert.model import constraints, contacts, joints, keys, loads
 from dalembert.model.joints import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
@@ -67,12 +67,10 @@ def make_joint(given: Table, where: str, model: Maker, *, loop: bool = False) ->
 
 _TEXT, _NAME, _CONSTANT = Key(keys.text), Key(keys.name), Key(keys.constant)
 _REQUIRED_NAME = Key(keys.name, required=True)
-_FORMULA = {"formula": Key(keys.moving, required=True), "description": _TEXT}
-_GAINS = {"feedback": Key(keys.array(2, keys.constant, "gains (alpha, beta)"))}
 
 PARAMETER: Keys = {"value": Key(keys.constant, required=True), "unit": _TEXT, "description": _TEXT}
 COORDINATE: Keys = {"start": _CONSTANT, "rate": _CONSTANT, "unit": _TEXT, "description": _TEXT}
-SPEED: Keys = _FORMULA
+SPEED: Keys = {"formula": Key(keys.moving, required=True), "description": _TEXT}
 LIMITS: Keys = dict.fromkeys(("lower", "upper", "velocity", "effort"), _CONSTANT)
 SIMULATION: Keys = {
     "duration": _CONSTANT,
@@ -92,22 +90,9 @@ _BEFORE: dict[str, Keys] = {
         "inertia": Key(keys.inertia),
         "joint": Key(body_joints, required=True),
     },
-    "loop": {
-        "name": _REQUIRED_NAME,
-        "description": _TEXT,
-        **keys.BODIES,
-        "joint": Key(partial(joint, loop=True), required=True),
-        **keys.PLACE,
-        **_GAINS,
-    },
+    "loop": {**constraints.Loop.forms["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
-_BEHIND: dict[str, Keys] = {
-    "rotor": {**keys.IN_JOINT, "inertia": Key(keys.constant, True), "ratio": _CONSTANT},
-    "holonomic": {**keys.NAMED, "formula": Key(keys.position, True), "description": _TEXT, **_GAINS},
-    "drive": {**keys.NAMED, "coordinate": _REQUIRED_NAME, "motion": Key(keys.of_time, True)},
-    "nonholonomic": {**keys.NAMED, **_FORMULA, "feedback": _CONSTANT},
-    "canonical": {**keys.NAMED, "formula": Key(keys.canonical, True), "description": _TEXT},
-}
+_ROTOR: Keys = {**keys.IN_JOINT, "inertia": Key(keys.constant, True), "ratio": _CONSTANT}
 _LAST: dict[str, Keys] = {
     "shape": {
         **keys.BODY,
@@ -123,7 +108,9 @@ _LAST: dict[str, Keys] = {
 def elements() -> dict[str, Keys]:
     """The elements a model can have any number of, in the order in which they are read."""
     pushing = {kind: own for load in loads.LOADS for kind, own in load.forms.items()}
-    return {**_BEFORE, **pushing, **_BEHIND, **{kind.kind: kind.keys for kind in contacts.CONTACTS}, **_LAST}
+    holding = {kind: own for constraint in constraints.CONSTRAINTS for kind, own in constraint.forms.items()}
+    touching = {kind.kind: kind.keys for kind in contacts.CONTACTS}
+    return {**_BEFORE, **pushing, "rotor": _ROTOR, **holding, **touching, **_LAST}
 
 
 def forces(value: object, where: str, model: Maker) -> Iterator[Problem]:

@@ -159,9 +159,8 @@ class Builder(Findings):
             values["joint"] = [schema.make_joint(each, f"{where}, joint", self.model) for each in sequence]
         elif kind == "loop":
             values["joint"] = schema.make_joint(values["joint"], f"{where}, joint", self.model, loop=True)
-        elif kind in ("holonomic", "nonholonomic", "canonical"):
-            values["psi" if kind == "nonholonomic" else "phi"] = values.pop("formula")
-        getattr(self.model, kind)(**values)
+        formula = [values.pop("formula")] if "formula" in values else []
+        getattr(self.model, kind)(*formula, **values)
 
     def _parameter(self, name: str, given: object) -> None:
         entry = given if isinstance(given, dict) else {"value": given}

@@ -22,7 +22,7 @@ from dalembert.kinematics.loops import LoopRow, loop_rows
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Elements
 from dalembert.model.checks.values import at_start, is_affine
-from dalembert.model.elements import Formula, Holonomic, Nonholonomic
+from dalembert.model.elements import Formula
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def levels(model: Elements) -> Levels:
     velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_list))
     A = tuple(tuple(_slope(f, v) for v in qd) for f in velocity)
     declared = (*model.holonomic_list, *model.nonholonomic_list)
-    beta = tuple(-_along(f, q, qd) - _feedback(constraint, f) for f, constraint in zip(velocity, declared, strict=True))
+    beta = tuple(-_along(f, q, qd) - constraint.pull(f) for f, constraint in zip(velocity, declared, strict=True))
     start, h = at_start(model), len(phi)
     linear = [is_affine(f, set(qd), start) for f in velocity]
     servo = [bool(constraint.feedback) for constraint in declared]
@@ -68,16 +68,6 @@ def levels(model: Elements) -> Levels:
 
 def _slope(f: Formula, x: Formula) -> Formula:
     return se.diff(f, x) if x in f.free_symbols else se.Integer(0)
-
-
-def _feedback(constraint: Holonomic | Nonholonomic, velocity: Formula) -> Formula:
-    """β φ̇ + α φ of (5.96) in papers/desapio for a servo constraint, α ψ for a nonholonomic one; else nothing."""
-    match constraint:
-        case Holonomic(feedback=(alpha, beta)):
-            return beta * velocity + alpha * constraint.phi
-        case Nonholonomic(feedback=(alpha,)):
-            return alpha * velocity
-    return se.Integer(0)
 
 
 def _along(f: Formula, q: list[Formula], qd: list[Formula]) -> Formula:

@@ -11,7 +11,7 @@ from dalembert.expressions import rate
 from dalembert.kinematics.loops import loop_rows
 from dalembert.kinematics.motion import Motion, move
 from dalembert.model import WORLD, Elements
-from dalembert.model.elements import Holonomic, Nonholonomic
+from dalembert.model.constraints import Holonomic, Nonholonomic
 
 
 def with_contacts(model: Elements) -> Elements:

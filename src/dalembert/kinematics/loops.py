@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.algebra import Array, Scalar, plain, vector
 from dalembert.kinematics.motion import Frame, Motion
-from dalembert.model.elements import Loop
+from dalembert.model.constraints import Loop
 from dalembert.model.joints.rows import Row
 from dalembert.spatial import skew
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
-from dalembert.model.checks import bodies, constraints, energies, loads, loops, numbers, simulation, speeds, structure
+from dalembert.model import methods
+from dalembert.model.checks import bodies, formulas, loads, loops, structure
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
-_PARTS = (structure, numbers, bodies, loads, energies, constraints, loops, speeds, simulation)
+_PARTS = (
+    structure.problems,
+    formulas.undefined,
+    bodies.problems,
+    loads.problems,
+    loops.problems,
+    formulas.degrees,
+    methods.problems,
+)
 
 
 def problems(model: Elements) -> list[Problem]:
@@ -21,4 +30,4 @@ def problems(model: Elements) -> list[Problem]:
     ...     print(problem)
     model 'nothing': it has neither bodies nor energies. Add a body, or describe the system by its energies.
     """
-    return [problem for part in _PARTS for problem in part.problems(model)]
+    return [problem for part in _PARTS for problem in part(model)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Never, Self
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.expressions.formula import Written
 from dalembert.model.description import FIELDS, Description, Elements
-from dalembert.model.elements import Coordinate, Parameter, Vector3
+from dalembert.model.elements import Coordinate, Parameter
 from dalembert.model.frozen import Frozen
 from dalembert.model.making import Maker, row_of
+from dalembert.model.start import Start, coordinate_name, start_state
+from dalembert.model.vectors import Name, Values, Vector3
 
 
 class Declarations(Elements, Maker):
@@ -38,15 +40,13 @@ class Declarations(Elements, Maker):
         return self._value
 
     def _hold(self, description: Description) -> Self:
-        object.__setattr__(self, "_value", description)
+        vars(self).update({name: getattr(description, name) for name in FIELDS}, _value=description)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        if name in FIELDS:
-            return getattr(self.description, name)
+    def __getattr__(self, name: str) -> Never:
         raise AttributeError(f"a model has no attribute '{name}'. {nearest(name, (*FIELDS, *dir(type(self))))}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in FIELDS:
             raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
         self._hold(replace(self.description, **{name: Frozen(value) if isinstance(value, dict) else value}))
@@ -56,7 +56,7 @@ class Declarations(Elements, Maker):
         """A model to go on with from a description, or from another model."""
         return cls.__new__(cls)._hold(description.description)
 
-    def replaced(self, **elements: Any) -> Self:
+    def replaced(self, **elements: object) -> Self:
         """Another model with other elements, by the names of the attributes."""
         return type(self).of(replace(self.description, **elements))
 
@@ -67,7 +67,7 @@ class Declarations(Elements, Maker):
     # what is declared
 
     @checked
-    def parameter(self, name: Any, value: float | str, description: str = "", unit: str = "") -> Self:
+    def parameter(self, name: Name, value: float | str, description: str = "", unit: str = "") -> Self:
         """Declare a parameter with its default value, description and unit."""
         key = self._declare(name, "parameter")
         number = self.number(value, f"parameter '{key}'")
@@ -75,7 +75,7 @@ class Declarations(Elements, Maker):
         self._remember(key, name)
         return self
 
-    def parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+    def parameters(self, values: Values | None = None, **more: float) -> Self:
         """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)` or a mapping of symbols to values."""
         if values is not None and not isinstance(values, Mapping):
             raise InputError(f"parameters: got {values!r}. Expected a mapping of names to values, or m=1.0, l=0.5.")
@@ -85,7 +85,7 @@ class Declarations(Elements, Maker):
 
     @checked
     def coordinate(
-        self, name: Any, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
+        self, name: Name, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
     ) -> Self:
         """Declare a generalized coordinate with its default initial position and velocity."""
         key = self._declare(name, "coordinate")
@@ -95,24 +95,21 @@ class Declarations(Elements, Maker):
         self._remember(key, name)
         return self
 
-    def _remember(self, name: str, given: Any) -> None:
+    def _remember(self, name: str, given: Name) -> None:
         if not isinstance(given, str):
             self.symbols = self.symbols | {name: given}
 
-    def coordinates(self, *names: Any) -> Self:
+    def coordinates(self, *names: Name) -> Self:
         """Declare several coordinates at once, by name or as dynamicsymbols; they start at zero, at rest."""
         for name in names:
             self.coordinate(name)
         return self
 
     @checked
-    def start(self, q: Mapping[str, float] | Sequence[float], qd: Mapping[str, float] | Sequence[float]) -> Self:
+    def start(self, q: Start, qd: Start) -> Self:
         """Set the default initial positions and velocities, by name or in the order of the coordinates."""
-        q0, qd0 = self._by_name(q, "q"), self._by_name(qd, "qd")
-        self.coordinate_list = tuple(
-            Coordinate(c.name, c.description, c.unit, q0.get(c.name, c.start), qd0.get(c.name, c.start_rate))
-            for c in self.coordinate_list
-        )
+        given = zip(self.coordinate_list, *start_state(self, q, qd, "start", ("q", "qd")), strict=True)
+        self.coordinate_list = tuple(replace(c, start=float(x), start_rate=float(v)) for c, x, v in given)
         return self
 
     @checked
@@ -140,9 +137,9 @@ class Declarations(Elements, Maker):
 
     # how declarations are read
 
-    def _declare(self, name: Any, kind: str) -> str:
+    def _declare(self, name: Name, kind: str) -> str:
         """The name of a new parameter or coordinate, given as text or as a SymPy symbol."""
-        key = name if isinstance(name, str) else str(getattr(name, "func", name)) if kind == "coordinate" else str(name)
+        key = coordinate_name(name) if kind == "coordinate" else str(name)
         if not is_identifier(key):
             raise InputError(
                 f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
@@ -151,20 +148,6 @@ class Declarations(Elements, Maker):
         if key in self.reader.names or any(s.name == key for s in self.speed_list):
             raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
         return key
-
-    def _by_name(self, values: Mapping[str, float] | Sequence[float], what: str) -> dict[str, float]:
-        names = self.coordinate_names
-        if isinstance(values, Mapping):
-            for name in values:
-                if name not in names:
-                    raise InputError(f"start, {what}: there is no coordinate '{name}'. {nearest(name, names)}")
-            pairs: Iterable[tuple[str, Any]] = values.items()
-        else:
-            given = row_of(values, f"start, {what}", "one value for each coordinate, or a mapping by name")
-            if len(given) != len(names):
-                raise InputError(f"start, {what}: {len(given)} values for {len(names)} coordinates. Give one for each.")
-            pairs = zip(names, given, strict=True)
-        return {name: self.number(value, f"coordinate '{name}', {what}") for name, value in pairs}
 
     def _inertia(self, values: Sequence[Written], where: str) -> tuple[Vector3, Vector3, Vector3]:
         given = row_of(values, where, "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3 numbers")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -131,7 +131,7 @@ class Watch(Protocol):
         """The value of a formula at every state."""
         ...
 
-    def numbers(self, formulas: Any) -> np.ndarray:
+    def numbers(self, formulas: Sequence[Formula] | Sequence[Sequence[Formula]]) -> np.ndarray:
         """The values of several formulas, in their shape with the states behind it."""
         ...
 
@@ -221,7 +221,11 @@ class Condition:
 
 
 def held(
-    name: str, watch: Watch, gap: Traced, feedback: Sequence[Formula] = (), sizes: Sequence[Any] = (0.0, 0.0, 0.0)
+    name: str,
+    watch: Watch,
+    gap: Traced,
+    feedback: Sequence[Formula] = (),
+    sizes: Sequence[float | np.ndarray] = (0.0, 0.0, 0.0),
 ) -> Condition:
     """φ = 0, φ̇ = 0, φ̈ = 0; with gains (α, β) only φ̈ + β φ̇ + α φ = 0."""
     if feedback:

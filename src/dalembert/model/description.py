@@ -6,10 +6,10 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Number
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from symengine import Piecewise
@@ -18,19 +18,17 @@ from dalembert.algebra.tables import tables_in
 from dalembert.arguments import shown
 from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
 from dalembert.expressions import parse
+from dalembert.expressions.formula import Written
 from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
+from dalembert.model.constraints import Canonical, FormulaConstraint, Holonomic, Loop, Nonholonomic
 from dalembert.model.contacts import Contact
 from dalembert.model.elements import (
     Body,
-    CanonicalConstraint,
     Coordinate,
     Energies,
     Formula,
-    Holonomic,
     Limits,
-    Loop,
-    Nonholonomic,
     Parameter,
     Rotor,
     Shape,
@@ -40,39 +38,44 @@ from dalembert.model.elements import (
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Load
+from dalembert.model.vectors import Values
 
-_NONE: Frozen[str, Any] = Frozen()
+if TYPE_CHECKING:
+    import sympy
 
 
+@dataclass(repr=False, eq=False)
 class Elements(ABC):
     """The elements of a model, each an immutable record, and what follows from them at once."""
 
     name: str
-    text: str  # what the model is, in the user's words
-    gravity_given: tuple[Any, ...]  # may name parameters that are declared later, so it is read when it is asked for
-    parameter_list: tuple[Parameter, ...]
-    coordinate_list: tuple[Coordinate, ...]
-    symbols: Frozen[str, Any]  # the SymPy objects that names were declared by
-    bodies: tuple[Body, ...]
-    loads: tuple[Load, ...]
-    holonomic_list: tuple[Holonomic, ...]
-    nonholonomic_list: tuple[Nonholonomic, ...]
-    canonical_list: tuple[CanonicalConstraint, ...]
-    contacts: tuple[Contact, ...]
-    loops: tuple[Loop, ...]
-    rotors: tuple[Rotor, ...]
-    limits: Frozen[str, Limits]
-    shapes: tuple[Shape, ...]
-    published: bool  # the numbers are a vendor's: odd inertias are told, not refused
-    notes: tuple[str, ...]  # what an importer understood, changed or left out
-    speed_list: tuple[Speed, ...]
-    energies: Energies | None
-    non_ideal_forces: Frozen[str, Formula]
-    duration: float
-    samples: int
-    integrator: str | None  # None: the best that can run
-    step: float | None
-    assemble_start: bool  # True: the initial state is a guess, to be assembled
+    gravity_given: tuple[Written, ...] = (0, 0, 0)  # may name parameters that are declared later: read when asked for
+    text: str = ""  # what the model is, in the user's words
+    parameter_list: tuple[Parameter, ...] = ()
+    coordinate_list: tuple[Coordinate, ...] = ()
+    symbols: Frozen[str, sympy.Expr] = field(
+        default_factory=lambda: Frozen()
+    )  # the SymPy objects that names were declared by
+    bodies: tuple[Body, ...] = ()
+    loads: tuple[Load, ...] = ()
+    holonomic_list: tuple[Holonomic, ...] = ()
+    nonholonomic_list: tuple[Nonholonomic, ...] = ()
+    canonical_list: tuple[Canonical, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    rotors: tuple[Rotor, ...] = ()
+    limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
+    shapes: tuple[Shape, ...] = ()
+    published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused
+    notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
+    speed_list: tuple[Speed, ...] = ()
+    energies: Energies | None = None
+    non_ideal_forces: Frozen[str, Formula] = field(default_factory=lambda: Frozen())
+    duration: float = 10.0
+    samples: int = 501
+    integrator: str | None = None  # None: the best that can run
+    step: float | None = None
+    assemble_start: bool = False  # True: the initial state is a guess, to be assembled
 
     @property
     @abstractmethod
@@ -80,7 +83,7 @@ class Elements(ABC):
         """All elements as one immutable value."""
 
     @abstractmethod
-    def replaced(self, **elements: Any) -> Self:
+    def replaced(self, **elements: object) -> Self:
         """The same with other elements, by the names of the attributes."""
 
     @property
@@ -92,13 +95,13 @@ class Elements(ABC):
 
     def formula(
         self,
-        value: Any,
+        value: Written,
         where: str = "formula",
         *,
         rates: bool = True,
         constant: bool = False,
         momenta: bool = False,
-    ) -> Any:
+    ) -> Formula:
         """Any formula of the declared names, read as the elements read theirs; `constant` allows parameters only.
 
         With `momenta` the momentum of a coordinate x is written p(x), and velocities are refused.
@@ -107,9 +110,9 @@ class Elements(ABC):
         >>> Model("m").parameters(k=2.0).coordinates("x").formula("k*x**2/2")
         (1/2)*k*x**2
         """
-        if momenta:
-            return self.reader.canonical(value, where)
-        return self.reader.constant(value, where) if constant else self.reader.read(value, where, rates=rates)
+        if constant:
+            return self.reader.constant(value, where)
+        return self.reader.read(value, where, rates=rates and not momenta, momenta=momenta)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -127,8 +130,13 @@ class Elements(ABC):
 
         Contacts and norms of quaternions are not among them; `Equations.constraint_names` has every row of the multipliers.
         """
-        loops = tuple(name for loop in self.loops for name in loop.row_names)
-        return (*(c.name for c in self.holonomic_list), *loops, *(c.name for c in self.nonholonomic_list))
+        declared = (*self.holonomic_list, *self.loops, *self.nonholonomic_list)
+        return tuple(name for constraint in declared for name in constraint.row_names)
+
+    @property
+    def formula_constraints(self) -> tuple[FormulaConstraint, ...]:
+        """The constraints that are given by formulas: holonomic, nonholonomic, canonical."""
+        return (*self.holonomic_list, *self.nonholonomic_list, *self.canonical_list)
 
     @property
     def initial(self) -> tuple[np.ndarray, np.ndarray]:
@@ -146,8 +154,7 @@ class Elements(ABC):
         """Every formula of coordinates, velocities or time in the model, each with what it belongs to."""
         joints = [(body.name, joint) for body in self.bodies for joint in body.joints]
         found = [(f"joint of '{body}'", value) for body, joint in joints for value in joint.values]
-        found += [(f"constraint '{c.name}'", c.phi) for c in (*self.holonomic_list, *self.canonical_list)]
-        found += [(f"constraint '{c.name}'", c.psi) for c in self.nonholonomic_list]
+        found += [(f"constraint '{c.name}'", c.formula) for c in self.formula_constraints]
         found += [(f"speed '{u.name}'", u.value) for u in self.speed_list]
         found += [(load.title, formula) for load in self.loads for formula in load.formulas]
         if self.energies is not None:
@@ -232,7 +239,7 @@ class Elements(ABC):
 
     # others like it
 
-    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+    def with_parameters(self, values: Values | None = None, **more: float) -> Self:
         """The same with other default values of parameters, by name or by SymPy symbol."""
         changes = parameter_changes(self, {**(values or {}), **more})
         known = (replace(p, value=changes.get(p.name, p.value)) for p in self.parameter_list)
@@ -241,11 +248,8 @@ class Elements(ABC):
     def stabilized(self, alpha: float, beta: float) -> Self:
         """The same with feedback on all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
         both = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
-        return self.replaced(
-            holonomic_list=tuple(c if c.feedback else replace(c, feedback=both) for c in self.holonomic_list),
-            loops=tuple(c if c.feedback else replace(c, feedback=both) for c in self.loops),
-            nonholonomic_list=tuple(c if c.feedback else replace(c, feedback=both[1:]) for c in self.nonholonomic_list),
-        )
+        lists = {key: getattr(self, key) for key in ("holonomic_list", "loops", "nonholonomic_list")}
+        return self.replaced(**{key: tuple(c.stabilized(both) for c in found) for key, found in lists.items()})
 
     def __repr__(self) -> str:
         return (
@@ -254,7 +258,7 @@ class Elements(ABC):
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class Description(Value, Elements):
     """A model as a value: it compares and hashes by content, and pickles.
 
@@ -263,37 +267,15 @@ class Description(Value, Elements):
     True
     """
 
-    name: str
-    gravity_given: tuple[Any, ...] = (0, 0, 0)
-    text: str = ""
-    parameter_list: tuple[Parameter, ...] = ()
-    coordinate_list: tuple[Coordinate, ...] = ()
-    symbols: Frozen[str, Any] = _NONE
-    bodies: tuple[Body, ...] = ()
-    loads: tuple[Load, ...] = ()
-    holonomic_list: tuple[Holonomic, ...] = ()
-    nonholonomic_list: tuple[Nonholonomic, ...] = ()
-    canonical_list: tuple[CanonicalConstraint, ...] = ()
-    contacts: tuple[Contact, ...] = ()
-    loops: tuple[Loop, ...] = ()
-    rotors: tuple[Rotor, ...] = ()
-    limits: Frozen[str, Limits] = _NONE
-    shapes: tuple[Shape, ...] = ()
-    published: bool = False
-    notes: tuple[str, ...] = ()
-    speed_list: tuple[Speed, ...] = ()
-    energies: Energies | None = None
-    non_ideal_forces: Frozen[str, Formula] = _NONE
-    duration: float = 10.0
-    samples: int = 501
-    integrator: str | None = None
-    step: float | None = None
-    assemble_start: bool = False
-
     @cached_property
     def content(self) -> str:
         """The SHA-256 of everything in it."""
         return hashlib.sha256(repr([getattr(self, each.name) for each in fields(self)]).encode()).hexdigest()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in vars(self) or name not in FIELDS:
+            raise FrozenInstanceError(f"cannot assign to field '{name}'")
+        super().__setattr__(name, value)
 
     def __hash__(self) -> int:
         return hash(self.content)
@@ -303,7 +285,7 @@ class Description(Value, Elements):
         """It is a value already."""
         return self
 
-    def replaced(self, **elements: Any) -> Description:
+    def replaced(self, **elements: object) -> Description:
         """The same with other elements, by the names of the attributes."""
         return replace(self, **elements)
 
@@ -311,7 +293,7 @@ class Description(Value, Elements):
 FIELDS = tuple(each.name for each in fields(Description))
 
 
-def parameter_changes(model: Elements, values: Mapping[Any, Any]) -> dict[str, float]:
+def parameter_changes(model: Elements, values: Mapping[Any, float]) -> dict[str, float]:
     """New values of parameters by name, checked; keys may be the SymPy symbols."""
     known, out = {p.name for p in model.parameter_list}, {}
     for key, value in values.items():

@@ -1,22 +1,20 @@
-"""Making what drives a model besides loads: the rotors of motors and prescribed motions."""
+"""Making the rotors of motors."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Self
 
 from dalembert.arguments import checked
-from dalembert.errors import InputError, nearest
+from dalembert.errors import InputError
 from dalembert.expressions.formula import Written
-from dalembert.model.elements import Holonomic, Rotor
-from dalembert.model.making import Given, Maker
+from dalembert.model.elements import Rotor
+from dalembert.model.making import Maker
 
 
 class DriveMakers(Maker):
-    """Rotors and drives."""
+    """Rotors."""
 
     rotors: tuple[Rotor, ...]
-    holonomic_list: tuple[Holonomic, ...]
 
     @checked
     def rotor(
@@ -40,21 +38,4 @@ class DriveMakers(Maker):
             raise InputError(f"{where}: declared twice. Give each rotor its own name.")
         J, N = (self.reader.constant(x, f"{where}, {y}") for x, y in ((inertia, "inertia"), (ratio, "ratio")))
         self.rotors += (Rotor(key, body, joint, motion, J, N),)
-        return self
-
-    @checked
-    def drive(self, coordinate: str, motion: Written, name: str | None = None, feedback: Given | None = None) -> Self:
-        """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive.
-
-        With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
-        """
-        if coordinate not in self.coordinate_names:
-            raise InputError(
-                f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}"
-            )
-        key = name or f"drive of {coordinate}"
-        formula = replace(self.reader, coordinates=()).read(motion, f"'{key}'", rates=False)
-        phi = self.reader.read(coordinate, f"'{key}'") - formula
-        gains = self._feedback(feedback, 2, f"'{key}', feedback")
-        self.holonomic_list += (Holonomic(key, phi, f"prescribed motion of {coordinate}", gains),)
         return self

@@ -48,35 +48,6 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Holonomic:
-    """A constraint φ(q, t) = 0; with feedback gains (α, β) a servo constraint φ̈ + β φ̇ + α φ = 0."""
-
-    name: str
-    phi: Formula
-    description: str = ""
-    feedback: tuple[Formula, ...] = ()
-
-
-@dataclass(frozen=True)
-class Nonholonomic:
-    """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
-
-    name: str
-    psi: Formula
-    description: str = ""
-    feedback: tuple[Formula, ...] = ()
-
-
-@dataclass(frozen=True)
-class CanonicalConstraint:
-    """A constraint φ(q, p, t) = 0 on coordinates and momenta: (5.287) of papers/desapio."""
-
-    name: str
-    phi: Formula
-    description: str = ""
-
-
-@dataclass(frozen=True)
 class Speed:
     """A quasi-velocity u = Y(q,t) q̇ + Z(q,t), given as a formula linear in the velocities."""
 
@@ -92,28 +63,6 @@ class Energies:
     kinetic: Formula
     potential: Formula
     forces: tuple[Formula, ...]
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A joint that closes a loop: its frame F sits on the first body, its moved frame M on the second.
-
-    The placement of F is the joint's own; M sits at `position` with `rotation` on the second body. The joint's motions are
-    not coordinates. With feedback gains (α, β) its rows are stabilised, φ̈ + β φ̇ + α φ = 0.
-    """
-
-    name: str
-    bodies: tuple[str, str]
-    joint: Joint
-    position: Vector3
-    rotation: Vector3
-    description: str = ""
-    feedback: tuple[Formula, ...] = ()
-
-    @property
-    def row_names(self) -> tuple[str, ...]:
-        """The names of its constraints."""
-        return tuple(f"{self.name}, {row}" for row in self.joint.row_names)
 
 
 @dataclass(frozen=True)
@@ -145,7 +94,7 @@ class Shape:
     body: str
     kind: str
     size: tuple[float, ...]
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    color: tuple[float, float, float, float] | None = None
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    rotation: tuple[float, ...] = (0.0, 0.0, 0.0)
+    color: tuple[float, ...] | None = None  # red, green, blue, alpha
     mesh: str = ""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import FormulaError
 from dalembert.expressions import from_sympy, parse
-from dalembert.expressions.formula import Formula
+from dalembert.expressions.formula import Formula, Written
+
+if TYPE_CHECKING:
+    import sympy
 
 
 @dataclass(frozen=True)
@@ -17,33 +20,26 @@ class Reader:
 
     coordinates: tuple[str, ...]
     parameters: tuple[str, ...]
-    symbols: Mapping[str, Any]  # the SymPy objects that names were declared by
+    symbols: Mapping[str, sympy.Expr]  # the SymPy objects that names were declared by
 
     @property
     def names(self) -> set[str]:
         """All declared names."""
         return {*self.coordinates, *self.parameters}
 
-    def read(self, formula: Formula, where: str, *, rates: bool = True) -> Any:
-        """The formula of coordinates, time, parameters and, if `rates`, velocities."""
-        if isinstance(formula, str | int | float):
-            return parse(formula, coordinates=self.coordinates, parameters=self.parameters, where=where, rates=rates)
-        return from_sympy(
-            formula,
-            coordinates=self._sympy_coordinates(),
-            parameters=self._sympy_parameters(),
-            where=where,
-            rates=rates,
-        )
-
-    def canonical(self, formula: Formula, where: str) -> Any:
-        """The formula of coordinates, time, parameters and momenta p(x); momenta can be written as text only."""
+    def read(self, formula: Written, where: str, *, rates: bool = True, momenta: bool = False) -> Formula:
+        """The formula of coordinates, time, parameters and, if `rates`, velocities; `momenta` p(x) are written as text only."""
         if isinstance(formula, str | int | float):
             known, values = self.coordinates, self.parameters
-            return parse(formula, coordinates=known, parameters=values, where=where, rates=False, momenta=True)
-        return self.read(formula, where, rates=False)
+            return parse(formula, coordinates=known, parameters=values, where=where, rates=rates, momenta=momenta)
+        from sympy import Symbol
+        from sympy.physics.mechanics import dynamicsymbols
 
-    def constant(self, formula: Formula, where: str) -> Any:
+        moving: dict[Any, str] = {self.symbols.get(name, dynamicsymbols(name)): name for name in self.coordinates}
+        fixed = {self.symbols.get(name, Symbol(name)): name for name in self.parameters}
+        return from_sympy(formula, coordinates=moving, parameters=fixed, where=where, rates=rates)
+
+    def constant(self, formula: Written, where: str) -> Formula:
         """A formula of parameters only."""
         out = self.read(formula, where)
         changing = sorted(str(s) for s in out.free_symbols if str(s) not in self.parameters)
@@ -53,13 +49,3 @@ class Reader:
                 "Expected a constant: a number or a formula of parameters. Put what moves into a joint or a load."
             )
         return out
-
-    def _sympy_coordinates(self) -> dict[Any, str]:
-        from sympy.physics.mechanics import dynamicsymbols
-
-        return {self.symbols.get(name, dynamicsymbols(name)): name for name in self.coordinates}
-
-    def _sympy_parameters(self) -> dict[Any, str]:
-        from sympy import Symbol
-
-        return {self.symbols.get(name, Symbol(name)): name for name in self.parameters}

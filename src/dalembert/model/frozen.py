@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -53,5 +53,5 @@ class Frozen(Mapping[K, V]):
 class Value:
     """A frozen dataclass that pickles and copies as its fields alone; what was worked out from them stays behind."""
 
-    def __getstate__(self: DataclassInstance) -> dict[str, Any]:
+    def __getstate__(self: DataclassInstance) -> dict[str, object]:
         return {each.name: getattr(self, each.name) for each in fields(self)}

@@ -69,15 +69,6 @@ class Maker(ABC):
         turned = quarter_turns(rotation)
         return vector3(constant, position, f"{where}, position"), vector3(constant, turned, f"{where}, rotation")
 
-    def _feedback(self, gains: Given | Written | None, count: int, where: str) -> tuple[Formula, ...]:
-        if gains is None:
-            return ()
-        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
-        if len(given) != count:
-            expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
-            raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
-        return tuple(self.reader.constant(gain, where) for gain in given)
-
 
 def row_of(values: object, where: str, expected: str) -> list[Written]:
     """The values in a row, such as a list or an array holds them."""

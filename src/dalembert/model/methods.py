@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dalembert.errors import InputError, nearest
+from typing import TYPE_CHECKING
+
+from dalembert.errors import InputError, Problem, nearest
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
 _ADAPTIVE = frozenset({"rtol", "atol", "max_step"})
 METHODS: dict[str, frozenset[str]] = {
@@ -25,3 +30,18 @@ def require_method(name: str, *, step: float | None = None) -> None:
             f"step is {step:g}, but the integrator {name} chooses its own steps. "
             f"Use one of {', '.join(FIXED)}, or give rtol or max_step in place of step."
         )
+
+
+def problems(model: Elements) -> list[Problem]:
+    """What a model asks for that cannot be run: an integrator that does not exist, a step that nothing uses."""
+    try:
+        if model.integrator is not None:
+            require_method(model.integrator, step=model.step)
+    except InputError as error:
+        return [Problem("simulation", str(error), blocking=False)]
+    if model.step is not None and model.integrator is None:
+        advice = f"Give `integrator` one with fixed steps ({', '.join(FIXED)}), or leave the step out."
+        return [Problem("simulation", f"step is {model.step:g}, but no integrator is named.", advice, blocking=False)]
+    if model.step is not None and not model.step > 0:
+        return [Problem("simulation", f"step is {model.step:g}.", "Give it a positive time.", blocking=False)]
+    return []

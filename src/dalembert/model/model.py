@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.expressions.formula import Written
+from dalembert.model.constraints import ConstraintMakers
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
 from dalembert.model.drives import DriveMakers
-from dalembert.model.elements import (
-    WORLD,
-    Body,
-    CanonicalConstraint,
-    Energies,
-    Holonomic,
-    Limits,
-    Loop,
-    Nonholonomic,
-    Shape,
-    Speed,
-)
+from dalembert.model.elements import WORLD, Body, Energies, Limits, Shape, Speed
 from dalembert.model.joints import Joint, JointMakers
 from dalembert.model.joints.base import joints_of
 from dalembert.model.loads import LoadMakers
-from dalembert.model.making import pair, row_of, several
+from dalembert.model.making import row_of, several
+from dalembert.model.start import by_coordinate
+from dalembert.model.vectors import Name, Values
 
 
-class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
+class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers, ContactMakers):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
@@ -45,7 +37,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
     ('theta',)
     """
 
-    # bodies and loops
+    # bodies
 
     @checked
     def body(
@@ -84,48 +76,6 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
                 description,
             ),
         )
-        return self
-
-    @checked
-    def loop(
-        self,
-        name: str,
-        bodies: tuple[str, str],
-        joint: Joint,
-        *,
-        position: Sequence[Written] = (0, 0, 0),
-        rotation: Sequence[Written] = (0, 0, 0),
-        description: str = "",
-        feedback: Any = None,
-    ) -> Self:
-        """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
-
-        `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
-        and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
-
-        >>> model = Model("four bars").coordinates("a", "b", "c")
-        >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
-        >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
-        >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1)
-        >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), position=(2, 0, 0)), position=(1, 0, 0))
-        >>> model.constraint_names
-        ('pin, x', 'pin, y', 'pin, z', 'pin, tilt 1', 'pin, tilt 2')
-        """
-        where = f"loop '{name}'"
-        if any(loop.name == name for loop in self.loops):
-            raise InputError(f"{where}: declared twice. Give each loop its own name.")
-        if not isinstance(joint, Joint):
-            count = len(joints_of(joint, where))
-            raise InputError(f"{where}, joint: got {count} joints in a sequence. Expected one joint.")
-        moving = [str(x) for x in joint.values if x is not None and not (x.is_Number and float(x) == 0)]
-        if moving:
-            raise InputError(
-                f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
-                "them out, or let the bodies hang on each other by this joint."
-            )
-        place = self._placement(where, position, rotation)
-        gains = self._feedback(feedback, 2, f"{where}, feedback")
-        self.loops += (Loop(name, pair(bodies, where), joint.still(), *place, description, gains),)
         return self
 
     @checked
@@ -169,16 +119,13 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
             raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
         if not several(position, 3) or not several(rotation, 3):
             raise InputError(f"{where}: position and rotation need 3 numbers each.")
-        px, py, pz = (self.number(x, f"{where}, position") for x in position)
-        rx, ry, rz = (self.number(x, f"{where}, rotation") for x in rotation)
-        paint = None
-        if color is not None:
-            if not several(color, 4):
-                count = len(color) if several(color) else repr(color)
-                raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
-            r, g, b, a = (self.number(x, f"{where}, color") for x in color)
-            paint = (r, g, b, a)
-        self.shapes += (Shape(body, kind, numbers, (px, py, pz), (rx, ry, rz), paint, mesh),)
+        at = tuple(self.number(x, f"{where}, position") for x in position)
+        turned = tuple(self.number(x, f"{where}, rotation") for x in rotation)
+        if color is not None and not several(color, 4):
+            count = len(color) if several(color) else repr(color)
+            raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
+        paint = None if color is None else tuple(self.number(x, f"{where}, color") for x in color)
+        self.shapes += (Shape(body, kind, numbers, at, turned, paint, mesh),)
         return self
 
     @checked
@@ -187,68 +134,10 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.notes += (sentence,)
         return self
 
-    # constraints and speeds
+    # speeds and energies
 
     @checked
-    def holonomic(self, phi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
-        """Impose φ(q, t) = 0.
-
-        With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
-        the target is allowed.
-        """
-        key = name or f"holonomic{len(self.holonomic_list) + 1}"
-        formula = self.reader.read(phi, f"holonomic '{key}'", rates=False)
-        gains = self._feedback(feedback, 2, f"holonomic '{key}', feedback")
-        self.holonomic_list += (Holonomic(key, formula, description, gains),)
-        return self
-
-    @checked
-    def nonholonomic(self, psi: Written, name: str | None = None, description: str = "", feedback: Any = None) -> Self:
-        """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
-        key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
-        formula = self.reader.read(psi, f"nonholonomic '{key}'")
-        gains = self._feedback(feedback, 1, f"nonholonomic '{key}', feedback")
-        self.nonholonomic_list += (Nonholonomic(key, formula, description, gains),)
-        return self
-
-    @checked
-    def canonical(self, phi: Written, name: str | None = None, description: str = "") -> Self:
-        """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
-
-        The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
-        This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
-        The initial rates give the initial momenta.
-
-        >>> model = Model("particle").coordinates("x", "y")
-        >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
-        >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_list[0].phi
-        -3 + x*p(y) - y*p(x)
-        """
-        key = name or f"canonical{len(self.canonical_list) + 1}"
-        formula = self.reader.canonical(phi, f"canonical '{key}'")
-        self.canonical_list += (CanonicalConstraint(key, formula, description),)
-        return self
-
-    @checked
-    def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
-        """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
-        names = self.coordinate_names
-        if not isinstance(forces, Mapping):
-            forces = row_of(forces, "non_ideal", "one formula for each coordinate, or a mapping by name")
-            if len(forces) != len(names):
-                raise InputError(
-                    f"non_ideal: {len(forces)} forces for {len(names)} coordinates. Give one for each, or a mapping by name."
-                )
-            forces = dict(zip(names, forces, strict=True))
-        for name, force in forces.items():
-            if name not in names:
-                raise InputError(f"non_ideal: there is no coordinate '{name}'. {nearest(name, names)}")
-            formula = self.reader.read(force, f"non_ideal '{name}'")
-            self.non_ideal_forces = self.non_ideal_forces | {name: formula}
-        return self
-
-    @checked
-    def speed(self, value: Any, name: str | None = None, description: str = "") -> Self:
+    def speed(self, value: Written, name: str | None = None, description: str = "") -> Self:
         """Choose one quasi-velocity, a formula linear in the velocities."""
         key = name or f"u{len(self.speed_list) + 1}"
         if not is_identifier(key) or key in self.reader.names or any(s.name == key for s in self.speed_list):
@@ -256,7 +145,7 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         self.speed_list += (Speed(key, self.reader.read(value, f"speed '{key}'"), description),)
         return self
 
-    def speeds(self, *values: Any) -> Self:
+    def speeds(self, *values: Written) -> Self:
         """Choose the quasi-velocities u1, u2, ... in this order."""
         for value in values:
             self.speed(value)
@@ -268,22 +157,12 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
     ) -> Self:
         """Describe the system by T(q, q̇, t), V(q, t) and applied forces Q, in the order of q or by coordinate."""
         names = self.coordinate_names
-        if isinstance(forces, Mapping):
-            for name in forces:
-                if name not in names:
-                    raise InputError(f"energies, forces: there is no coordinate '{name}'. {nearest(name, names)}")
-            forces = [forces.get(name, 0) for name in names]
-        forces = row_of(forces, "energies, forces", "one formula for each coordinate, or a mapping by name")
-        if len(forces) not in (0, len(names)):
-            raise InputError(
-                f"model '{self.name}': {len(forces)} forces for {len(names)} coordinates. "
-                "Give one force for each, or none."
-            )
+        given = {} if several(forces, 0) else by_coordinate(names, forces, "energies, forces")
         read = self.reader.read
         self.energies = Energies(
             read(kinetic, "kinetic energy"),
             read(potential, "potential energy", rates=False),
-            tuple(read(force, f"force {i + 1}") for i, force in enumerate(forces or [0] * len(names))),
+            tuple(read(given.get(name, 0), f"force {i + 1}") for i, name in enumerate(names)),
         )
         return self
 
@@ -292,14 +171,14 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ContactMakers):
         cls,
         name: str,
         *,
-        coordinates: Sequence[Any],
+        coordinates: Sequence[Name],
         kinetic: Written,
         potential: Written = 0,
         forces: Sequence[Written] = (),
         holonomic: Sequence[Written] = (),
         nonholonomic: Sequence[Written] = (),
         speeds: Sequence[Written] = (),
-        parameters: Mapping[Any, float] | None = None,
+        parameters: Values | None = None,
         non_ideal: Sequence[Written] = (),
         description: str = "",
     ) -> Self:

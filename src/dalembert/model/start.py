@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
-from dalembert.model.description import Elements
+from dalembert.expressions.formula import Written
+from dalembert.model.making import several
 
-Start = Mapping[Any, Any] | Sequence[Any] | np.ndarray | None
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+T = TypeVar("T")
+Start: TypeAlias = "Mapping[Any, Written] | Sequence[Written] | np.ndarray | None"
 
 
 def start_state(
@@ -31,33 +36,34 @@ def start_state(
 
 
 def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.ndarray:
-    names = model.coordinate_names
     if given is None:
         return default
+    found = by_coordinate(model.coordinate_names, given, where)
+    numbers = {name: model.number(value, f"{where}, '{name}'") for name, value in found.items()}
+    return np.array([numbers.get(name, usual) for name, usual in zip(model.coordinate_names, default, strict=True)])
+
+
+def by_coordinate(names: Sequence[str], given: Mapping[Any, T] | Sequence[T] | np.ndarray, where: str) -> dict[str, T]:
+    """Values in order or by name, which may be a SymPy symbol, by the names of the coordinates."""
     if isinstance(given, Mapping):
-        found = dict(zip(names, default.tolist(), strict=True))
-        for key, value in given.items():
-            name = coordinate_name(key)
-            if name not in found:
+        found = {coordinate_name(key): value for key, value in given.items()}
+        for name in found:
+            if name not in names:
                 raise InputError(f"{where}: there is no coordinate '{name}'. {nearest(name, names)}")
-            found[name] = model.number(value, f"{where}, '{name}'")
-        return np.array(list(found.values()))
-    values = list(given) if isinstance(given, np.ndarray | Sequence) and not isinstance(given, str) else []
-    if len(values) != len(names) or any(
-        isinstance(x, list | tuple) or (isinstance(x, np.ndarray) and x.ndim > 0) for x in values
-    ):
+        return found
+    if not several(given, len(names)) or any(several(x) for x in given):
         raise InputError(f"{where}: got {_shape(given)}. Expected {len(names)} values, for {', '.join(names)}.")
-    return np.array([model.number(x, f"{where}, '{name}'") for name, x in zip(names, values, strict=True)])
+    return dict(zip(names, given, strict=True))
 
 
 def _shape(given: object) -> str:
     """The shape of an array, or what is there in its place."""
     try:
-        return f"shape {np.shape(np.asarray(given, dtype=float))}"
-    except (TypeError, ValueError):  # no numbers, or rows of different lengths
+        return f"shape {np.shape(np.asarray(given, dtype=float))}" if several(given) else shown(given)
+    except (TypeError, ValueError, OverflowError):  # no numbers, or rows of different lengths
         return shown(given)
 
 
-def coordinate_name(key: Any) -> str:
+def coordinate_name(key: object) -> str:
     """The name behind a key: text, or a dynamicsymbol."""
     return key if isinstance(key, str) else str(getattr(key, "func", key))

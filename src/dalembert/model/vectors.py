@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 from dalembert.expressions.formula import Formula as Formula
 
+if TYPE_CHECKING:
+    import sympy
+
+Name: TypeAlias = "str | sympy.Expr"  # of a parameter or coordinate: text, or the symbol it was declared by
+
+Values = Mapping[Any, float]  # of parameters, by name or symbol
 Vector3 = tuple[Formula, Formula, Formula]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
 

@@ -150,8 +150,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
 
 def _structural(model: Elements) -> frozenset[str]:
     """The parameters that stand in constraints and speeds; a loop takes in the places of all joints."""
-    formulas = [c.phi for c in model.holonomic_list] + [c.psi for c in model.nonholonomic_list]
-    formulas += [c.phi for c in model.canonical_list] + [u.value for u in model.speed_list]
+    formulas = [c.formula for c in model.formula_constraints] + [u.value for u in model.speed_list]
     if model.loops:
         joints = [joint for body in model.bodies for joint in body.joints] + [loop.joint for loop in model.loops]
         formulas += [x for joint in joints for x in (*joint.position, *joint.rotation, *joint.values)]

@@ -1,13 +1,16 @@
-"""Could such bodies exist? Masses, inertias, and bodies that add nothing."""
+"""Could such bodies exist? Masses, inertias, quaternions, and bodies that add nothing."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.errors import Problem
+from dalembert.errors import Problem, nearest
 from dalembert.expressions.formula import Formula
+from dalembert.model.checks.start import CLOSE
 from dalembert.model.checks.values import Table, at_start, value
 
 if TYPE_CHECKING:
@@ -36,6 +39,26 @@ def problems(model: Elements) -> list[Problem]:
             tied = bool(_symbols(body) & {s for c in model.holonomic_list for s in c.phi.free_symbols})
             tied = tied or any(body.name in loop.bodies for loop in model.loops)
             found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not tied))
+    return found + _quaternions(model, table)
+
+
+def unknown(path: str, name: str, known: Collection[str]) -> list[Problem]:
+    """The problem of a body that is named but does not exist."""
+    return [] if name in known else [Problem(path, f"there is no body '{name}'.", nearest(name, known))]
+
+
+def _quaternions(model: Elements, table: Table) -> list[Problem]:
+    """Quaternions that are no rotation at the start: none is of length 0, and a guess may have any other length."""
+    found = []
+    for body in model.bodies:
+        for joint in (joint for joint in body.joints if joint.quaternion):
+            parts = [value(part, table) for part in joint.values[-4:]]
+            length = math.hypot(*parts)
+            if length == 0 or (abs(length - 1) > CLOSE and not model.assemble_start):
+                shown = ", ".join(f"{part:.10g}" for part in parts)
+                fact = f"its quaternion is ({shown}) at the start, of length {length:.10g}."
+                advice = "Start it at (1, 0, 0, 0), or at another quaternion (w, x, y, z) of length 1."
+                found.append(Problem(f"body '{body.name}'", fact, advice, blocking=False))
     return found
 
 
@@ -50,7 +73,7 @@ def _matrix(body: Body, table: Table) -> np.ndarray:
 def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
     """An inertia is symmetric, no principal moment is negative, and none exceeds the sum of the other two."""
     if not np.isfinite(matrix).all():
-        return []  # told by `numbers`
+        return []  # told by `formulas`
     small = _CLOSE * float(np.abs(matrix).max())
     i, j = divmod(int(np.abs(matrix - matrix.T).argmax()), 3)
     if abs(matrix[i, j] - matrix[j, i]) > small:

@@ -1,4 +1,4 @@
-"""Do the loads act on something that exists?"""
+"""Do loads, contacts, loops and rotors act on something that exists, and do constraints hold?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.model.checks.values import at_start, value
+from dalembert.model.checks.bodies import unknown
+from dalembert.model.checks.values import Table, at_start, value
 from dalembert.model.elements import WORLD
 from dalembert.model.loads import InJoint, Load
 
@@ -15,92 +16,53 @@ if TYPE_CHECKING:
 
 
 def problems(model: Elements) -> list[Problem]:
-    """Loads and gravity without bodies, bodies and joints that do not exist, connections of a body with itself."""
-    if model.energies is not None and not model.bodies:
-        return _without_bodies(model)
-    found = _contacts(model) + _loops(model) + _rotors(model)
+    """Loads and gravity without bodies, bodies and joints that do not exist, constraints that hold nothing or are violated."""
     table = at_start(model)
+    found = _without_bodies(model) if model.energies is not None and not model.bodies else _on_bodies(model, table)
+    return found + [problem for c in model.formula_constraints for problem in c.problems(model, table)]
+
+
+def _on_bodies(model: Elements, table: Table) -> list[Problem]:
+    names = {body.name for body in model.bodies}
+    found = [problem for c in model.contacts for problem in unknown(f"contact '{c.name}'", c.body, names)]
+    found += [problem for loop in model.loops for problem in loop.problems(model, table)]
+    for rotor in model.rotors:
+        path = f"rotor '{rotor.name}'"
+        found += unknown(path, rotor.body, names)
+        found += joint_motion(path, rotor.body, rotor.joint, rotor.motion, model)
+        inertia = value(rotor.inertia, table)
+        if inertia < 0:
+            found.append(Problem(f"{path}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
     for load in model.loads:
-        found += _bodies(load, model)
+        found += _bodies(load, names)
         if isinstance(load, InJoint):
             found += joint_motion(load.title, load.body, load.joint, load.motion, model)
         found += load.problems(table)
     return found
 
 
-def _contacts(model: Elements) -> list[Problem]:
-    names = {body.name for body in model.bodies}
-    return [
-        Problem(f"contact '{contact.name}'", f"there is no body '{contact.body}'.", nearest(contact.body, names))
-        for contact in model.contacts
-        if contact.body not in names
-    ]
-
-
-def _loops(model: Elements) -> list[Problem]:
-    names = {body.name for body in model.bodies}
-    found = []
-    for loop in model.loops:
-        path = f"loop '{loop.name}'"
-        found += [
-            Problem(path, f"there is no body '{name}'.", nearest(name, {WORLD, *names}))
-            for name in loop.bodies
-            if name != WORLD and name not in names
-        ]
-        if loop.bodies[0] == loop.bodies[1]:
-            found.append(Problem(path, f"both ends are on '{loop.bodies[0]}'.", "Give `bodies` two different names."))
-        if loop.name in names:
-            found.append(Problem(path, "a body has this name, too.", "Give the loop a name of its own."))
-        if not loop.joint.row_names:
-            found.append(
-                Problem(path, f"a {loop.joint.kind} joint holds nothing.", "Remove it, or choose another joint.")
-            )
-    return found
-
-
-def _rotors(model: Elements) -> list[Problem]:
-    names = {body.name for body in model.bodies}
-    found = []
-    for rotor in model.rotors:
-        path = f"rotor '{rotor.name}'"
-        if rotor.body not in names:
-            found.append(Problem(path, f"there is no body '{rotor.body}'.", nearest(rotor.body, names)))
-        found += joint_motion(path, rotor.body, rotor.joint, rotor.motion, model)
-        inertia = value(rotor.inertia, at_start(model))
-        if inertia < 0:
-            found.append(Problem(f"{path}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
-    return found
-
-
 def _without_bodies(model: Elements) -> list[Problem]:
-    advice = "Put it into the potential or the forces of the energies."
-    found = [
-        Problem(
-            f"contact '{c.name}'", "it touches a body, but the system is described by energies.", "Write a formula."
-        )
-        for c in model.contacts
-    ] + [
-        Problem(load.title, "it acts on a body, but the system is described by energies.", advice)
-        for load in model.loads
-    ]
-    # a gravity that cannot be read is told by `numbers`
+    into = "Put it into the potential or the forces of the energies."
+    found = [(f"contact '{c.name}'", "it touches a body", "Write a formula.") for c in model.contacts]
+    found += [(load.title, "it acts on a body", into) for load in model.loads]
+    # a gravity that cannot be read is told by `formulas`
     with suppress(InputError):
-        if any(g != 0 for g in model.gravity):
-            found.append(Problem("gravity", "it acts on bodies, but the system is described by energies.", advice))
-    return found
+        found += [("gravity", "it acts on bodies", into)] if any(g != 0 for g in model.gravity) else []
+    found += [(loop.title, "it joins bodies", "Write it as a holonomic formula.") for loop in model.loops]
+    term = "Write it as a term of the kinetic energy."
+    found += [(f"rotor '{rotor.name}'", "it turns with a body", term) for rotor in model.rotors]
+    why = "but the system is described by energies."
+    return [Problem(path, f"{fact}, {why}", advice) for path, fact, advice in found]
 
 
-def _bodies(load: Load, model: Elements) -> list[Problem]:
-    names = {body.name for body in model.bodies}
+def _bodies(load: Load, names: set[str]) -> list[Problem]:
     found = []
     for key, name in load.named:
         if name == WORLD and key == "body":
             fact = "it acts on the world, which does not move."
             found.append(Problem(f"{load.title}, body", fact, f"Expected a body. {nearest('', names)}"))
-        elif name not in names and name != WORLD:
-            known = names if key == "body" else {WORLD, *names}
-            fact = f"there is no body '{name}'."
-            found.append(Problem(f"{load.title}, {key}", fact, nearest(name, known)))
+        else:
+            found += unknown(f"{load.title}, {key}", name, names if key == "body" else {WORLD, *names})
     return found
 
 

@@ -6,7 +6,7 @@ The frames are walked in complex numbers: the imaginary part of a step along the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from dalembert.errors import Problem
 from dalembert.expressions import TIME, rate
 from dalembert.expressions.lower import Lowering
 from dalembert.model.checks.values import at_start
-from dalembert.model.elements import WORLD, Loop
+from dalembert.model.elements import WORLD
 from dalembert.spatial import roll_pitch_yaw
 
 if TYPE_CHECKING:
+    from dalembert.model.constraints import Loop
     from dalembert.model.description import Elements
+    from dalembert.model.joints import Joint
 
 Place = tuple[Array, Array]  # R_WF and p_WF
 
@@ -63,7 +65,7 @@ def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
     return found
 
 
-def _fixed(place: Place, at: Any, lower: Lowering) -> Place:
+def _fixed(place: Place, at: Joint | Loop, lower: Lowering) -> Place:
     """A frame with a constant position and rotation in another one."""
     R, p = place
     turned = roll_pitch_yaw(FLOATS, [lower(angle) for angle in at.rotation])

@@ -7,13 +7,15 @@ complex step, and degrees by differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import FLOATS
+from dalembert.algebra import FLOATS, Scalar
+from dalembert.algebra.floats import Number
+from dalembert.algebra.floats import number as as_number
 from dalembert.expressions import TIME, rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
@@ -45,7 +47,7 @@ def value(formula: Formula, table: Table) -> float:
     """
     number = _evaluate(formula, table)
     number = float(number) if isinstance(number, int) else number
-    return math.nan if np.iscomplexobj(number) or not np.isfinite(number) else float(number)
+    return math.nan if np.iscomplexobj(number) or not np.isfinite(number) else float(np.real(number))
 
 
 def slope(formula: Formula, table: Table, name: str) -> float:
@@ -105,9 +107,9 @@ def _vanishes(terms: list[float]) -> bool:
     return abs(sum(terms)) <= _CLOSE * sum(map(abs, terms))
 
 
-def _evaluate(formula: Formula, table: dict[str, Any]) -> Any:
+def _evaluate(formula: Formula, table: Mapping[str, Scalar]) -> Number:
     try:
         with np.errstate(all="ignore"):
-            return Lowering(FLOATS, table)(formula)
+            return as_number(Lowering(FLOATS, table)(formula))
     except (ArithmeticError, ValueError):
         return math.nan

@@ -1,0 +1,109 @@
+"""The contract of a constraint: one file states all its facts.
+
+The keys of its file form and how it is written, its maker, its formulas, what feedback adds to it, and what it is checked for.
+Constraints by formulas come in three kinds: on positions, on velocities and on momenta. Loops take their rows from a joint.
+For the evidence, formulas are taken as they are written.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
+
+from dalembert.errors import InputError, Problem
+from dalembert.expressions.formula import Formula, Written
+from dalembert.expressions.writing import written
+from dalembert.model.checks.values import Table
+from dalembert.model.file_form import Element
+from dalembert.model.keys import Key, Keys, array, constant
+from dalembert.model.making import Maker
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+Gains: TypeAlias = "Written | Sequence[Written]"  # one gain, or several
+GAINS: Keys = {"feedback": Key(array(2, constant, "gains (alpha, beta)"))}
+
+
+@dataclass(frozen=True)
+class Constraint(ABC):
+    """What a model is held by."""
+
+    kind: ClassVar[str]
+    forms: ClassVar[Mapping[str, Keys]]  # the kinds of elements in a file that it can be read from, each with its keys
+    gains: ClassVar[int] = 2  # how many gains feedback has: (α, β), or β alone
+
+    name: str
+    description: str = field(default="", kw_only=True)
+    feedback: tuple[Formula, ...] = field(default=(), kw_only=True)  # the gains that drive it to zero, if there are any
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"{self.kind} '{self.name}'"
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """The names of its rows."""
+        return (self.name,)
+
+    @abstractmethod
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        """Every formula with its path."""
+
+    @abstractmethod
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """What is wrong with it in its model, `table` holding a value of every symbol at the start."""
+
+    @abstractmethod
+    def element(self) -> Element:
+        """Its keys as they stand in a model file."""
+
+    def stabilized(self, gains: Sequence[Formula]) -> Self:
+        """The same with feedback by (α, β), or β alone, where it has none of its own."""
+        return self if self.feedback else replace(self, feedback=tuple(gains[-self.gains :]))
+
+
+@dataclass(frozen=True)
+class FormulaConstraint(Constraint):
+    """A formula that vanishes."""
+
+    letter: ClassVar[str] = "phi"  # the field that holds the formula
+
+    @property
+    def formula(self) -> Formula:
+        """What vanishes: φ or ψ."""
+        return getattr(self, self.letter)
+
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        """The formula."""
+        yield self.title, self.formula
+
+    def element(self) -> Element:
+        """Formula and gains."""
+        gains = [written(gain, self.title) for gain in self.feedback]
+        return {
+            "name": self.name,
+            "formula": written(self.formula, self.title),
+            "description": self.description or None,
+            "feedback": gains[0] if len(gains) == 1 else gains or None,
+        }
+
+    def _idle(self, lacks: str, advice: str) -> list[Problem]:
+        """The problem of a formula that says nothing about the motion."""
+        return [Problem(self.title, f"it contains {lacks}.", advice)]
+
+
+class ConstraintMaker(Maker):
+    """What the makers of constraints share."""
+
+    def _feedback(self, gains: Gains | None, of: type[Constraint], where: str) -> tuple[Formula, ...]:
+        if gains is None:
+            return ()
+        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
+        if len(given) != of.gains:
+            expected = "two gains (alpha, beta)" if of.gains == 2 else "one gain alpha"
+            raise InputError(f"{where}, feedback: got {len(given)} gains. Expected {expected}.")
+        return tuple(self.reader.constant(gain, f"{where}, feedback") for gain in given)

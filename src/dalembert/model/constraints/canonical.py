@@ -1,0 +1,61 @@
+"""Constraints on coordinates and momenta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions import momentum
+from dalembert.expressions.formula import Formula, Written
+from dalembert.model.checks.values import Table
+from dalembert.model.constraints.base import ConstraintMaker, FormulaConstraint
+from dalembert.model.keys import NAMED, Key, Keys, canonical, text
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+
+@dataclass(frozen=True)
+class Canonical(FormulaConstraint):
+    """A constraint φ(q, p, t) = 0 on coordinates and momenta: (5.287) of papers/desapio."""
+
+    kind: ClassVar[str] = "canonical"
+    forms: ClassVar[Mapping[str, Keys]] = {
+        "canonical": {**NAMED, "formula": Key(canonical, True), "description": Key(text)}
+    }
+
+    phi: Formula
+
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """A formula without momenta; whether the start fulfils it is asked where momenta are known."""
+        if self.phi.free_symbols & {momentum(name) for name in model.coordinate_names}:
+            return []
+        return self._idle("no momentum", "It restricts positions: declare it as holonomic.")
+
+
+class CanonicalMaker(ConstraintMaker):
+    """Makes constraints on momenta."""
+
+    canonical_list: tuple[Canonical, ...]
+
+    @checked
+    def canonical(self, phi: Written, name: str | None = None, description: str = "") -> Self:
+        """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
+
+        The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
+        This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
+        The initial rates give the initial momenta.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("particle").coordinates("x", "y")
+        >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+        >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_list[0].phi
+        -3 + x*p(y) - y*p(x)
+        """
+        key = name or f"canonical{len(self.canonical_list) + 1}"
+        formula = self.reader.read(phi, f"canonical '{key}'", rates=False, momenta=True)
+        self.canonical_list += (Canonical(key, formula, description=description),)
+        return self

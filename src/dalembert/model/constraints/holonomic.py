@@ -1,0 +1,101 @@
+"""Constraints on positions: formulas, and drives that prescribe the motion of a coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from dalembert.arguments import checked
+from dalembert.errors import InputError, Problem, nearest
+from dalembert.expressions import TIME, coordinate
+from dalembert.expressions.formula import Formula, Written
+from dalembert.expressions.writing import written
+from dalembert.model.checks.start import open_rate, unfulfilled
+from dalembert.model.checks.values import Table
+from dalembert.model.constraints.base import GAINS, ConstraintMaker, FormulaConstraint, Gains
+from dalembert.model.file_form import Element, unless
+from dalembert.model.keys import NAMED, Key, Keys, name, of_time, position, text
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+_DRIVEN = "prescribed motion of "
+
+
+@dataclass(frozen=True)
+class Holonomic(FormulaConstraint):
+    """A constraint φ(q, t) = 0; with feedback gains (α, β) a servo constraint φ̈ + β φ̇ + α φ = 0."""
+
+    kind: ClassVar[str] = "holonomic"
+    forms: ClassVar[Mapping[str, Keys]] = {
+        "holonomic": {**NAMED, "formula": Key(position, True), "description": Key(text), **GAINS},
+        "drive": {**NAMED, "coordinate": Key(name, True), "motion": Key(of_time, True)},
+    }
+
+    phi: Formula
+
+    def pull(self, velocity: Formula) -> Formula:
+        """β φ̇ + α φ of (5.96) in papers/desapio."""
+        alpha, beta = self.feedback or (0, 0)
+        return beta * velocity + alpha * self.phi
+
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """A formula of no coordinate, and a start that violates it."""
+        q = {coordinate(name) for name in model.coordinate_names}
+        if not self.phi.free_symbols & q:
+            return self._idle("no coordinate", "Remove it, or use the coordinates it ties together.")
+        if self.feedback or model.assemble_start:
+            return []
+        found = unfulfilled(self.title, "φ", self.phi, q, "positions", table)
+        return found + open_rate(self.title, self.phi, q, table)
+
+    def driven(self, model: Elements) -> Element | None:
+        """The keys of the drive that made it, None for a constraint that was written as a formula."""
+        name = self.description.removeprefix(_DRIVEN)
+        if self.feedback or name == self.description or name not in model.coordinate_names:
+            return None
+        motion = -self.phi.subs({coordinate(name): 0})
+        known = {TIME.name, *model.parameter_values}
+        if coordinate(name) - motion != self.phi or not {symbol.name for symbol in motion.free_symbols} <= known:
+            return None
+        label = unless(self.name, f"drive of {name}")
+        return {"name": label, "coordinate": name, "motion": written(motion, f"drive '{self.name}'")}
+
+
+class HolonomicMaker(ConstraintMaker):
+    """Makes constraints on positions."""
+
+    holonomic_list: tuple[Holonomic, ...]
+
+    @checked
+    def holonomic(
+        self, phi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
+    ) -> Self:
+        """Impose φ(q, t) = 0.
+
+        With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
+        the target is allowed.
+        """
+        key = name or f"holonomic{len(self.holonomic_list) + 1}"
+        formula = self.reader.read(phi, f"holonomic '{key}'", rates=False)
+        gains = self._feedback(feedback, Holonomic, f"holonomic '{key}'")
+        self.holonomic_list += (Holonomic(key, formula, description=description, feedback=gains),)
+        return self
+
+    @checked
+    def drive(self, coordinate: str, motion: Written, name: str | None = None, feedback: Gains | None = None) -> Self:
+        """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive.
+
+        With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
+        """
+        if coordinate not in self.coordinate_names:
+            raise InputError(
+                f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}"
+            )
+        key = name or f"drive of {coordinate}"
+        formula = replace(self.reader, coordinates=()).read(motion, f"'{key}'", rates=False)
+        phi = self.reader.read(coordinate, f"'{key}'") - formula
+        gains = self._feedback(feedback, Holonomic, f"'{key}'")
+        self.holonomic_list += (Holonomic(key, phi, description=_DRIVEN + coordinate, feedback=gains),)
+        return self

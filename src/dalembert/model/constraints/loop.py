@@ -1,0 +1,147 @@
+"""Joints that close loops, and which bodies belong to a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from dalembert.arguments import checked
+from dalembert.errors import InputError, Problem
+from dalembert.expressions.formula import Formula, Written
+from dalembert.model.checks.bodies import unknown
+from dalembert.model.checks.values import Table
+from dalembert.model.constraints.base import GAINS, Constraint, ConstraintMaker, Gains
+from dalembert.model.file_form import Element, place, vector
+from dalembert.model.joints import Joint
+from dalembert.model.joints.base import joints_of
+from dalembert.model.keys import BODIES, PLACE, Key, Keys, name, text
+from dalembert.model.making import ZERO, pair
+from dalembert.model.vectors import WORLD, Vector3
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+
+@dataclass(frozen=True)
+class Loop(Constraint):
+    """A joint that closes a loop: its frame F sits on the first body, its moved frame M on the second.
+
+    The placement of F is the joint's own; M sits at `position` with `rotation` on the second body. The joint's motions are
+    not coordinates. With feedback gains (α, β) its rows are stabilised, φ̈ + β φ̇ + α φ = 0.
+    """
+
+    kind: ClassVar[str] = "loop"
+    # the key of the joint is added where tables of joints are read
+    forms: ClassVar[Mapping[str, Keys]] = {
+        "loop": {"name": Key(name, required=True), "description": Key(text), **BODIES, **PLACE, **GAINS}
+    }
+
+    bodies: tuple[str, str]
+    joint: Joint
+    position: Vector3
+    rotation: Vector3
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """The names of its constraints."""
+        return tuple(f"{self.name}, {row}" for row in self.joint.row_names)
+
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        """Where its two halves are."""
+        for path, half in ((self.title, self), (f"{self.title}, joint", self.joint)):
+            for key, entries in (("position", half.position), ("rotation", half.rotation)):
+                yield from ((f"{path}, {key}[{i}]", entry) for i, entry in enumerate(entries))
+
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """Bodies that do not exist or are the same, a name that a body has, and a joint that holds nothing."""
+        names, (first, second) = {body.name for body in model.bodies}, self.bodies
+        found = [problem for body in self.bodies for problem in unknown(self.title, body, {WORLD, *names})]
+        if first == second:
+            found.append(Problem(self.title, f"both ends are on '{first}'.", "Give `bodies` two different names."))
+        if self.name in names:
+            found.append(Problem(self.title, "a body has this name, too.", "Give the loop a name of its own."))
+        if not self.joint.row_names:
+            fact = f"a {self.joint.kind} joint holds nothing."
+            found.append(Problem(self.title, fact, "Remove it, or choose another joint."))
+        return found
+
+    def element(self) -> Element:
+        """Its joint without motions, and where both halves are."""
+        motions = {key for key, about in (self.joint.keys or {}).items() if about.motion}
+        joint = {key: value for key, value in self.joint.element(self.title).items() if key not in motions}
+        return {
+            "name": self.name,
+            "description": self.description or None,
+            "bodies": list(self.bodies),
+            "joint": joint,
+            **place(self.position, self.rotation, self.title),
+            "feedback": vector(self.feedback, self.title) or None,
+        }
+
+
+class LoopMaker(ConstraintMaker):
+    """Makes loops."""
+
+    loops: tuple[Loop, ...]
+
+    @checked
+    def loop(
+        self,
+        name: str,
+        bodies: tuple[str, str],
+        joint: Joint,
+        *,
+        position: Sequence[Written] = ZERO,
+        rotation: Sequence[Written] = ZERO,
+        description: str = "",
+        feedback: Gains | None = None,
+    ) -> Self:
+        """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
+
+        `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
+        and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("four bars").coordinates("a", "b", "c")
+        >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
+        >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
+        >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1)
+        >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), position=(2, 0, 0)), position=(1, 0, 0))
+        >>> model.constraint_names
+        ('pin, x', 'pin, y', 'pin, z', 'pin, tilt 1', 'pin, tilt 2')
+        """
+        where = f"loop '{name}'"
+        if any(loop.name == name for loop in self.loops):
+            raise InputError(f"{where}: declared twice. Give each loop its own name.")
+        if not isinstance(joint, Joint):
+            count = len(joints_of(joint, where))
+            raise InputError(f"{where}, joint: got {count} joints in a sequence. Expected one joint.")
+        moving = [str(x) for x in joint.values if x is not None and not (x.is_Number and float(x) == 0)]
+        if moving:
+            raise InputError(
+                f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
+                "them out, or let the bodies hang on each other by this joint."
+            )
+        at = self._placement(where, position, rotation)
+        gains = self._feedback(feedback, Loop, where)
+        made = Loop(name, pair(bodies, where), joint.still(), *at, description=description, feedback=gains)
+        self.loops += (made,)
+        return self
+
+
+def ancestors(model: Elements, body: str) -> list[str]:
+    """The body, its parent, and so on, without the world."""
+    parents = {b.name: b.parent for b in model.bodies}
+    out = []
+    while body != WORLD:
+        out.append(body)
+        body = parents[body]
+    return out
+
+
+def loop_bodies(model: Elements, loop: Loop) -> list[str]:
+    """The bodies whose joints belong to a loop: from its first body up, then down to its second."""
+    up, down = (ancestors(model, body) for body in loop.bodies)
+    shared = set(up) & set(down)
+    return [b for b in up if b not in shared] + [b for b in reversed(down) if b not in shared]

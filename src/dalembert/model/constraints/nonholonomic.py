@@ -1,0 +1,66 @@
+"""Constraints on velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions import coordinate, rate
+from dalembert.expressions.formula import Formula, Written
+from dalembert.model.checks.start import unfulfilled
+from dalembert.model.checks.values import Table
+from dalembert.model.constraints.base import ConstraintMaker, FormulaConstraint, Gains
+from dalembert.model.keys import NAMED, Key, Keys, constant, moving, text
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+
+@dataclass(frozen=True)
+class Nonholonomic(FormulaConstraint):
+    """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
+
+    kind: ClassVar[str] = "nonholonomic"
+    letter: ClassVar[str] = "psi"
+    gains: ClassVar[int] = 1
+    forms: ClassVar[Mapping[str, Keys]] = {
+        "nonholonomic": {**NAMED, "formula": Key(moving, True), "description": Key(text), "feedback": Key(constant)}
+    }
+
+    psi: Formula
+
+    def pull(self, velocity: Formula) -> Formula:
+        """α ψ."""
+        (alpha,) = self.feedback or (0,)
+        return alpha * velocity
+
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """A formula without velocities, and a start that violates it."""
+        q, qd = ({symbol(name) for name in model.coordinate_names} for symbol in (coordinate, rate))
+        if self.psi.free_symbols & qd:
+            free = self.feedback or model.assemble_start
+            return [] if free else unfulfilled(self.title, "ψ", self.psi, qd, "rates", table)
+        if self.psi.free_symbols & q:
+            return self._idle("no velocity", "It restricts positions: declare it as holonomic.")
+        advice = "Remove it, or use the velocities it ties together."
+        return self._idle("neither coordinates nor velocities", advice)
+
+
+class NonholonomicMaker(ConstraintMaker):
+    """Makes constraints on velocities."""
+
+    nonholonomic_list: tuple[Nonholonomic, ...]
+
+    @checked
+    def nonholonomic(
+        self, psi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
+    ) -> Self:
+        """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
+        key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
+        formula = self.reader.read(psi, f"nonholonomic '{key}'")
+        gains = self._feedback(feedback, Nonholonomic, f"nonholonomic '{key}'")
+        self.nonholonomic_list += (Nonholonomic(key, formula, description=description, feedback=gains),)
+        return self
