@@ -407,7 +407,10 @@ def test_too_many_links_are_refused():
         (HEAD + ROD + "motor = { ratio = 3 }\n", "link 'rod', motor: the key 'inertia' is missing."),
         (HEAD + ROD + 'friction = { side = "left" }\n', "link 'rod', friction, side: there is no 'left' here."),
         (HEAD + ROD + 'friction = { side = "motor" }\n', "it is told at the motor, but the motor has no ratio."),
-        (HEAD + ROD + "motor = { inertia = 1, ratio = 0 }\n", "link 'rod', motor: the ratio is 0. Expected turns of the motor"),
+        (
+            HEAD + ROD + "motor = { inertia = 1, ratio = 0 }\n",
+            "link 'rod', motor: the ratio is 0. Expected turns of the motor",
+        ),
         (HEAD + ROD + "limits = { lower = 1, upper = 0 }\n", "link 'rod', limits: lower is 1 and upper is 0."),
         (HEAD + ROD + "[[spring]]\nstiffness = 3\n", "spring number 1: the key 'bodies' is missing."),
     ],
