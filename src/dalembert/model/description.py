@@ -53,7 +53,7 @@ class Elements(ABC):
     text: str = ""  # what the model is, in the user's words
     parameter_list: tuple[Parameter, ...] = ()
     coordinate_list: tuple[Coordinate, ...] = ()
-    symbols: Frozen[str, sympy.Expr] = field(
+    symbols: Frozen[str, sympy.Basic] = field(
         default_factory=lambda: Frozen()
     )  # the SymPy objects that names were declared by
     bodies: tuple[Body, ...] = ()

@@ -20,7 +20,7 @@ class Reader:
 
     coordinates: tuple[str, ...]
     parameters: tuple[str, ...]
-    symbols: Mapping[str, sympy.Expr]  # the SymPy objects that names were declared by
+    symbols: Mapping[str, sympy.Basic]  # the SymPy objects that names were declared by
 
     @property
     def names(self) -> set[str]:
@@ -36,7 +36,7 @@ class Reader:
         from sympy.physics.mechanics import dynamicsymbols
 
         moving: dict[Any, str] = {self.symbols.get(name, dynamicsymbols(name)): name for name in self.coordinates}
-        fixed = {self.symbols.get(name, Symbol(name)): name for name in self.parameters}
+        fixed: dict[sympy.Basic, str] = {self.symbols.get(name, Symbol(name)): name for name in self.parameters}
         return from_sympy(formula, coordinates=moving, parameters=fixed, where=where, rates=rates)
 
     def constant(self, formula: Written, where: str) -> Formula:

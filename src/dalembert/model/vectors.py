@@ -10,7 +10,7 @@ from dalembert.expressions.formula import Formula as Formula
 if TYPE_CHECKING:
     import sympy
 
-Name: TypeAlias = "str | sympy.Expr"  # of a parameter or coordinate: text, or the symbol it was declared by
+Name: TypeAlias = "str | sympy.Basic"  # of a parameter or coordinate: text, or the symbol it was declared by
 
 Values = Mapping[Any, float]  # of parameters, by name or symbol
 Vector3 = tuple[Formula, Formula, Formula]
