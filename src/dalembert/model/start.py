@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from dalembert.model.making import several
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
-T = TypeVar("T")
 Start: TypeAlias = "Mapping[Any, Written] | Sequence[Written] | np.ndarray | None"
 
 
@@ -43,7 +42,9 @@ def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.
     return np.array([numbers.get(name, usual) for name, usual in zip(model.coordinate_names, default, strict=True)])
 
 
-def by_coordinate(names: Sequence[str], given: Mapping[Any, T] | Sequence[T] | np.ndarray, where: str) -> dict[str, T]:
+def by_coordinate(
+    names: Sequence[str], given: Mapping[Any, Written] | Sequence[Written] | np.ndarray, where: str
+) -> dict[str, Written]:
     """Values in order or by name, which may be a SymPy symbol, by the names of the coordinates."""
     if isinstance(given, Mapping):
         found = {coordinate_name(key): value for key, value in given.items()}

@@ -24,7 +24,7 @@ from dalembert.arguments import shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.declared import Place
-from dalembert.model.file_form import Element, Urdf, given, place
+from dalembert.model.file_form import Element, Urdf, Value, given, place
 from dalembert.model.joints.rows import Row
 from dalembert.model.keys import Keys, entries, make
 from dalembert.model.making import Given, Maker, several
@@ -161,7 +161,7 @@ class Joint(ABC):
         keys = {key: about for key, about in (self.keys or {}).items() if key in own}
         return {"type": self.kind, **entries(self, keys, where)}
 
-    def element(self, where: str) -> Element:
+    def element(self, where: str) -> dict[str, Value]:
         """All its keys as they stand in a model file, with its place."""
         return given({**self.written(where), **place(self.position, self.rotation, where)})
 
