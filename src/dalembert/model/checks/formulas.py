@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def undefined(model: Elements) -> list[Problem]:
     """Formulas that divide by zero, take the root of a negative number, or grow beyond the numbers."""
     table = at_start(model)
-    found = [_undefined(path, f, table) for path, f in formulas(model) if not math.isfinite(value(f, table))]
+    found = [_undefined(path, f, table) for path, f in with_paths(model) if not math.isfinite(value(f, table))]
     return _gravity(model, table) + found
 
 
@@ -41,7 +41,7 @@ def _undefined(path: str, formula: Formula, table: Table) -> Problem:
     return Problem(path, fact, "Change the formula, the parameters or the initial state.")
 
 
-def formulas(model: Elements) -> Iterator[tuple[str, Formula]]:
+def with_paths(model: Elements) -> Iterator[tuple[str, Formula]]:
     """Every formula of the model with the path of its element."""
     for body in model.bodies:
         yield from _of_body(body)
