@@ -33,6 +33,7 @@ from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.model import joints as kinds
 from dalembert.model import loads as pushing
+from dalembert.model.constraints import Holonomic
 from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.model.joints import rows
 from dalembert.model.loads import Load
@@ -574,7 +575,7 @@ MATRIX = (
     ),
     Mutation("A of formulas", tied, levels(A=lambda A: (tuple(2 * x for x in A[0]), *A[1:])), "P"),
     Mutation("β of formulas", tied, levels(beta=lambda b: tuple(x + se.RealDouble(0.1) for x in b)), "P"),
-    Mutation("feedback", served, function(constraints._feedback, negated), "P"),
+    Mutation("feedback", served, method(Holonomic, "pull", negated), "P"),
     # loops
     Mutation("position level of loops", four_bars, loop_row(phi=shifted), "P"),
     Mutation("a of loops", four_bars, loop_row(a=lambda a: a * np.array([1, 1, 2])), "P"),
