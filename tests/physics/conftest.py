@@ -111,11 +111,11 @@ class _Converter:
         out.shapes = tuple(self._shape(shape) for shape in old.shapes)
         out.limits = {name: self._limits(name, limits) for name, limits in old.limits.items()}
         out.holonomic_list = tuple(
-            replace(c, phi=self.formula(c.phi, self.mixed(c.phi)), feedback=self._gains(c.feedback))
+            replace(c, formula=self.formula(c.phi, self.mixed(c.phi)), feedback=self._gains(c.feedback))
             for c in old.holonomic_list
         )
         out.nonholonomic_list = tuple(
-            replace(c, psi=self.formula(c.psi, self.mixed(c.psi)), feedback=self.vector(c.feedback, 1 / T))
+            replace(c, formula=self.formula(c.psi, self.mixed(c.psi)), feedback=self.vector(c.feedback, 1 / T))
             for c in old.nonholonomic_list
         )
         out.speed_list = tuple(replace(u, value=self.formula(u.value, self.mixed(u.value))) for u in old.speed_list)

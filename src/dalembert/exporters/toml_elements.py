@@ -11,6 +11,7 @@ from dalembert.expressions.writing import written
 from dalembert.model import WORLD, Body, Coordinate, Elements, Parameter
 from dalembert.model.elements import Shape, Speed
 from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
+from dalembert.model.keys import entries
 
 
 def head(model: Elements) -> Element:
@@ -87,10 +88,7 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
     for load in model.loads:
         yield load.element(set(model.parameter_values))
     for rotor in model.rotors:
-        where = f"rotor '{rotor.name}'"
-        constants = {"inertia": written(rotor.inertia, where), "ratio": unless(written(rotor.ratio, where), 1)}
-        at = {"body": rotor.body, "joint": rotor.joint or None, "motion": rotor.motion or None}
-        yield "rotor", {"name": rotor.name, **at, **constants}
+        yield "rotor", entries(rotor, rotor.keys, rotor.title)
     yield from _holonomic(model)
     for constraint in (*model.nonholonomic_list, *model.canonical_list):
         yield constraint.kind, constraint.element()

@@ -8,6 +8,7 @@ from functools import partial
 from dalembert.errors import Problem, nearest
 from dalembert.importers.source import Table
 from dalembert.model import constraints, contacts, joints, keys, loads
+from dalembert.model.elements import Rotor
 from dalembert.model.joints import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
@@ -92,7 +93,6 @@ _BEFORE: dict[str, Keys] = {
     },
     "loop": {**constraints.Loop.forms["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
-_ROTOR: Keys = {**keys.IN_JOINT, "inertia": Key(keys.constant, True), "ratio": _CONSTANT}
 _LAST: dict[str, Keys] = {
     "shape": {
         **keys.BODY,
@@ -110,7 +110,7 @@ def elements() -> dict[str, Keys]:
     pushing = {kind: own for load in loads.LOADS for kind, own in load.forms.items()}
     holding = {kind: own for constraint in constraints.CONSTRAINTS for kind, own in constraint.forms.items()}
     touching = {kind.kind: kind.keys for kind in contacts.CONTACTS}
-    return {**_BEFORE, **pushing, "rotor": _ROTOR, **holding, **touching, **_LAST}
+    return {**_BEFORE, **pushing, "rotor": Rotor.keys, **holding, **touching, **_LAST}
 
 
 def forces(value: object, where: str, model: Maker) -> Iterator[Problem]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dalembert.model.joints import Joint
+from dalembert.model.keys import IN_JOINT, Key, Keys, constant
 from dalembert.model.vectors import WORLD as WORLD
 from dalembert.model.vectors import Formula as Formula
 from dalembert.model.vectors import Matrix3, Vector3
@@ -69,12 +71,19 @@ class Energies:
 class Rotor:
     """The rotor of a joint's motor, turning `ratio` times as fast as the joint."""
 
+    keys: ClassVar[Keys] = {**IN_JOINT, "inertia": Key(constant, required=True), "ratio": Key(constant, usual=1)}
+
     name: str
     body: str
     joint: int
     motion: int
     inertia: Formula
     ratio: Formula
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"rotor '{self.name}'"
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ from dalembert.expressions.formula import Written
 from dalembert.model.constraints import ConstraintMakers
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
-from dalembert.model.drives import DriveMakers
-from dalembert.model.elements import WORLD, Body, Energies, Limits, Shape, Speed
+from dalembert.model.elements import WORLD, Body, Energies, Limits, Rotor, Shape, Speed
 from dalembert.model.joints import Joint, JointMakers
 from dalembert.model.joints.base import joints_of
+from dalembert.model.keys import make
 from dalembert.model.loads import LoadMakers
 from dalembert.model.making import row_of, several
 from dalembert.model.start import by_coordinate
 from dalembert.model.vectors import Name, Values
 
 
-class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers, ContactMakers):
+class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMakers):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
@@ -132,6 +132,29 @@ class Model(Declarations, JointMakers, LoadMakers, DriveMakers, ConstraintMakers
     def note(self, sentence: str) -> Self:
         """Keep a sentence about how the model was made, such as what an importer left out."""
         self.notes += (sentence,)
+        return self
+
+    @checked
+    def rotor(
+        self,
+        body: str,
+        inertia: Written,
+        *,
+        ratio: Written = 1,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
+
+        It adds ½ inertia (ratio × rate)² to the kinetic energy; its gyroscopic effects are left out, as is usual for
+        geared drives.
+        """
+        key = name or f"rotor{len(self.rotors) + 1}"
+        if any(rotor.name == key for rotor in self.rotors):
+            raise InputError(f"rotor '{key}': declared twice. Give each rotor its own name.")
+        given = {"body": body, "joint": joint, "motion": motion, "inertia": inertia, "ratio": ratio}
+        self.rotors += (make(Rotor, [key], Rotor.keys, given, self, f"rotor '{key}'"),)
         return self
 
     # speeds and energies

@@ -48,8 +48,7 @@ def with_paths(model: Elements) -> Iterator[tuple[str, Formula]]:
     for load in model.loads:
         yield from load.numbers()
     for rotor in model.rotors:
-        yield f"rotor '{rotor.name}', inertia", rotor.inertia
-        yield f"rotor '{rotor.name}', ratio", rotor.ratio
+        yield from ((f"{rotor.title}, {key}", getattr(rotor, key)) for key in ("inertia", "ratio"))
     for constraint in (*model.loops, *model.holonomic_list, *model.nonholonomic_list):
         yield from constraint.numbers()
     for speed in model.speed_list:

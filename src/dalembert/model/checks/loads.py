@@ -27,12 +27,11 @@ def _on_bodies(model: Elements, table: Table) -> list[Problem]:
     found = [problem for c in model.contacts for problem in unknown(f"contact '{c.name}'", c.body, names)]
     found += [problem for loop in model.loops for problem in loop.problems(model, table)]
     for rotor in model.rotors:
-        path = f"rotor '{rotor.name}'"
-        found += unknown(path, rotor.body, names)
-        found += joint_motion(path, rotor.body, rotor.joint, rotor.motion, model)
+        found += unknown(rotor.title, rotor.body, names)
+        found += joint_motion(rotor.title, rotor.body, rotor.joint, rotor.motion, model)
         inertia = value(rotor.inertia, table)
         if inertia < 0:
-            found.append(Problem(f"{path}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
+            found.append(Problem(f"{rotor.title}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
     for load in model.loads:
         found += _bodies(load, names)
         if isinstance(load, InJoint):
@@ -50,7 +49,7 @@ def _without_bodies(model: Elements) -> list[Problem]:
         found += [("gravity", "it acts on bodies", into)] if any(g != 0 for g in model.gravity) else []
     found += [(loop.title, "it joins bodies", "Write it as a holonomic formula.") for loop in model.loops]
     term = "Write it as a term of the kinetic energy."
-    found += [(f"rotor '{rotor.name}'", "it turns with a body", term) for rotor in model.rotors]
+    found += [(rotor.title, "it turns with a body", term) for rotor in model.rotors]
     why = "but the system is described by energies."
     return [Problem(path, f"{fact}, {why}", advice) for path, fact, advice in found]
 

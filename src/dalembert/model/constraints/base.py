@@ -10,21 +10,45 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, TypeVar
 
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.formula import Formula, Written
 from dalembert.expressions.writing import written
 from dalembert.model.checks.values import Table
-from dalembert.model.file_form import Element
-from dalembert.model.keys import Key, Keys, array, constant
+from dalembert.model.file_form import Element, vector
+from dalembert.model.keys import NAMED, Key, Keys, Kind, array, constant, entries, make, text
 from dalembert.model.making import Maker
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 Gains: TypeAlias = "Written | Sequence[Written]"  # one gain, or several
-GAINS: Keys = {"feedback": Key(array(2, constant, "gains (alpha, beta)"))}
+
+
+def read_gains(maker: Maker, gains: Gains | None, count: int, where: str) -> tuple[Formula, ...]:
+    """The gains of feedback, none where there is none."""
+    if gains is None:
+        return ()
+    given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
+    if len(given) != count:
+        expected = "two gains (alpha, beta)" if count == 2 else "one gain alpha"
+        raise InputError(f"{where}: got {len(given)} gains. Expected {expected}.")
+    return tuple(maker.reader.constant(gain, where) for gain in given)
+
+
+_two = Kind(array(2, constant, "gains (alpha, beta)"), lambda maker, x, where: read_gains(maker, x, 2, where), vector)
+_one = Kind(
+    constant.check,
+    lambda maker, x, where: read_gains(maker, x, 1, where),
+    lambda x, where: written(x[0], where) if x else [],
+)
+DESCRIBED: Keys = {**NAMED, "description": Key(text, usual="")}
+GAINS: Keys = {"feedback": Key(_two, usual=[])}
+GAIN: Keys = {"feedback": Key(_one, usual=[])}
+
+
+C = TypeVar("C", bound="Constraint")
 
 
 @dataclass(frozen=True)
@@ -57,9 +81,9 @@ class Constraint(ABC):
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         """What is wrong with it in its model, `table` holding a value of every symbol at the start."""
 
-    @abstractmethod
     def element(self) -> Element:
         """Its keys as they stand in a model file."""
+        return entries(self, self.forms[self.kind], self.title)
 
     def stabilized(self, gains: Sequence[Formula]) -> Self:
         """The same with feedback by (α, β), or β alone, where it has none of its own."""
@@ -70,26 +94,11 @@ class Constraint(ABC):
 class FormulaConstraint(Constraint):
     """A formula that vanishes."""
 
-    letter: ClassVar[str] = "phi"  # the field that holds the formula
-
-    @property
-    def formula(self) -> Formula:
-        """What vanishes: φ or ψ."""
-        return getattr(self, self.letter)
+    formula: Formula
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         """The formula."""
         yield self.title, self.formula
-
-    def element(self) -> Element:
-        """Formula and gains."""
-        gains = [written(gain, self.title) for gain in self.feedback]
-        return {
-            "name": self.name,
-            "formula": written(self.formula, self.title),
-            "description": self.description or None,
-            "feedback": gains[0] if len(gains) == 1 else gains or None,
-        }
 
     def _idle(self, lacks: str, advice: str) -> list[Problem]:
         """The problem of a formula that says nothing about the motion."""
@@ -99,11 +108,7 @@ class FormulaConstraint(Constraint):
 class ConstraintMaker(Maker):
     """What the makers of constraints share."""
 
-    def _feedback(self, gains: Gains | None, of: type[Constraint], where: str) -> tuple[Formula, ...]:
-        if gains is None:
-            return ()
-        given = tuple(gains) if isinstance(gains, list | tuple) else (gains,)
-        if len(given) != of.gains:
-            expected = "two gains (alpha, beta)" if of.gains == 2 else "one gain alpha"
-            raise InputError(f"{where}, feedback: got {len(given)} gains. Expected {expected}.")
-        return tuple(self.reader.constant(gain, f"{where}, feedback") for gain in given)
+    def _constraint(self, kind: type[C], name: str | None, earlier: tuple[C, ...], **given: object) -> tuple[C, ...]:
+        """Those that are there and one more of this kind, each value read as its key says."""
+        key = name or f"{kind.kind}{len(earlier) + 1}"
+        return (*earlier, make(kind, [key], kind.forms[kind.kind], given, self, f"{kind.kind} '{key}'"))

@@ -10,12 +10,15 @@ from dalembert.arguments import checked
 from dalembert.errors import Problem
 from dalembert.expressions import momentum
 from dalembert.expressions.formula import Formula, Written
+from dalembert.expressions.writing import written
 from dalembert.model.checks.values import Table
-from dalembert.model.constraints.base import ConstraintMaker, FormulaConstraint
-from dalembert.model.keys import NAMED, Key, Keys, canonical, text
+from dalembert.model.constraints.base import DESCRIBED, ConstraintMaker, FormulaConstraint
+from dalembert.model.keys import Key, Keys, Kind, canonical
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+
+_formula = Kind(canonical, lambda maker, x, where: maker.formula(x, where, momenta=True), written, alone=True)
 
 
 @dataclass(frozen=True)
@@ -23,11 +26,12 @@ class Canonical(FormulaConstraint):
     """A constraint φ(q, p, t) = 0 on coordinates and momenta: (5.287) of papers/desapio."""
 
     kind: ClassVar[str] = "canonical"
-    forms: ClassVar[Mapping[str, Keys]] = {
-        "canonical": {**NAMED, "formula": Key(canonical, True), "description": Key(text)}
-    }
+    forms: ClassVar[Mapping[str, Keys]] = {"canonical": {**DESCRIBED, "formula": Key(_formula, required=True)}}
 
-    phi: Formula
+    @property
+    def phi(self) -> Formula:
+        """φ."""
+        return self.formula
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         """A formula without momenta; whether the start fulfils it is asked where momenta are known."""
@@ -55,7 +59,6 @@ class CanonicalMaker(ConstraintMaker):
         >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_list[0].phi
         -3 + x*p(y) - y*p(x)
         """
-        key = name or f"canonical{len(self.canonical_list) + 1}"
-        formula = self.reader.read(phi, f"canonical '{key}'", rates=False, momenta=True)
-        self.canonical_list += (Canonical(key, formula, description=description),)
+        given = {"formula": phi, "description": description}
+        self.canonical_list = self._constraint(Canonical, name, self.canonical_list, **given)
         return self

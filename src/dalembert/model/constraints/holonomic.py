@@ -13,13 +13,14 @@ from dalembert.expressions.formula import Formula, Written
 from dalembert.expressions.writing import written
 from dalembert.model.checks.start import open_rate, unfulfilled
 from dalembert.model.checks.values import Table
-from dalembert.model.constraints.base import GAINS, ConstraintMaker, FormulaConstraint, Gains
+from dalembert.model.constraints.base import DESCRIBED, GAINS, ConstraintMaker, FormulaConstraint, Gains, read_gains
 from dalembert.model.file_form import Element, unless
-from dalembert.model.keys import NAMED, Key, Keys, name, of_time, position, text
+from dalembert.model.keys import NAMED, Key, Keys, Kind, name, of_time, position
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
+_formula = Kind(position.check, lambda maker, x, where: maker.reader.read(x, where, rates=False), written, alone=True)
 _DRIVEN = "prescribed motion of "
 
 
@@ -29,11 +30,14 @@ class Holonomic(FormulaConstraint):
 
     kind: ClassVar[str] = "holonomic"
     forms: ClassVar[Mapping[str, Keys]] = {
-        "holonomic": {**NAMED, "formula": Key(position, True), "description": Key(text), **GAINS},
-        "drive": {**NAMED, "coordinate": Key(name, True), "motion": Key(of_time, True)},
+        "holonomic": {**DESCRIBED, "formula": Key(_formula, required=True), **GAINS},
+        "drive": {**NAMED, "coordinate": Key(name, required=True), "motion": Key(of_time, required=True)},
     }
 
-    phi: Formula
+    @property
+    def phi(self) -> Formula:
+        """φ."""
+        return self.formula
 
     def pull(self, velocity: Formula) -> Formula:
         """β φ̇ + α φ of (5.96) in papers/desapio."""
@@ -77,10 +81,8 @@ class HolonomicMaker(ConstraintMaker):
         With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
         the target is allowed.
         """
-        key = name or f"holonomic{len(self.holonomic_list) + 1}"
-        formula = self.reader.read(phi, f"holonomic '{key}'", rates=False)
-        gains = self._feedback(feedback, Holonomic, f"holonomic '{key}'")
-        self.holonomic_list += (Holonomic(key, formula, description=description, feedback=gains),)
+        given = {"formula": phi, "description": description, "feedback": feedback}
+        self.holonomic_list = self._constraint(Holonomic, name, self.holonomic_list, **given)
         return self
 
     @checked
@@ -96,6 +98,6 @@ class HolonomicMaker(ConstraintMaker):
         key = name or f"drive of {coordinate}"
         formula = replace(self.reader, coordinates=()).read(motion, f"'{key}'", rates=False)
         phi = self.reader.read(coordinate, f"'{key}'") - formula
-        gains = self._feedback(feedback, Holonomic, f"'{key}'")
+        gains = read_gains(self, feedback, 2, f"'{key}', feedback")
         self.holonomic_list += (Holonomic(key, phi, description=_DRIVEN + coordinate, feedback=gains),)
         return self

@@ -11,12 +11,12 @@ from dalembert.errors import InputError, Problem
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.checks.bodies import unknown
 from dalembert.model.checks.values import Table
-from dalembert.model.constraints.base import GAINS, Constraint, ConstraintMaker, Gains
+from dalembert.model.constraints.base import DESCRIBED, GAINS, Constraint, Gains, read_gains
 from dalembert.model.file_form import Element, place, vector
 from dalembert.model.joints import Joint
 from dalembert.model.joints.base import joints_of
-from dalembert.model.keys import BODIES, PLACE, Key, Keys, name, text
-from dalembert.model.making import ZERO, pair
+from dalembert.model.keys import BODIES, PLACE, Key, Keys, name
+from dalembert.model.making import ZERO, Maker, pair
 from dalembert.model.vectors import WORLD, Vector3
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Loop(Constraint):
     kind: ClassVar[str] = "loop"
     # the key of the joint is added where tables of joints are read
     forms: ClassVar[Mapping[str, Keys]] = {
-        "loop": {"name": Key(name, required=True), "description": Key(text), **BODIES, **PLACE, **GAINS}
+        "loop": {**DESCRIBED, "name": Key(name, required=True), **BODIES, **PLACE, **GAINS}
     }
 
     bodies: tuple[str, str]
@@ -80,7 +80,7 @@ class Loop(Constraint):
         }
 
 
-class LoopMaker(ConstraintMaker):
+class LoopMaker(Maker):
     """Makes loops."""
 
     loops: tuple[Loop, ...]
@@ -124,7 +124,7 @@ class LoopMaker(ConstraintMaker):
                 "them out, or let the bodies hang on each other by this joint."
             )
         at = self._placement(where, position, rotation)
-        gains = self._feedback(feedback, Loop, where)
+        gains = read_gains(self, feedback, 2, f"{where}, feedback")
         made = Loop(name, pair(bodies, where), joint.still(), *at, description=description, feedback=gains)
         self.loops += (made,)
         return self

@@ -12,8 +12,8 @@ from dalembert.expressions import coordinate, rate
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.checks.start import unfulfilled
 from dalembert.model.checks.values import Table
-from dalembert.model.constraints.base import ConstraintMaker, FormulaConstraint, Gains
-from dalembert.model.keys import NAMED, Key, Keys, constant, moving, text
+from dalembert.model.constraints.base import DESCRIBED, GAIN, ConstraintMaker, FormulaConstraint, Gains
+from dalembert.model.keys import Key, Keys, moving
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -24,13 +24,13 @@ class Nonholonomic(FormulaConstraint):
     """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
 
     kind: ClassVar[str] = "nonholonomic"
-    letter: ClassVar[str] = "psi"
     gains: ClassVar[int] = 1
-    forms: ClassVar[Mapping[str, Keys]] = {
-        "nonholonomic": {**NAMED, "formula": Key(moving, True), "description": Key(text), "feedback": Key(constant)}
-    }
+    forms: ClassVar[Mapping[str, Keys]] = {"nonholonomic": {**DESCRIBED, "formula": Key(moving, required=True), **GAIN}}
 
-    psi: Formula
+    @property
+    def psi(self) -> Formula:
+        """ψ."""
+        return self.formula
 
     def pull(self, velocity: Formula) -> Formula:
         """α ψ."""
@@ -59,8 +59,6 @@ class NonholonomicMaker(ConstraintMaker):
         self, psi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
     ) -> Self:
         """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
-        key = name or f"nonholonomic{len(self.nonholonomic_list) + 1}"
-        formula = self.reader.read(psi, f"nonholonomic '{key}'")
-        gains = self._feedback(feedback, Nonholonomic, f"nonholonomic '{key}'")
-        self.nonholonomic_list += (Nonholonomic(key, formula, description=description, feedback=gains),)
+        given = {"formula": psi, "description": description, "feedback": feedback}
+        self.nonholonomic_list = self._constraint(Nonholonomic, name, self.nonholonomic_list, **given)
         return self

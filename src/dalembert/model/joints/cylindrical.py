@@ -53,8 +53,8 @@ class CylindricalMaker(JointMaker):
     def cylindrical(
         self,
         axis: Given,
-        angle: Written = None,
-        displacement: Written = None,
+        angle: Written | None = None,
+        displacement: Written | None = None,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

@@ -75,7 +75,7 @@ class PlanarMaker(JointMaker):
         self,
         normal: Given,
         displacement: Given | None = None,
-        angle: Written = None,
+        angle: Written | None = None,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

@@ -54,7 +54,7 @@ class PrismaticMaker(JointMaker):
     def prismatic(
         self,
         axis: Given,
-        displacement: Written = None,
+        displacement: Written | None = None,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

@@ -54,7 +54,7 @@ class RevoluteMaker(JointMaker):
     def revolute(
         self,
         axis: Given,
-        angle: Written = None,
+        angle: Written | None = None,
         position: Given = ZERO,
         rotation: Given = ZERO,
         *,

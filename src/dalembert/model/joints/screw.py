@@ -90,7 +90,7 @@ class ScrewMaker(JointMaker):
     def screw(
         self,
         axis: Given,
-        angle: Written = None,
+        angle: Written | None = None,
         pitch: float | str = 0,
         position: Given = ZERO,
         rotation: Given = ZERO,
