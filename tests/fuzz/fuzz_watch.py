@@ -112,8 +112,13 @@ def _mapped() -> int:
 
 def outcomes(first: int, count: int) -> list[Outcome]:
     """What becomes of the cases from `first` on."""
-    with tempfile.TemporaryDirectory() as folder:
-        return [outcome(case(number), Path(folder)) for number in range(first, first + count)]
+    gc.collect()  # what ran before in this process is swept up now, not on the time of a case
+    gc.freeze()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return [outcome(case(number), Path(folder)) for number in range(first, first + count)]
+    finally:
+        gc.unfreeze()
 
 
 def main() -> None:
