@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.integrators import Solution
-from dalembert.integrators.base import Guide, Step, Stepper
+from dalembert.integrators.base import Burst, Guide, Method, Step
 from dalembert.integrators.independence import Independence
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
@@ -50,6 +50,8 @@ class Part(Value):
 
 class Partition(Guide):
     """The parts of a run so far, and the equations it goes on with."""
+
+    looks_inside = False
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
@@ -103,24 +105,28 @@ class Partition(Guide):
         """Go on with these equations."""
         self._mechanics = mechanics
 
-    def worn(self, t: float, y: np.ndarray) -> bool:
-        """True when the present choice has become poor."""
-        here = self._place(t, y)
-        now = self._measures(here)
+    def worn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of K states (states, K) at which the present choice has become poor."""
+        assert self._mechanics is not None
         if self._fresh is None:
-            self._fresh, self._usual = now, self._held(here)
-        if not any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True)):
-            return False
-        # where the mechanism itself is singular no choice is better, and the run goes on with what it has
-        if self._held(here) < _WORN * self._usual:
-            return False
-        return min(self._measures(here, *self._best(here))) > _BETTER * min(now)
+            here = self._place(float(t[0]), y[:, 0])
+            self._fresh, self._usual = self._measures(here), self._held(here)
+        measures = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
+        poor = np.any([now < _WORN * fresh for now, fresh in zip(measures, self._fresh, strict=True)], axis=0)
+        for k in np.flatnonzero(poor):
+            here = self._place(float(t[k]), y[:, k])
+            # where the mechanism itself is singular no choice is better, and the run goes on with what it has
+            if self._held(here) < _WORN * self._usual:
+                continue
+            if min(self._measures(here, *self._best(here))) > _BETTER * min(now[k] for now in measures):
+                return int(k)
+        return None
 
     def _place(self, t: float, y: np.ndarray) -> Place:
         assert self._mechanics is not None
         return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
 
-    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
         if not isinstance(stepper, Taylor) or step.coefficients is None or self._fresh is None:
             return step
@@ -133,6 +139,9 @@ class Partition(Guide):
             k = int(np.argmin(served))
             s = np.linspace(s[k - 1], s[k], 7)
         return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
+
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Nothing: how a choice serves is asked at the ends of steps, by `worn`."""
 
     def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """At which of many states the present choice serves."""
