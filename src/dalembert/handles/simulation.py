@@ -137,6 +137,7 @@ def _problem(
         run.worn if project and run.choosable else None,
         usual_sizes(equations),
         ((run,) if project and run.choosable else ()) + way.guides(mechanics),
+        mechanics.machine,
     )
     return problem, constants
 

@@ -23,7 +23,7 @@ class Explicit(Runner):
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, machine = problem, problem.machine
         self._burst = None if machine is None else compiled()
-        self._scheme, n = self.scheme(), len(problem.y0)
+        self._scheme, n = self.scheme()._replace(positions=problem.positions), len(problem.y0)
         if machine is None or self._burst is None:
             self._burst, self._rates = text.burst, Machine(_as_machine(problem.rates), np.zeros(0), np.zeros(0))
             self._surface, inputs = unheld(text.FREE if problem.project is None else text.ASK), n
@@ -45,9 +45,7 @@ class Explicit(Runner):
             rule = self.rule(problem, settings, end)
         rule = {"rtol": 0.0, "atol": np.zeros(n), "largest": np.inf, "count": 0} | rule
         self._now.clock[text.H] = rule.pop("h")
-        self._control = Control(
-            kind=self.kind, start=problem.t0, end=end, inputs=inputs, positions=problem.positions, keep=keep, **rule
-        )
+        self._control = Control(kind=self.kind, start=problem.t0, end=end, inputs=inputs, keep=keep, **rule)
         self.tolerance = self._control.rtol
 
     @classmethod
@@ -167,7 +165,4 @@ def _jump(numba: Any) -> Callable[..., Any]:
 
         return numba.types.void(one, x, p, tables, out), code
 
-    def call(one: Any, x: Any, p: Any, tables: Any, out: Any) -> Any:
-        return lambda one, x, p, tables, out: jump(one, x, p, tables, out)
-
-    return call
+    return lambda one, x, p, tables, out: lambda one, x, p, tables, out: jump(one, x, p, tables, out)

@@ -36,7 +36,8 @@ class Scheme(NamedTuple):
     """A Runge–Kutta method: K_i = f(t + c_i h, y + h Σ A_ij K_j).
 
     A[ends] are the weights of the solution, K[ends] is the slope at its end; stages behind it only serve the output between,
-    y + h Σ K_i P_ij xʲ⁺¹. Where the slope at the end is not `carried` to the next step, K[ends] is the mean slope.
+    y + h Σ K_i P_ij xʲ⁺¹. Where the slope at the end is not `carried` to the next step, there is one stage, and K[1] is the mean
+    slope: K[0], and for positions `bend` h v̇ more.
     """
 
     c: np.ndarray
@@ -45,12 +46,8 @@ class Scheme(NamedTuple):
     E: np.ndarray  # (2, stages): the weights of two error estimates, of which ode45 uses the first
     ends: int
     carried: bool = True
-    bend: float = 0.0  # h² v̇ that is added to positions
-
-    @property
-    def orders(self) -> int:
-        """The number of powers, the constant included."""
-        return self.P.shape[1] + 1
+    bend: float = 0.0
+    positions: int = 0
 
 
 class Control(NamedTuple):
@@ -64,7 +61,6 @@ class Control(NamedTuple):
     end: float
     count: int  # of fixed steps
     inputs: int  # how many of the states enter their rates
-    positions: int
     keep: bool  # the motion within every step is asked for
 
 
@@ -130,28 +126,27 @@ def burst(
     most: int,
 ) -> tuple[int, int]:
     """Take up to `most` steps, no more once `stop` is reached; the number of good ones, and how it ended."""
-    x, count = np.empty(control.inputs + 1), 0
-    while count < most and now.clock[T] < stop:
-        new, K, t0 = taken.y1[count], now.K, now.clock[T]
+    x, count, n = np.empty(control.inputs + 1), 0, len(now.y)
+    y, K, clock, counts = now.y, now.K, now.clock, now.counts
+    while count < most and clock[T] < stop:
+        new, last, t0 = taken.y1[count], taken.last[count], clock[T]
         t1, h = _chosen(scheme, control, rates, now, x, new)
-        now.clock[H] = h if t1 != t1 else now.clock[H]
-        taken.t0[count], taken.t1[count], taken.h[count] = t0, t1, h
         if t1 != t1:
+            clock[H] = h
             return count, COLLAPSED
+        taken.t0[count], taken.t1[count], taken.h[count] = t0, t1, h
         if not _finite(new):
             return count, NOT_FINITE
-        inside = now.counts[SAMPLE] < len(times) and times[now.counts[SAMPLE]] < t1
-        if control.keep or inside:
-            for i in range(scheme.ends + 1, len(scheme.c)):
-                _stage(scheme, rates, i, t0, h, now, x, taken.last[count])
-            _powers(scheme, now.y, h, K, taken.powers[count])
-        now.y[:] = new
-        now.clock[T] = t1
-        now.counts[DONE] += 1
-        now.counts[KNOWN] = scheme.carried
-        K[0] = K[scheme.ends]
-        taken.last[count] = new
-        taken.calls[count] = now.counts[CALLS]
+        if control.keep or (counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1):
+            _stages(scheme, rates, scheme.ends + 1, len(scheme.c), t0, h, now, x, last)
+            _powers(scheme.P, y, h, K, taken.powers[count])
+        for k in range(n):
+            y[k] = last[k] = new[k]
+            K[0, k] = K[scheme.ends, k]
+        clock[T] = t1
+        counts[DONE] += 1
+        counts[KNOWN] = scheme.carried
+        taken.calls[count] = counts[CALLS]
         count += 1
         if surface.mode == ASK or not _brought_back(surface, now, taken, count - 1, times, samples):
             return count, LEFT
@@ -165,73 +160,59 @@ def _finite(y: np.ndarray) -> bool:
     return True
 
 
-def _slope(rates: Machine, t: float, y: np.ndarray, x: np.ndarray, now: Now, out: np.ndarray) -> None:
-    """ẏ at a state."""
-    m = len(x) - 1
-    x[:m] = y[:m]
-    x[m] = t
-    call(rates.one, x, rates.p, rates.tables, out)
-    now.counts[CALLS] += 1
-
-
-def _sum(scheme: Scheme, i: int, h: float, now: Now, out: np.ndarray) -> None:
-    """y + h Σ A_ij K_j."""
-    y, K = now.y, now.K
-    out[:] = 0.0
-    for j in range(i):
-        weight = scheme.A[i, j]
-        if weight != 0.0:
-            for k in range(len(y)):
-                out[k] += weight * K[j, k]
-    for k in range(len(y)):
-        out[k] = y[k] + h * out[k]
-
-
-def _stage(
-    scheme: Scheme, rates: Machine, i: int, t: float, h: float, now: Now, x: np.ndarray, room: np.ndarray
-) -> None:
-    """Stage i of a step."""
-    _sum(scheme, i, h, now, room)
-    _slope(rates, t + scheme.c[i] * h, room, x, now, now.K[i])
-
-
-def _attempt(
+def _stages(
     scheme: Scheme,
-    control: Control,
     rates: Machine,
+    first: int,
+    after: int,
     t: float,
-    t1: float,
     h: float,
     now: Now,
     x: np.ndarray,
-    new: np.ndarray,
+    room: np.ndarray,
 ) -> None:
-    """The stages of one step, and the state at its end."""
-    n, K, y = control.positions, now.K, now.y
-    if not now.counts[KNOWN]:
-        _slope(rates, t, y, x, now, K[0])
-        now.counts[KNOWN] = 1
-    for i in range(1, scheme.ends):
-        _stage(scheme, rates, i, t, h, now, x, new)
-    _sum(scheme, scheme.ends, h, now, new)
-    if scheme.carried:
-        _slope(rates, t1, new, x, now, K[scheme.ends])
-        return
-    if scheme.bend != 0.0:
+    """Stages first, ..., after − 1; the state of the last one stays in `room`."""
+    A, c, p, tables, y, K = scheme.A, scheme.c, rates.p, rates.tables, now.y, now.K
+    n, m = len(y), len(x) - 1
+    for i in range(first, after):
         for k in range(n):
-            new[k] += scheme.bend * h * h * K[0, n + k]
+            room[k] = 0.0
+        for j in range(i):
+            weight = A[i, j]
+            if weight != 0.0:
+                for k in range(n):
+                    room[k] += weight * K[j, k]
+        for k in range(n):
+            room[k] = y[k] + h * room[k]
+        for k in range(m):
+            x[k] = room[k]
+        x[m] = t + c[i] * h
+        call(rates.one, x, p, tables, K[i])
+    now.counts[CALLS] += after - first
+
+
+def _attempt(scheme: Scheme, rates: Machine, t: float, h: float, now: Now, x: np.ndarray, new: np.ndarray) -> None:
+    """The stages of one step, and the state at its end."""
+    if not now.counts[KNOWN]:
+        _stages(scheme, rates, 0, 1, t, h, now, x, new)
+        now.counts[KNOWN] = 1
+    if scheme.carried:
+        _stages(scheme, rates, 1, scheme.ends + 1, t, h, now, x, new)
+        return
+    y, K, n = now.y, now.K, scheme.positions
     for k in range(len(y)):
-        K[scheme.ends, k] = (new[k] - y[k]) / h
+        K[1, k] = K[0, k] + (scheme.bend * h * K[0, n + k] if k < n else 0.0)
+        new[k] = y[k] + h * K[1, k]
 
 
-def _powers(scheme: Scheme, y: np.ndarray, h: float, K: np.ndarray, out: np.ndarray) -> None:
+def _powers(P: np.ndarray, y: np.ndarray, h: float, K: np.ndarray, out: np.ndarray) -> None:
     """The motion within a step as powers of (t − t0) / h, (states, orders)."""
     for k in range(len(y)):
         out[k, 0] = y[k]
-        for j in range(scheme.P.shape[1]):
+        for j in range(P.shape[1]):
             total = 0.0
-            for i in range(scheme.P.shape[0]):
-                total += scheme.P[i, j] * K[i, k]
+            for i in range(P.shape[0]):
+                total += P[i, j] * K[i, k]
             out[k, j + 1] = h * total
 
 
@@ -246,7 +227,7 @@ def _chosen(
         return _hairer(scheme, control, rates, now, x, new)
     h, after = now.clock[H], now.counts[DONE] + 1
     t1 = end if after == control.count else control.start + after * h
-    _attempt(scheme, control, rates, t, t1, h, now, x, new)
+    _attempt(scheme, rates, t, h, now, x, new)
     return t1, h
 
 
@@ -261,7 +242,7 @@ def _ode45(
         h = rest
     while True:
         t1 = control.end if h == rest else t + h
-        _attempt(scheme, control, rates, t, t1, h, now, x, new)
+        _attempt(scheme, rates, t, h, now, x, new)
         error = h * _largest_error(scheme, control, now, new)
         if error <= rtol:
             break
@@ -278,12 +259,12 @@ def _ode45(
 
 def _largest_error(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> float:
     """Of the error estimate by the size of the states; nan where it has no value."""
-    largest = 0.0
+    largest, E, K, y, atol = 0.0, scheme.E, now.K, now.y, control.atol
     for k in range(len(new)):
         total = 0.0
         for i in range(scheme.ends + 1):
-            total += scheme.E[0, i] * now.K[i, k]
-        error = abs(total) / max(max(abs(now.y[k]), abs(new[k])), control.atol[k])
+            total += E[0, i] * K[i, k]
+        error = abs(total) / max(max(abs(y[k]), abs(new[k])), atol[k])
         if error != error:
             return np.nan
         largest = max(largest, error)
@@ -302,7 +283,7 @@ def _hairer(
             return np.nan, h
         t1 = min(t + h, control.end)
         h = t1 - t
-        _attempt(scheme, control, rates, t, t1, h, now, x, new)
+        _attempt(scheme, rates, t, h, now, x, new)
         error = h * _error_norm(scheme, control, now, new)
         if error < 1:
             break
@@ -316,15 +297,15 @@ def _hairer(
 
 def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> float:
     """|e₅|² / √(n (|e₅|² + |e₃|²/100)), by the tolerances."""
-    fifth, third, n = 0.0, 0.0, len(new)
+    fifth, third, n, E, K, y, atol = 0.0, 0.0, len(new), scheme.E, now.K, now.y, control.atol
     for k in range(n):
-        scale = control.atol[k] + max(abs(now.y[k]), abs(new[k])) * control.rtol
+        scale = atol[k] + max(abs(y[k]), abs(new[k])) * control.rtol
         if not scale < np.inf:
             return np.nan
         first, second = 0.0, 0.0
         for i in range(scheme.ends + 1):
-            first += scheme.E[0, i] * now.K[i, k]
-            second += scheme.E[1, i] * now.K[i, k]
+            first += E[0, i] * K[i, k]
+            second += E[1, i] * K[i, k]
         fifth += (first / scale) ** 2
         third += (second / scale) ** 2
     if fifth == 0.0 and third == 0.0:
@@ -337,173 +318,167 @@ def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> 
 
 def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.ndarray, samples: np.ndarray) -> bool:
     """The samples of step i and its end, on the constraints; False where Python has to go on with them."""
-    t0, t1, counts, state = taken.t0[i], taken.t1[i], now.counts, taken.last[i]
-    sample = np.empty_like(state)
+    t0, t1, h, counts, state, y = taken.t0[i], taken.t1[i], taken.h[i], now.counts, taken.last[i], now.y
+    powers = taken.powers[i]
     while counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1:
-        t = times[counts[SAMPLE]]
-        at = (t - t0) / taken.h[i]
-        powers = taken.powers[i]
-        for k in range(len(sample)):
-            value = 0.0
+        sample, t = samples[counts[SAMPLE]], times[counts[SAMPLE]]
+        for k in range(len(y)):
+            sample[k] = 0.0
             for j in range(powers.shape[1] - 1, -1, -1):
-                value = value * at + powers[k, j]
-            sample[k] = value
-        if not _projected(surface, t, sample):
+                sample[k] = sample[k] * ((t - t0) / h) + powers[k, j]
+        if surface.mode == HELD and not _projected(surface, t, sample):
             return False
-        samples[counts[SAMPLE]] = sample
         counts[SAMPLE] += 1
-    if not _projected(surface, t1, state):
+    if surface.mode == HELD and not _projected(surface, t1, state):
         return False
-    for k in range(len(state)):
-        if state[k] != now.y[k]:
+    for k in range(len(y)):
+        if state[k] != y[k]:
             counts[KNOWN] = 0
-    now.y[:] = state
+        y[k] = state[k]
     while counts[SAMPLE] < len(times) and times[counts[SAMPLE]] <= t1:
-        samples[counts[SAMPLE]] = state
+        for k in range(len(y)):
+            samples[counts[SAMPLE], k] = y[k]
         counts[SAMPLE] += 1
     return True
 
 
 def _projected(surface: Surface, t: float, y: np.ndarray) -> bool:
     """Move y = (q, v, ...) onto the constraints, positions first; False, and y as it was, where that is not settled here."""
-    if surface.mode == FREE:
-        return True
     n, m = surface.n, surface.inputs
-    q = y[:n].copy()
-    if len(surface.rows_q) and not _settled(surface, t, q, q, False):
+    here = np.empty(max(2 * n, m) + 1)
+    q, qd, v = here[:n], np.zeros(n), np.empty(surface.started)
+    for k in range(n):
+        q[k] = y[k]
+    if len(surface.rows_q) and not _settled(surface, t, q, qd, False):
         return False
     if not surface.keeps:
-        x, qd, v = np.empty(m + 1), np.empty(n), np.empty(surface.started)
-        x[:n], x[n:m], x[m] = q, y[n:m], t
-        call(surface.velocities.one, x, surface.velocities.p, surface.velocities.tables, qd)
+        for k in range(n, m):
+            here[k] = y[k]
+        here[m] = t
+        call(surface.velocities.one, here, surface.velocities.p, surface.velocities.tables, qd)
         if len(surface.rows_v) and not _settled(surface, t, q, qd, True):
             return False
-        x = np.empty(2 * n + 1)
-        x[:n], x[n : 2 * n], x[2 * n] = q, qd, t
-        call(surface.start.one, x, surface.start.p, surface.start.tables, v)
-        y[n:m] = v[: m - n]
-    y[:n] = q
+        for k in range(n):
+            here[n + k] = qd[k]
+        here[2 * n] = t
+        call(surface.start.one, here, surface.start.p, surface.start.tables, v)
+        for k in range(n, m):
+            y[k] = v[k - n]
+    for k in range(n):
+        y[k] = q[k]
     return True
 
 
-def _look(surface: Surface, t: float, q: np.ndarray, x: np.ndarray, moving: bool, out: np.ndarray) -> None:
-    """φ, the velocity residual, A and M at positions x and rest, or at q and velocities x."""
-    n, place = surface.n, np.zeros(2 * surface.n + 1)
+def _settled(surface: Surface, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
+    """Newton's method on q at rest, or on q̇, as `structure.newton.onto` takes it where steps are good; False where not."""
+    n, rounding, good = surface.n, surface.limits[0], surface.limits[1]
+    rows, scale, sizes, first = surface.rows_q, surface.scale_q, surface.size_q, 0
     if moving:
-        place[:n], place[n : 2 * n] = q, x
-    else:
-        place[:n] = x
-    place[2 * n] = t
-    call(surface.constraints.one, place, surface.constraints.p, surface.constraints.tables, out)
-
-
-def _settled(surface: Surface, t: float, q: np.ndarray, x: np.ndarray, moving: bool) -> bool:
-    """Newton's method from x, as `structure.newton.onto` takes it where steps are good; False where they are not."""
-    n, size = surface.n, surface.n_phi + surface.n_rows * (surface.n + 1) + surface.n * surface.n
-    rounding, good = surface.limits[0], surface.limits[1]
-    here, there, step, trial = np.empty(size), np.empty(size), np.empty(n), np.empty(n)
-    _look(surface, t, q, x, moving, here)
-    for _ in range(surface.rounds):
-        worst, before = _left(surface, moving, here, here, x)
-        if worst <= rounding:
+        rows, scale, sizes, first = surface.rows_v, surface.scale_v, surface.size_v, surface.n_phi
+    slopes, mass = surface.n_phi + surface.n_rows, surface.n_phi + surface.n_rows * (n + 1)
+    place, there, step = np.empty(2 * n + 1), np.empty(mass + n * n), np.zeros(n)
+    term, fresh, x, at = np.empty(len(rows)), np.empty(len(rows)), qd if moving else q, n if moving else 0
+    worst, before = np.inf, np.inf
+    for round in range(surface.rounds + 1):
+        for k in range(n):
+            place[k], place[n + k] = q[k], qd[k]
+        for k in range(n):
+            place[at + k] = x[k] - step[k]
+        place[2 * n] = t
+        call(surface.constraints.one, place, surface.constraints.p, surface.constraints.tables, there)
+        after, most, new = 0.0, 0.0, 0.0
+        for i in range(len(rows)):
+            size, left = sizes[i], abs(there[first + rows[i]])
+            for k in range(n):
+                size += abs(there[slopes + rows[i] * n + k]) * (abs(place[at + k]) + scale[k])
+            if not (left < np.inf and size < np.inf) or (size <= 0.0 and left > 0.0):
+                return False
+            share = left / size if left > 0.0 else 0.0
+            most = max(most, share)
+            new += share * share
+            if round and left > 0.0:
+                after += (left / term[i]) ** 2
+            fresh[i] = size
+        if round and most > rounding and not np.sqrt(after) < (good if worst > _FLOOR else 1.0) * before:
+            return worst <= _FLOOR
+        for k in range(n):
+            x[k] = place[at + k]
+        if most <= rounding:
             return True
-        if not worst < np.inf or not _newton(surface, moving, here, step):
+        for i in range(len(rows)):
+            term[i] = fresh[i]
+        worst, before = most, np.sqrt(new)
+        if round < surface.rounds and not _newton(rows, first, slopes, mass, surface.limits, there, step):
             return False
-        trial[:] = x - step
-        _look(surface, t, q, trial, moving, there)
-        if not _left(surface, moving, there, there, trial)[0] <= rounding:
-            after = _left(surface, moving, there, here, x)[1]
-            if not after < (good if worst > _FLOOR else 1.0) * before:
-                return worst <= _FLOOR
-        x[:] = trial
-        here, there = there, here
-    return _left(surface, moving, here, here, x)[0] <= _FLOOR
+    return worst <= _FLOOR
 
 
-def _left(surface: Surface, moving: bool, values: np.ndarray, slopes: np.ndarray, x: np.ndarray) -> tuple[float, float]:
-    """What is left of the constraints by the size of their terms: the largest, and the norm of all."""
-    rows, scale, sizes = surface.rows_q, surface.scale_q, surface.size_q
-    if moving:
-        rows, scale, sizes = surface.rows_v, surface.scale_v, surface.size_v
-    n, first, worst, square = surface.n, surface.n_phi if moving else 0, 0.0, 0.0
-    for i in range(len(rows)):
-        size, place = sizes[i], surface.n_phi + surface.n_rows + rows[i] * n
-        for j in range(n):
-            size += abs(slopes[place + j]) * (abs(x[j]) + scale[j])
-        left = abs(values[first + rows[i]])
-        if not (left < np.inf and size < np.inf) or (size <= 0.0 and left > 0.0):
-            return np.inf, np.inf
-        share = left / size if left > 0.0 else 0.0
-        worst = max(worst, share)
-        square += share * share
-    return worst, np.sqrt(square)
-
-
-def _newton(surface: Surface, moving: bool, here: np.ndarray, step: np.ndarray) -> bool:
+def _newton(
+    rows: np.ndarray, first: int, slopes: int, mass: int, limits: np.ndarray, here: np.ndarray, step: np.ndarray
+) -> bool:
     """The smallest step in the metric of M that removes what is left to first order; False where rows depend on each other.
 
     M = U⁻¹ L Lᵀ U⁻¹ with a diagonal U. Rows are L⁻¹ U a, made orthonormal one by one.
     """
-    rows = surface.rows_v if moving else surface.rows_q
-    n, r, first = surface.n, len(rows), surface.n_phi if moving else 0
-    slopes = surface.n_phi + surface.n_rows
-    L, unit = np.empty((n, n)), np.empty(n)
-    if not _factored(here[slopes + surface.n_rows * n :], surface.limits, L, unit):
+    n, r = len(step), len(rows)
+    L, unit, Q, w = np.empty((n, n)), np.empty(n), np.empty((r, n)), np.zeros(r)
+    if not _factored(here, mass, limits, L, unit):
         return False
-    Q, w, row = np.empty((r, n)), np.zeros(r), np.empty(n)
     for i in range(r):
-        for j in range(n):  # L z = U a
-            total = unit[j] * here[slopes + rows[i] * n + j]
-            for k in range(j):
-                total -= L[j, k] * row[k]
-            row[j] = total / L[j, j]
-        size = np.sqrt(_inner(row, row))
+        size, rest = 0.0, 0.0
+        for k in range(n):  # L z = U a
+            total = unit[k] * here[slopes + rows[i] * n + k]
+            for j in range(k):
+                total -= L[k, j] * Q[i, j]
+            Q[i, k] = total / L[k, k]
+            size += Q[i, k] * Q[i, k]
+        size = np.sqrt(size)
         if not (0.0 < size < np.inf):
             return False
-        row /= size
+        for k in range(n):
+            Q[i, k] /= size
         w[i] = here[first + rows[i]] / size
         for _ in range(2):  # twice is enough
             for j in range(i):
-                along = _inner(Q[j], row)
+                along = 0.0
+                for k in range(n):
+                    along += Q[j, k] * Q[i, k]
                 w[i] -= along * w[j]
                 for k in range(n):
-                    row[k] -= along * Q[j, k]
-        rest = np.sqrt(_inner(row, row))
+                    Q[i, k] -= along * Q[j, k]
+        for k in range(n):
+            rest += Q[i, k] * Q[i, k]
+        rest = np.sqrt(rest)
         if not rest > _DEPENDENT:
             return False
         w[i] /= rest
-        Q[i] = row / rest
-    for j in range(n - 1, -1, -1):  # U L⁻ᵀ Σ w Q
+        for k in range(n):
+            Q[i, k] /= rest
+    for k in range(n - 1, -1, -1):  # L⁻ᵀ Σ w Q
         total = 0.0
         for i in range(r):
-            total += w[i] * Q[i, j]
-        for k in range(j + 1, n):
-            total -= L[k, j] * row[k]
-        row[j] = total / L[j, j]
-    step[:] = unit * row
+            total += w[i] * Q[i, k]
+        for j in range(k + 1, n):
+            total -= L[j, k] * step[j]
+        step[k] = total / L[k, k]
+    for k in range(n):
+        step[k] *= unit[k]
     return True
 
 
-def _inner(a: np.ndarray, b: np.ndarray) -> float:
-    total = 0.0
-    for i in range(len(a)):
-        total += a[i] * b[i]
-    return total
-
-
-def _factored(M: np.ndarray, limits: np.ndarray, L: np.ndarray, unit: np.ndarray) -> bool:
+def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, unit: np.ndarray) -> bool:
     """L of U M U = L Lᵀ with a unit diagonal; False where M is singular."""
     n, heaviest = len(unit), 0.0
     for i in range(n):
-        heaviest = max(heaviest, M[i * n + i])
+        heaviest = max(heaviest, here[mass + i * n + i])
     for i in range(n):
-        mass = M[i * n + i]
-        if not mass > limits[3] * heaviest:
+        own = here[mass + i * n + i]
+        if not own > limits[3] * heaviest:
             return False
-        unit[i] = 1 / np.sqrt(mass)
+        unit[i] = 1 / np.sqrt(own)
     for i in range(n):
         for j in range(i + 1):
-            total = M[i * n + j] * unit[i] * unit[j]
+            total = here[mass + i * n + j] * unit[i] * unit[j]
             for k in range(j):
                 total -= L[i, k] * L[j, k]
             if j < i:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import symengine as se
@@ -17,10 +18,18 @@ from dalembert.kernels.program import Program
 FEW = 16  # columns: beyond them NumPy is quicker than floats one by one
 
 
+class Native(NamedTuple):
+    """Machine code `void one(const double *x, const double *p, const double *tables, double *out)` for one state."""
+
+    address: int
+    tables: np.ndarray
+
+
 class Function(ABC):
     """A compiled function of inputs (n,) or (n, batch) and parameters (m,) or (m, batch)."""
 
     n_outputs: int
+    native: Native | None = None  # None: known to Python only
 
     @abstractmethod
     def evaluate(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:

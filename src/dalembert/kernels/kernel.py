@@ -135,7 +135,8 @@ class Kernel:
         return compile_function(system.algebra, inputs, outputs, self.parameters)
 
     @cached_property
-    def _start(self) -> Function:
+    def start_function(self) -> Function:
+        """v and the constants of the motion, of (q, q̇, t)."""
         system = self.form.system
         outputs = stack(self.form.velocity.v_from_qd, self.form.constants.values)
         return self._compile(outputs, stack(system.q, system.qd, vector([system.t])))
@@ -143,6 +144,11 @@ class Kernel:
     @cached_property
     def _rates(self) -> Function:
         return self._compile(self.rates)
+
+    @property
+    def rates_function(self) -> Function | None:
+        """ẏ of (q, v, t) where it is one function."""
+        return self._rates if self.fused else None
 
     @cached_property
     def _accelerations(self) -> Function:
@@ -172,15 +178,16 @@ class Kernel:
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """v and the constants of the motion at a state (q, q̇, t)."""
-        out = self._start(_stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
+        out = self.start_function(_stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
         return out[: self._size], out[self._size :]
 
     def velocities(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The velocities that belong to v at states y = (q, v): q̇, but for the part that multipliers add to it."""
-        return self._velocities(_stacked(y[: self.form.n_states], t), constants)
+        return self.velocities_function(_stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
-    def _velocities(self) -> Function:
+    def velocities_function(self) -> Function:
+        """The velocities that belong to v, of (q, v, t)."""
         return self._compile(self.form.velocity.qd)
 
     def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from dalembert.algebra.linear import RANK_TOLERANCE
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
 NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
 ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
-_MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
+MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
 _DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
 
 
@@ -49,7 +49,7 @@ def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
 def massless(M: np.ndarray) -> np.ndarray:
     """Which coordinates have no inertia (…, n)."""
     diagonal = np.nan_to_num(np.einsum("...ii->...i", M))
-    return diagonal <= _MASSLESS * diagonal.max(axis=-1, keepdims=True, initial=0.0)
+    return diagonal <= MASSLESS * diagonal.max(axis=-1, keepdims=True, initial=0.0)
 
 
 def definite(M: np.ndarray) -> bool:
