@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dalembert.integrators.base import InitialValueProblem as InitialValueProblem
+from dalembert.integrators.base import Method
 from dalembert.integrators.base import Settings as Settings
 from dalembert.integrators.base import Solution as Solution
 from dalembert.integrators.base import Status as Status
-from dalembert.integrators.base import Method
 from dalembert.integrators.base import integrate as integrate
 from dalembert.integrators.dop853 import DormandPrince853
 from dalembert.integrators.ida import Ida

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import InputError, SimulationError
-from dalembert.integrators.native_steps import Machine, Surface
+from dalembert.integrators.native_steps import Machine, Surface, Taken
 from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.kernels.dae import DaeFunctions
 
@@ -121,40 +121,30 @@ class Step:
 
 @dataclass(frozen=True)
 class Burst:
-    """Accepted steps in a row, on the first axis."""
+    """Accepted steps in a row."""
 
-    t0: np.ndarray
-    t1: np.ndarray
-    h: np.ndarray
-    y1: np.ndarray  # as the method has them
-    last: np.ndarray  # on the constraints
-    powers: np.ndarray  # (steps, states, orders) of (t − t0) / h
-    calls: np.ndarray  # evaluations at the end of each step
+    steps: Taken
     done: int  # samples there are
-    left: bool  # the last step has not been brought back onto the constraints
-    failure: SimulationError | None
+    left: bool = False  # the last step has not been brought back onto the constraints
+    failure: SimulationError | None = None  # with which the run ends
 
     def __len__(self) -> int:
-        return len(self.t0)
-
-    def until(self, count: int) -> Burst:
-        """The first steps only."""
-        parts = (self.t0, self.t1, self.h, self.y1, self.last, self.powers, self.calls)
-        return Burst(*(part[:count] for part in parts), self.done, False, None)
+        return len(self.steps.t0)
 
     def piece(self, k: int) -> Piece:
         """The motion along step k."""
-        return Piece(float(self.t0[k]), float(self.t1[k]), float(self.h[k]), Polynomial(self.powers[k].copy()))
+        t0, t1, h, powers = (part[k] for part in (self.steps.t0, self.steps.t1, self.steps.h, self.steps.powers))
+        return Piece(float(t0), float(t1), float(h), Polynomial(powers.copy()))
 
     def step(self, k: int) -> Step:
         """Step k by itself."""
-        return Step(float(self.t0[k]), float(self.t1[k]), self.y1[k].copy(), lambda: self.piece(k))
+        return Step(float(self.steps.t0[k]), float(self.steps.t1[k]), self.steps.y1[k].copy(), lambda: self.piece(k))
 
     def inside(self, x: np.ndarray, which: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Times (steps × x) and states (states, steps × x) at shares x of the steps, of all or of some."""
         chosen = np.arange(len(self)) if which is None else which
-        values = self.powers[chosen] @ (x[None, :] ** np.arange(self.powers.shape[2])[:, None])
-        times = self.t0[chosen, None] + x * self.h[chosen, None]
+        values = self.steps.powers[chosen] @ (x[None, :] ** np.arange(self.steps.powers.shape[2])[:, None])
+        times = self.steps.t0[chosen, None] + x * self.steps.h[chosen, None]
         return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
 
 
@@ -268,23 +258,23 @@ class _Run:
         stop = self._end if settings.progress is None else min(self._end, self._t + (self._end - self._start) / _TOLD)
         burst = runner.burst(times, self._samples, self.done, stop, most)
         self.done, sure = burst.done, len(burst) - burst.left
-        turned = self._turn(burst.t1[:sure], burst.last[:sure])
+        turned = self._turn(burst.steps.t1[:sure], burst.steps.last[:sure])
         if turned is not None:
-            burst, self.status = burst.until(turned + 1), Status.TURNED
-            runner.evaluations = int(burst.calls[-1])
-            self.done = int(np.searchsorted(times, burst.t1[-1], side="right"))
+            steps, self.status = burst.steps.until(turned + 1), Status.TURNED
+            burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
+            self.done, runner.evaluations = burst.done, int(steps.calls[-1])
         for guide in problem.guides:
             guide.watch(runner, burst, self._end)
         self._steps += len(burst)
         if settings.dense:
             self._kept += [burst.piece(k) for k in range(len(burst))]
         if len(burst):
-            self._t, self._last = float(burst.t1[-1]), burst.last[-1].copy()
+            self._t, self._last = float(burst.steps.t1[-1]), burst.steps.last[-1].copy()
         if burst.left:
             step = burst.step(len(burst) - 1)
             self._sample(step)
             self._settle(step)
-            if self._turn(burst.t1[-1:], self._last[None]) is not None:
+            if self._turn(np.array([self._t]), self._last[None]) is not None:
                 self.status = Status.TURNED
         if burst.failure is not None:
             raise burst.failure

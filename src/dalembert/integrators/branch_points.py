@@ -196,8 +196,9 @@ class BranchPoints(Guide):
         """Look at the ends of steps, and within them where that is asked; `_checked` takes those that are suspect."""
         if not len(burst):
             return
-        found = self._independence.measure(*self.mechanics.rows(burst.t1, burst.y1.T))
-        last = self._remember(burst.t1, found, np.full(len(found), True))
+        ends = burst.steps.t1
+        found = self._independence.measure(*self.mechanics.rows(ends, burst.steps.y1.T))
+        last = self._remember(ends, found, np.full(len(found), True))
         if not self._lead:
             return
         within = np.flatnonzero((last <= 0.1) | (not stepper.fixed))

@@ -1,19 +1,18 @@
 """Dormand and Prince's explicit method of order 8, with error estimates of orders 5 and 3 and output of order 7 between steps.
 
-Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.5, II.6 and II.10; steps are chosen as SciPy's solver of the
-same name chooses them. Tolerances are 1e-10 and, of each state's usual size, 1e-12 unless told otherwise.
+Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.5, II.6 and II.10; steps are chosen as SciPy's solver
+of the same name chooses them. Tolerances are 1e-10 and, of each state's usual size, 1e-12 unless told otherwise.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from dalembert.integrators.base import InitialValueProblem, Settings
 from dalembert.integrators.explicit import Explicit
-from dalembert.integrators.native_steps import HAIRER, Scheme
+from dalembert.integrators.native_steps import HAIRER, Control, Scheme
 
 _STAGES, _ALL = 12, 16
 _SMALLEST = 100 * np.finfo(float).eps  # relative tolerance
@@ -30,7 +29,7 @@ class DormandPrince853(Explicit):
         """Dormand and Prince's numbers, and Hairer's for the output between steps."""
         return _numbers()
 
-    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> dict[str, Any]:
+    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
         """The first step (II.4 of the book) is the one at which a step of Euler's method would be about right."""
         rtol = max(settings.rtol or 1e-10, _SMALLEST)
         atol = problem.errors(1e-12) if settings.atol is None else np.full(len(problem.y0), settings.atol)
@@ -42,7 +41,7 @@ class DormandPrince853(Explicit):
         self.count(1)
         flat = pace <= 1e-15 and bend <= 1e-15
         other = max(1e-6, h * 1e-3) if flat else (0.01 / max(pace, bend)) ** (1 / 8)
-        return {"rtol": rtol, "atol": atol, "largest": largest, "h": min(100 * h, other, span, largest)}
+        return min(100 * h, other, span, largest), Control(atol, rtol, largest)
 
 
 def _mean(x: np.ndarray) -> float:

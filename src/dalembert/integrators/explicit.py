@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,32 +20,26 @@ class Explicit(Runner):
     kind: ClassVar[int]
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        self._problem, machine = problem, problem.machine
-        self._burst = None if machine is None else compiled()
-        self._scheme, n = self.scheme()._replace(positions=problem.positions), len(problem.y0)
-        if machine is None or self._burst is None:
-            self._burst, self._rates = text.burst, Machine(_as_machine(problem.rates), np.zeros(0), np.zeros(0))
-            self._surface, inputs = unheld(text.FREE if problem.project is None else text.ASK), n
-        else:
-            self._rates, inputs = machine.rates, machine.inputs
-            by_python = problem.project is not None and machine.surface is None
-            self._surface = (
-                machine.surface if machine.surface is not None else unheld(text.ASK if by_python else text.FREE)
-            )
-        if problem.project is None:
-            self._surface = unheld(text.FREE)
+        self._problem, n = problem, len(problem.y0)
+        self._scheme = self.scheme()._replace(positions=problem.positions)
         K = np.zeros((len(self._scheme.c), n))
         self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
         if self._scheme.carried:
             K[0] = problem.rates(problem.t0, problem.y0)
             self._now.counts[text.CALLS] = self._now.counts[text.KNOWN] = 1
-        keep = settings.dense or any(guide.looks_inside for guide in problem.guides)
         with np.errstate(all="ignore"):
-            rule = self.rule(problem, settings, end)
-        rule = {"rtol": 0.0, "atol": np.zeros(n), "largest": np.inf, "count": 0} | rule
-        self._now.clock[text.H] = rule.pop("h")
-        self._control = Control(kind=self.kind, start=problem.t0, end=end, inputs=inputs, keep=keep, **rule)
-        self.tolerance = self._control.rtol
+            h, rule = self.rule(problem, settings, end)
+        self._now.clock[text.H], self.tolerance = h, rule.rtol
+        keep = settings.dense or any(guide.looks_inside for guide in problem.guides)
+        self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
+        self._surface = unheld(text.FREE if problem.project is None else text.ASK)
+        self._burst, self._rates = text.burst, Machine(_as_machine(problem.rates), np.zeros(0), np.zeros(0))
+        machine = problem.machine
+        if machine is not None and (native := text.compiled()) is not None:
+            self._burst, self._rates = native, machine.rates
+            self._control = self._control._replace(inputs=machine.inputs)
+            if problem.project is not None and machine.surface is not None:
+                self._surface = machine.surface
 
     @classmethod
     @abstractmethod
@@ -54,8 +47,8 @@ class Explicit(Runner):
         """The numbers of the method."""
 
     @abstractmethod
-    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> dict[str, Any]:
-        """The first step `h`, and what of `Control` the method uses."""
+    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
+        """The first step, and what of `Control` is the method's own."""
 
     def first_slope(self) -> np.ndarray:
         """ẏ at the start."""
@@ -75,18 +68,22 @@ class Explicit(Runner):
         """Up to `most` steps with their samples (times, states), of which `done` are there already."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
         now.counts[text.SAMPLE] = done
-        ends = [np.empty(most) for _ in range(3)]
         taken = Taken(
-            *ends, np.empty((most, n)), np.empty((most, n)), np.empty((most, n, orders)), np.zeros(most, np.int64)
+            np.empty(most),
+            np.empty(most),
+            np.empty(most),
+            np.empty((most, n)),
+            np.empty((most, n)),
+            np.empty((most, n, orders)),
+            np.empty(most, dtype=np.int64),
         )
-        assert self._burst is not None
         with np.errstate(all="ignore"):  # what is not finite is told
             count, why = self._burst(
                 self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
             )
         self.evaluations = int(now.counts[text.CALLS])
-        parts = [part[:count] for part in taken]
-        return Burst(*parts, int(now.counts[text.SAMPLE]), why == text.LEFT, self._failure(why, taken, count))
+        done, failure = int(now.counts[text.SAMPLE]), self._failure(why, taken, count)
+        return Burst(taken.until(count), done, why == text.LEFT, failure)
 
     def _failure(self, why: int, taken: Taken, count: int) -> SimulationError | None:
         """The error with which a burst ends, if it does."""
@@ -102,12 +99,12 @@ class FixedStepper(Explicit):
     fixed = True
     kind = text.FIXED
 
-    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> dict[str, Any]:
-        """Their number."""
+    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
+        """Their length and number."""
         span = end - problem.t0
         wanted = settings.step or min(settings.max_step or np.inf, span / 1000)
         count = max(1, int(np.ceil(span / wanted - 1e-9)))
-        return {"count": count, "h": span / count}
+        return span / count, Control(atol=np.zeros(len(problem.y0)), number=count)
 
 
 def unheld(mode: int) -> Surface:
@@ -122,47 +119,3 @@ def _as_machine(rates: Callable[[float, np.ndarray], np.ndarray]) -> Callable[..
         out[:] = rates(float(x[-1]), x[:-1])
 
     return one
-
-
-@cache
-def compiled() -> Callable[..., tuple[int, int]] | None:
-    """The loop in machine code; None where Numba is missing."""
-    try:
-        import numba
-    except ImportError:
-        return None
-    options = {"error_model": "numpy"}
-    for name, part in vars(text).items():  # the functions that the loop calls
-        if (
-            callable(part)
-            and getattr(part, "__module__", "") == text.__name__
-            and name.startswith("_")
-            and not isinstance(part, type)
-        ):
-            numba.extending.register_jitable(**options)(part)
-    numba.extending.overload(text.call, jit_options=options)(_jump(numba))
-    try:
-        return numba.njit(cache=True, **options)(text.burst)
-    except RuntimeError:  # no directory can be written to
-        return numba.njit(**options)(text.burst)
-
-
-def _jump(numba: Any) -> Callable[..., Any]:
-    """What stands for `call` in machine code: a jump to the address."""
-    from llvmlite import ir
-
-    @numba.extending.intrinsic
-    def jump(typing: Any, one: Any, x: Any, p: Any, tables: Any, out: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            number = ir.DoubleType().as_pointer()
-            kind = ir.FunctionType(ir.VoidType(), [number] * 4).as_pointer()
-            pointers = [
-                context.make_array(array)(context, builder, value).data
-                for array, value in zip(signature.args[1:], arguments[1:], strict=True)
-            ]
-            builder.call(builder.inttoptr(arguments[0], kind), pointers)
-            return context.get_dummy_value()
-
-        return numba.types.void(one, x, p, tables, out), code
-
-    return lambda one, x, p, tables, out: lambda one, x, p, tables, out: jump(one, x, p, tables, out)

@@ -1,6 +1,6 @@
 """The text of explicit steps: many of them in one go, each brought back onto the constraints, with the samples on the way.
 
-Plain functions on arrays of floats. Numba compiles them (`explicit.compiled`), and where it cannot they run as they stand. Right-hand
+Plain functions on arrays of floats. Numba compiles them (`compiled`), and where it cannot they run as they stand. Right-hand
 sides are machine code `void one(const double *x, const double *p, const double *tables, double *out)`, known by its
 address, or Python functions of the same arguments. A method is a table of numbers (`Scheme`), so this text is compiled once.
 Numba keeps what it compiled until this file changes: numbers of other files come as arguments.
@@ -11,7 +11,9 @@ What is rare is left to Python: a projection that Newton's plain method does not
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache
+from inspect import isfunction
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,15 +55,15 @@ class Scheme(NamedTuple):
 class Control(NamedTuple):
     """How long steps are."""
 
-    kind: int
-    rtol: float
     atol: np.ndarray  # ode45: the size below which a state is measured absolutely
-    largest: float
-    start: float
-    end: float
-    count: int  # of fixed steps
-    inputs: int  # how many of the states enter their rates
-    keep: bool  # the motion within every step is asked for
+    rtol: float = 0.0
+    largest: float = np.inf
+    number: int = 0  # of fixed steps
+    kind: int = FIXED
+    start: float = 0.0
+    end: float = 0.0
+    inputs: int = 0  # how many of the states enter their rates
+    keep: bool = False  # the motion within every step is asked for
 
 
 class Now(NamedTuple):
@@ -74,15 +76,19 @@ class Now(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The steps of a burst, in the order of `Burst`; written by it."""
+    """Steps in a row, on the first axis; written by a burst."""
 
     t0: np.ndarray
     t1: np.ndarray
     h: np.ndarray
-    y1: np.ndarray
-    last: np.ndarray
-    powers: np.ndarray
-    calls: np.ndarray
+    y1: np.ndarray  # as the method has it
+    last: np.ndarray  # on the constraints
+    powers: np.ndarray  # (steps, states, orders) of (t − t0) / h
+    calls: np.ndarray  # evaluations so far
+
+    def until(self, count: int) -> Taken:
+        """The first of them."""
+        return Taken(*[part[:count] for part in self])
 
 
 class Surface(NamedTuple):
@@ -154,10 +160,10 @@ def burst(
 
 
 def _finite(y: np.ndarray) -> bool:
+    total = 0.0
     for i in range(len(y)):
-        if not np.isfinite(y[i]):
-            return False
-    return True
+        total += 0.0 * y[i]  # 0, or without a value
+    return total == 0.0
 
 
 def _stages(
@@ -226,7 +232,7 @@ def _chosen(
     if control.kind == HAIRER:
         return _hairer(scheme, control, rates, now, x, new)
     h, after = now.clock[H], now.counts[DONE] + 1
-    t1 = end if after == control.count else control.start + after * h
+    t1 = end if after == control.number else control.start + after * h
     _attempt(scheme, rates, t, h, now, x, new)
     return t1, h
 
@@ -321,7 +327,7 @@ def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.nd
     t0, t1, h, counts, state, y = taken.t0[i], taken.t1[i], taken.h[i], now.counts, taken.last[i], now.y
     powers = taken.powers[i]
     while counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1:
-        sample, t = samples[counts[SAMPLE]], times[counts[SAMPLE]]
+        sample, t = samples[counts[SAMPLE]], float(times[counts[SAMPLE]])
         for k in range(len(y)):
             sample[k] = 0.0
             for j in range(powers.shape[1] - 1, -1, -1):
@@ -488,3 +494,44 @@ def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, un
             else:
                 return False
     return True
+
+
+# as machine code
+
+
+@cache
+def compiled() -> Callable[..., tuple[int, int]] | None:
+    """The burst in machine code; None where Numba is missing."""
+    try:
+        import numba
+        from numba import extending
+    except ImportError:
+        return None
+    for part in [part for name, part in globals().items() if name.startswith("_") and isfunction(part)]:
+        extending.register_jitable(error_model="numpy")(part)
+    extending.overload(call)(jump_with(numba))
+    try:
+        return numba.njit(cache=True, error_model="numpy")(burst)
+    except RuntimeError:  # there is no directory to keep it in
+        return numba.njit(error_model="numpy")(burst)
+
+
+def jump_with(numba: Any) -> Callable[..., Any]:
+    """What stands for `call` in machine code: a jump to the address."""
+    from llvmlite import ir
+
+    @numba.extending.intrinsic
+    def jump(typing: Any, one: Any, x: Any, p: Any, tables: Any, out: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            number = ir.DoubleType().as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [number] * 4).as_pointer()
+            pointers = [
+                context.make_array(array)(context, builder, value).data
+                for array, value in zip(signature.args[1:], arguments[1:], strict=True)
+            ]
+            builder.call(builder.inttoptr(arguments[0], kind), pointers)
+            return context.get_dummy_value()
+
+        return numba.types.void(one, x, p, tables, out), code
+
+    return lambda one, x, p, tables, out: lambda one, x, p, tables, out: jump(one, x, p, tables, out)

@@ -27,8 +27,9 @@ class RadauIIA(Stepper):
     def _begin(self, t: float, y: np.ndarray, h: float | None) -> Any:
         from scipy.integrate import Radau
 
+        solver: Any = Radau
         with np.errstate(all="ignore"):
-            return Radau(
+            return solver(
                 self._problem.rates,
                 t,
                 y,

@@ -6,13 +6,11 @@ MATLAB the absolute tolerance is a number in the units of the states: where thos
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dalembert.integrators.base import InitialValueProblem, Settings
 from dalembert.integrators.explicit import Explicit
-from dalembert.integrators.native_steps import ODE45, Scheme
+from dalembert.integrators.native_steps import ODE45, Control, Scheme
 
 # Dormand & Prince (1980): nodes, stage weights, the fifth-order solution (last stage) and the error weights
 _C = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
@@ -53,7 +51,7 @@ class RungeKutta45(Explicit):
         """Dormand and Prince's numbers."""
         return Scheme(_C, _A, _P, np.stack([_E, _E]), 6)
 
-    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> dict[str, Any]:
+    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
         """The first step is what the slope at the start allows."""
         rtol, span = settings.rtol or 1e-3, end - problem.t0
         floor = (settings.atol or 1e-6) / rtol
@@ -61,4 +59,4 @@ class RungeKutta45(Explicit):
         h = min(largest, span)
         pace = np.max(np.abs(self.first_slope()) / np.maximum(np.abs(problem.y0), floor)) / (0.8 * rtol**0.2)
         h = max(1 / pace if h * pace > 1 else h, 16 * np.spacing(abs(problem.t0)))
-        return {"rtol": rtol, "atol": np.full(len(problem.y0), floor), "largest": largest, "h": h}
+        return h, Control(np.full(len(problem.y0), floor), rtol, largest)
