@@ -25,7 +25,7 @@ from dalembert.kinematics.speeds import speed_map
 from dalembert.model.elements import Formula
 from dalembert.model.frozen import Value
 from dalembert.structure import Choice
-from dalembert.structure.rank import best_rows
+from dalembert.structure.rank import best_rows, singular_value
 from dalembert.structure.speed_choice import best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Partition(Guide):
         if self._in_speeds:
             S = np.concatenate([self._speeds(t, q), np.moveaxis(A[kept], -1, 0)], axis=1)
             S = S / np.maximum(np.linalg.norm(S, axis=2, keepdims=True), 1e-300)
-            first = np.linalg.svd(S, compute_uv=False)[:, -1]
+            first = singular_value(S, min(S.shape[1:]) - 1)
         return first, _share(self._independence.scaled(A, M), kept) if self._drops else np.ones(len(t))
 
     def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -230,5 +230,5 @@ def _ordered(speeds: tuple[Formula, ...], rows: tuple[int, ...]) -> Choice:
 
 def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:
     """How independent the kept of many rows (K, r, n) are, by how independent the best of them can be."""
-    best = np.linalg.svd(rows, compute_uv=False)[:, len(kept) - 1]
-    return np.linalg.svd(rows[:, kept], compute_uv=False)[:, -1] / np.maximum(best, 1e-300)
+    place = len(kept) - 1
+    return singular_value(rows[:, kept], place) / np.maximum(singular_value(rows, place), 1e-300)

@@ -196,17 +196,19 @@ class BranchPoints(Guide):
         """Look at the ends of steps, and within them where that is asked; `_checked` takes those that are suspect."""
         if not len(burst):
             return
-        ends = burst.steps.t1
-        found = self._independence.measure(*self.mechanics.rows(ends, burst.steps.y1.T))
-        last = self._remember(ends, found, np.full(len(found), True))
+        steps, measure, rows = burst.steps, self._independence.measure, self.mechanics.rows
         if not self._lead:
+            self._remember(steps.t1, measure(*rows(steps.t1, steps.y1.T)), np.full(len(burst), True))
             return
+        found = measure(*rows(np.append(steps.t0[0], steps.t1), np.column_stack([steps.powers[0, :, 0], steps.y1.T])))
+        last = self._remember(steps.t1, found[1:], np.full(len(burst), True))
         within = np.flatnonzero((last <= 0.1) | (not stepper.fixed))
         suspect = last < _LANDING
         if len(within):
-            t, y = burst.inside(_SHARES, within)
-            sizes = self._independence.measure(*self.mechanics.rows(t, y)).reshape(len(within), len(_SHARES))
-            suspect[within] |= _dips(sizes)
+            inner = _SHARES[1:-1]
+            sizes = measure(*rows(*burst.inside(inner, within)))
+            ends = (found[within, None], sizes.reshape(len(within), len(inner)), found[within + 1, None])
+            suspect[within] |= _dips(np.concatenate(ends, axis=1))
         for k in np.flatnonzero(suspect):
             self._checked(stepper, burst.step(int(k)))
 
