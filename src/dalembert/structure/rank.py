@@ -90,7 +90,7 @@ def singular_value(A: np.ndarray, place: int) -> np.ndarray:
     The eigenvalues of A Aᵀ are half the work, and have the digits for all but the small ones.
 
     >>> singular_value(np.array([[[3.0, 0.0], [0.0, 1e-9]], [[3.0, 4.0], [0.0, 1.0]]]), 1).round(12).tolist()
-    [1e-09, 0.5962406478]
+    [1e-09, 0.592359147246]
     """
     wide = A if A.shape[1] <= A.shape[2] else np.swapaxes(A, 1, 2)
     squares = np.linalg.eigvalsh(wide @ np.swapaxes(wide, 1, 2))
