@@ -199,11 +199,10 @@ def _stages(
 
 def _attempt(scheme: Scheme, rates: Machine, t: float, h: float, now: Now, x: np.ndarray, new: np.ndarray) -> None:
     """The stages of one step, and the state at its end."""
-    if not now.counts[KNOWN]:
-        _stages(scheme, rates, 0, 1, t, h, now, x, new)
-        now.counts[KNOWN] = 1
+    first, after = now.counts[KNOWN], scheme.ends + 1 if scheme.carried else 1
+    _stages(scheme, rates, first, after, t, h, now, x, new)
+    now.counts[KNOWN] = 1
     if scheme.carried:
-        _stages(scheme, rates, 1, scheme.ends + 1, t, h, now, x, new)
         return
     y, K, n = now.y, now.K, scheme.positions
     for k in range(len(y)):
