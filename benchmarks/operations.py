@@ -17,6 +17,7 @@ import json
 import sys
 from pathlib import Path
 
+from dalembert.algebra.fast import expression
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -24,7 +25,6 @@ from rich.table import Table
 import dalembert as dl
 from dalembert import formalisms
 from dalembert.algebra import stack, vector
-from dalembert.algebra.fast import expression
 from dalembert.handles import Equations, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.kernels.solve import fused

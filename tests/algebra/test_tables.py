@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 import symengine as se
+from dalembert.kernels.compile import compile_function
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, choose, vector
@@ -17,7 +18,6 @@ from dalembert.algebra.tables import interpolation, split_interpolation, table, 
 from dalembert.algebra.taylor_numbers import Series, SeriesAlgebra
 from dalembert.errors import EngineError
 from dalembert.expressions.lower import Lowering
-from dalembert.kernels.compile import compile_function
 
 T = se.Symbol("t")
 POINTS = table([-1, 0, 0.5, 2], [3, -1, -1, 4])

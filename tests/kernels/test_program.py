@@ -4,14 +4,14 @@ import builtins
 
 import numpy as np
 import pytest
+from dalembert.kernels.compile import FEW
+from dalembert.kernels.program import ON_ARRAYS, ON_FLOATS, Program, source
 
 from dalembert.algebra import choose, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.walks import ordered
 from dalembert.errors import EngineError
 from dalembert.kernels import compile_function, program
-from dalembert.kernels.compile import FEW
-from dalembert.kernels.program import ON_ARRAYS, ON_FLOATS, Program, source
 
 call = GRAPH.function
 NAMES = ("x", "y")

@@ -21,9 +21,6 @@ from dalembert.errors import EngineError
 Array = np.ndarray
 
 
-MAX_CHOICES = 1000  # rows of a table that are written as choices
-
-
 class Algebra(ABC):
     """Arithmetic on scalars of one kind."""
 
@@ -64,25 +61,8 @@ class Algebra(ABC):
         return x
 
     def interpolate(self, table: Table, x: Scalar) -> Scalar:
-        """A table at `x`; where an algebra has no better way, a nest of choices that halves the table each time."""
-        if len(table) > MAX_CHOICES:
-            raise EngineError(
-                f"a table of {len(table)} rows is too long for the algebra '{self.name}', which takes {MAX_CHOICES}. "
-                "Use engine='portable', or fewer rows."
-            )
-        ends = (0.0, 0.0) if table.order else (float(table.values[0]), float(table.values[-1]))
-        inner = self._between(table, x, 0, len(table) - 1)
-        late = self.select(self.less(float(table.times[-1]), x, or_equal=True), ends[1], inner)
-        return self.select(self.less(x, float(table.times[0]), or_equal=False), ends[0], late)
-
-    def _between(self, table: Table, x: Scalar, first: int, last: int) -> Scalar:
-        if last - first == 1:
-            (start, end), (low, high) = table.times[[first, last]].tolist(), table.values[[first, last]].tolist()
-            slope = (high - low) / (end - start)
-            return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else 0.0
-        middle = (first + last) // 2
-        early, late = self._between(table, x, first, middle), self._between(table, x, middle, last)
-        return self.select(self.less(x, float(table.times[middle]), or_equal=False), early, late)
+        """A table at `x`."""
+        raise EngineError(f"the algebra '{self.name}' has no tables. Use 'graph'.")
 
     def sin(self, x: Scalar) -> Scalar:
         """The sine of `x`."""

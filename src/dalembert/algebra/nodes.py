@@ -25,20 +25,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from dalembert.algebra.folding import Exact, exact, folded, rational
+from dalembert.algebra.operations import OPERATIONS
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.surds import Surd
 from dalembert.algebra.tables import Table
 
-_SIGNS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "less": "<",
-    "less_equal": "<=",
-    "and": "&",
-    "or": "|",
-}
 _DEEPEST_SHOWN = 4
 
 Held = TypeVar("Held")
@@ -146,9 +137,10 @@ def _text(node: Node, depth: int) -> str:
     if not depth:
         return "..."
     parts = [_text(a, depth - 1) for a in node.arguments]
-    if node.operation in _SIGNS:
-        return f"({f' {_SIGNS[node.operation]} '.join(parts)})"
-    return f"-{parts[0]}" if node.operation == "negative" else f"{node.operation}({', '.join(parts)})"
+    known = OPERATIONS[node.operation]
+    if not known.llvm or known.arity == 3:
+        return f"{node.operation}({', '.join(parts)})"
+    return known.python.format(*parts) if known.arity == 1 else f"({known.python.format(*parts)})"
 
 
 # finding and making nodes
@@ -376,7 +368,7 @@ def _at_number(name: str, a: Node) -> Node | None:
 
 
 def call(name: str, *arguments: Node) -> Node:
-    """A function of nodes by its name, one of `FUNCTIONS`."""
+    """A function of nodes by its name, one of `operations.FUNCTIONS`."""
     if name == "pow":
         return power(*arguments)
     if len(arguments) == 1 and (known := _at_number(name, *arguments)) is not None:

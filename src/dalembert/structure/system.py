@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, default_name, vector, zeros
+from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
 from dalembert.expressions import Kind
 from dalembert.expressions.formula import Formula
 from dalembert.kinematics.constraints import Constraints
@@ -25,6 +25,7 @@ class System:
     facts: Facts
     motion: Motion
     qdd: Array
+    engine: str = "native"  # what its functions are compiled for
 
     @property
     def t(self) -> Scalar:
@@ -119,8 +120,8 @@ def combined(known: Facts, rows: Array) -> Array:
     return out
 
 
-def system_of(model: Elements, algebra: str | None = None, known: Facts | None = None) -> System:
+def system_of(model: Elements, algebra: str = "graph", known: Facts | None = None, engine: str = "native") -> System:
     """The shared facts of a model over an algebra; `known` saves finding the structure again."""
-    scalars = choose(algebra or default_name())
+    scalars = choose(algebra)
     qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in model.coordinate_names])
-    return System(model, scalars, known or facts_of(model), move_symbols(model, scalars), qdd)
+    return System(model, scalars, known or facts_of(model), move_symbols(model, scalars), qdd, engine)

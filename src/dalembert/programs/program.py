@@ -1,0 +1,167 @@
+"""Straight-line code as a value: inputs, parameters, lines, outputs.
+
+A program is made of the nodes of a graph and does not know them any more. Its lines stand in an order that follows from their
+content alone, so the same equations give the same program in every process, and machine code is found again by its digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from dalembert.algebra.nodes import HeldTable, Leaf, Node, Symbol
+from dalembert.algebra.operations import OPERATIONS
+from dalembert.algebra.tables import Table
+from dalembert.algebra.walks import numbers_in, ordered
+from dalembert.errors import EngineError
+
+Line: TypeAlias = tuple[str, tuple[int, ...]]  # an operation and the places of its arguments
+
+
+@dataclass(frozen=True)
+class Program:
+    """Outputs as functions of inputs and parameters.
+
+    Places are counted through: inputs first, then parameters, numbers, tables and lines.
+
+    >>> from dalembert.algebra.graph import GRAPH
+    >>> x, y, k = GRAPH.symbols(["x", "y", "k"])
+    >>> program = program_of([k * (x / y)], inputs=["x", "y"], parameters=["k"])
+    >>> program.lines, program.outputs, program.operations
+    ((('divide', (0, 1)), ('multiply', (2, 3))), (4,), 2)
+    """
+
+    inputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    numbers: tuple[float, ...]
+    tables: tuple[Table, ...]
+    lines: tuple[Line, ...] = field(repr=False)
+    outputs: tuple[int, ...] = field(repr=False)
+
+    @property
+    def operations(self) -> int:
+        """What one evaluation costs, by the table of operations."""
+        return sum(OPERATIONS[name].cost for name, _ in self.lines)
+
+    @property
+    def first_line(self) -> int:
+        """The place of the first line."""
+        return len(self.inputs) + len(self.parameters) + len(self.numbers) + len(self.tables)
+
+    @cached_property
+    def digest(self) -> str:
+        """A name that equal programs share, whatever their symbols are called."""
+        heads = [len(self.inputs), len(self.parameters), *(x.hex() for x in self.numbers)]
+        heads += [f"{held.digest} {held.order}" for held in self.tables]
+        body = [f"{name}{places}" for name, places in self.lines]
+        return hashlib.sha256("\n".join([*map(str, heads), *body, str(self.outputs)]).encode()).hexdigest()
+
+    @cached_property
+    def moves(self) -> tuple[bool, ...]:
+        """For every place whether it depends on an input: the others are worked out once for a batch."""
+        moves = [True] * len(self.inputs) + [False] * (self.first_line - len(self.inputs))
+        for _, places in self.lines:
+            moves.append(any(moves[a] for a in places))
+        return tuple(moves)
+
+    def with_moving_parameters(self) -> Program:
+        """The same program with its parameters among the inputs, for batches in which they differ from state to state."""
+        return Program(self.inputs + self.parameters, (), self.numbers, self.tables, self.lines, self.outputs)
+
+    def text(self, language: str) -> str:
+        """The lines as they are written in `python`, `c` or `latex`; z1, z2, ... are the values of the lines.
+
+        >>> from dalembert.algebra.graph import GRAPH
+        >>> (x,) = GRAPH.symbols(["x"])
+        >>> print(program_of([x * GRAPH.sin(x)], ["x"]).text("c"))
+        z1 = sin(x);
+        z2 = x * z1;
+        """
+        names = [*self.inputs, *self.parameters, *(repr(x) for x in self.numbers)]
+        names += [f"table{i + 1}" for i in range(len(self.tables))]
+        rows, end = [], ";" if language == "c" else ""
+        for i, (name, places) in enumerate(self.lines):
+            names.append(f"z_{{{i + 1}}}" if language == "latex" else f"z{i + 1}")
+            rows.append(f"{names[-1]} = {getattr(OPERATIONS[name], language).format(*(names[a] for a in places))}{end}")
+        return "\n".join(rows)
+
+
+def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Sequence[str] = ()) -> Program:
+    """The program of nodes that depend on nothing but the named symbols."""
+    order = ordered(outputs)
+    known = {*inputs, *parameters}
+    if strange := [y.value for y in order if isinstance(y, Symbol) and y.value not in known]:
+        raise EngineError(
+            f"the outputs depend on {', '.join(strange)}. Expected functions of {', '.join([*inputs, *parameters])} only."
+        )
+    keys, values = _keys(order), numbers_in(order)
+    count = len(inputs) + len(parameters)
+    place: dict[object, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
+    line_nodes, leaves = _by_content(outputs, keys, values)
+    numbers = dict.fromkeys(values[y].hex() for y in leaves if y in values)
+    tables = [y for y in leaves if isinstance(y, HeldTable)]
+    place |= {(x,): count + i for i, x in enumerate(numbers)}
+    place |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
+    for y in leaves:
+        if y in values:
+            place[y] = place[(values[y].hex(),)]
+        elif isinstance(y, Symbol):
+            place[y] = place[y.value]
+    lines: list[Line] = []
+    first = count + len(numbers) + len(tables)
+    for y in line_nodes:
+        arguments = _sorted(y, keys)
+        lines.append((y.operation, tuple(place[a] for a in arguments)))
+        place[y] = first + len(lines) - 1
+    floats = tuple(float.fromhex(x) for x in numbers)
+    held = tuple(y.value for y in tables)
+    return Program(tuple(inputs), tuple(parameters), floats, held, tuple(lines), tuple(place[y] for y in outputs))
+
+
+def _sorted(y: Node, keys: dict[Node, int]) -> Sequence[Node]:
+    """The arguments; of an operation that commutes in an order by content."""
+    if len(y.arguments) == 2 and OPERATIONS[y.operation].commutes:
+        return sorted(y.arguments, key=keys.__getitem__)
+    return y.arguments
+
+
+_PLACES = {name: i for i, name in enumerate(OPERATIONS)}
+
+
+def _keys(order: Iterable[Node]) -> dict[Node, int]:
+    """A number for every node by its content: the same in every process, and different where contents are, but for chance."""
+    keys: dict[Node, int] = {}
+    for y in order:
+        if y.arguments:
+            below = [keys[a] for a in y.arguments]
+            if OPERATIONS[y.operation].commutes:
+                below.sort()
+            keys[y] = hash((_PLACES[y.operation], *below))  # of whole numbers, so without Python's random salt
+        else:
+            shown = f"{y.operation} {y.value!r}" if isinstance(y, Leaf) else y.operation
+            keys[y] = int.from_bytes(hashlib.blake2b(shown.encode(), digest_size=7).digest())
+    return keys
+
+
+def _by_content(
+    outputs: Sequence[Node], keys: dict[Node, int], values: dict[Node, float]
+) -> tuple[list[Node], list[Node]]:
+    """The nodes that become lines, arguments first, and the leaves and numbers among them, in the order they are met."""
+    done, lines, leaves = set[Node](), list[Node](), list[Node]()
+    for root in outputs:
+        waiting = [(root, False)]
+        while waiting:
+            y, ready = waiting.pop()
+            if ready:
+                lines.append(y)
+            elif y not in done:
+                done.add(y)
+                if y in values or not y.arguments:
+                    leaves.append(y)
+                    continue
+                waiting.append((y, True))
+                waiting += [(a, False) for a in reversed(_sorted(y, keys))]
+    return lines, leaves
