@@ -249,7 +249,7 @@ def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
 
 def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
     """How strongly each road disagrees with Lagrange's equations, where it does by more than the limit."""
-    space = workspace_of(setup(model, "portable"))
+    space = workspace_of(setup(model, "python"))
     states = samples.consistent(space.model, 4, seed=7)
     known = by_formalism(space, "lagrange", states)
     seen = {"formalisms": 0.0, "recursion": 0.0}
@@ -641,7 +641,7 @@ def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyP
 def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytest.MonkeyPatch):
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
-    space = workspace_of(setup(model, "portable"))
+    space = workspace_of(setup(model, "python"))
     states = samples.consistent(space.model, 20, seed=7)
     found = by_formalism(space, "kane", states)
     assert found.qdd is not None
