@@ -1,0 +1,1 @@
+"""Programs: straight-line code that is counted, run, exported and printed."""

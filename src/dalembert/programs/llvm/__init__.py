@@ -1,0 +1,1 @@
+"""The backend that turns a program into machine code with LLVM."""
