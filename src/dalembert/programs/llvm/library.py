@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dalembert.algebra.operations import OPERATIONS
+from llvmlite import ir
+
+from dalembert.programs.llvm.functions import Functions, full_name
 
 if TYPE_CHECKING:
     from dalembert.programs.llvm.emit import Target
@@ -14,47 +17,64 @@ Row = Callable[[str], str]  # writes an instruction and gives the name of its va
 
 
 class Library:
-    """The functions that one module uses, each defined in it once."""
+    """The functions that one module uses, each defined in it once.
+
+    Elementary functions are made for doubles; shorter numbers are widened for them, which costs little beside the function.
+    """
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._used: dict[str, str] = {}
+        self._wide = "double" if target.lanes == 1 else f"<{target.lanes} x double>"
+        self._called: set[str] = set()
+        self._declared: dict[str, str] = {}
 
     @property
     def text(self) -> str:
-        return "\n".join(self._used.values())
+        """Definitions and declarations of all that was called."""
+        defined = _definitions(self._target.lanes, self._target.fused, frozenset(self._called)) if self._called else ""
+        return "\n".join([defined, *self._declared.values()])
 
     def call(self, row: Row, name: str, arguments: Sequence[str]) -> str:
-        t = self._target
+        """A function by its name."""
         if name == "sqrt":
-            kind = ("" if t.lanes == 1 else f"v{t.lanes}") + ("f32" if t.single else "f64")
-            self._used["sqrt"] = f"declare {t.vector} @llvm.sqrt.{kind}({t.vector})"
-            return row(f"call {t.vector} @llvm.sqrt.{kind}({t.vector} {arguments[0]})")
-        n = OPERATIONS[name].arity
-        self._used[name] = f"declare double @{name}({', '.join(['double'] * n)})"
-        if t.lanes == 1:
-            return row(f"call double @{name}({', '.join(f'double {a}' for a in arguments)})")
-        out = "poison"
-        for i in range(t.lanes):
-            parts = [row(f"extractelement {t.vector} {a}, i32 {i}") for a in arguments]
-            y = row(f"call double @{name}({', '.join(f'double {a}' for a in parts)})")
-            out = row(f"insertelement {t.vector} {out}, double {y}, i32 {i}")
-        return out
+            return self._intrinsic(row, name, *arguments)
+        if name in ("sin", "cos"):
+            return self.pair(row, *arguments)[name == "cos"]
+        return self._narrowed(row, self._called_by(row, name, self._wide, arguments))
 
     def pair(self, row: Row, x: str) -> tuple[str, str]:
-        return self.call(row, "sin", [x]), self.call(row, "cos", [x])
+        """The sine and the cosine of x."""
+        kind = f"{{{self._wide}, {self._wide}}}"
+        both = self._called_by(row, "sincos", kind, [x])
+        sin, cos = (row(f"extractvalue {kind} {both}, {i}") for i in range(2))
+        return self._narrowed(row, sin), self._narrowed(row, cos)
+
+    def _called_by(self, row: Row, name: str, kind: str, arguments: Sequence[str]) -> str:
+        """The value of an elementary function of doubles."""
+        self._called.add(name)
+        wide = ", ".join(f"{self._wide} {self._widened(row, a)}" for a in arguments)
+        return row(f'call {kind} @"{full_name(name, self._target.lanes, self._target.fused)}"({wide})')
 
     def multiply_add(self, row: Row, a: str, b: str, c: str) -> str:
         """a b + c, rounded once."""
-        t = self._target
-        kind = ("" if t.lanes == 1 else f"v{t.lanes}") + ("f32" if t.single else "f64")
-        self._used["fma"] = f"declare {t.vector} @llvm.fma.{kind}({t.vector}, {t.vector}, {t.vector})"
-        return row(f"call {t.vector} @llvm.fma.{kind}({t.vector} {a}, {t.vector} {b}, {t.vector} {c})")
+        return self._intrinsic(row, "fma", a, b, c)
+
+    def _intrinsic(self, row: Row, name: str, *arguments: str) -> str:
+        lanes, vector = self._target.lanes, self._target.vector
+        kind = ("" if lanes == 1 else f"v{lanes}") + ("f32" if self._target.single else "f64")
+        self._declared[name] = f"declare {vector} @llvm.{name}.{kind}({', '.join([vector] * len(arguments))})"
+        return row(f"call {vector} @llvm.{name}.{kind}({', '.join(f'{vector} {a}' for a in arguments)})")
+
+    def _widened(self, row: Row, x: str) -> str:
+        return row(f"fpext {self._target.vector} {x} to {self._wide}") if self._target.single else x
+
+    def _narrowed(self, row: Row, x: str) -> str:
+        return row(f"fptrunc {self._wide} {x} to {self._target.vector}") if self._target.single else x
 
     def table(self, row: Row, place: str, x: str) -> str:
         """A table at x, lane by lane."""
         t = self._target
-        self._used["table"] = _TABLE.replace("REAL", t.real)
+        self._declared["table"] = _TABLE.replace("REAL", t.real)
         if t.lanes == 1:
             return row(f"call {t.real} @dl.table(ptr %tables, {place}, {t.real} {x})")
         out = "poison"
@@ -63,6 +83,17 @@ class Library:
             y = row(f"call {t.real} @dl.table(ptr %tables, {place}, {t.real} {part})")
             out = row(f"insertelement {t.vector} {out}, {t.real} {y}, i32 {i}")
         return out
+
+
+@lru_cache(maxsize=64)
+def _definitions(lanes: int, fused: bool, names: frozenset[str]) -> str:
+    """The text of functions of all lanes."""
+    module = ir.Module()
+    functions = Functions(module, lanes, fma=fused)
+    for name in sorted(names):
+        functions.defined(name)
+    # the machine is named when the whole module is compiled
+    return "\n".join(row for row in str(module).splitlines() if not row.startswith("target "))
 
 
 # after: how many times are not above x, by halving; then the line through the points around x, level outside

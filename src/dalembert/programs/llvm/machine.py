@@ -91,6 +91,7 @@ def _compiled(text: str) -> bytes:
         raise EngineError(
             f"LLVM refuses the code of a program: {error}. Use engine='python', and report this."
         ) from error
+    module.triple = llvm.get_process_triple()
     return _machine().emit_object(module)
 
 
