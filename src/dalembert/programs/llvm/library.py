@@ -32,7 +32,10 @@ class Library:
     def text(self) -> str:
         """Definitions and declarations of all that was called."""
         defined = _definitions(self._target.lanes, self._target.fused, frozenset(self._called)) if self._called else ""
-        return "\n".join([defined, *self._declared.values()])
+        known = {
+            row.split("@")[1].split("(")[0].strip('"') for row in defined.splitlines() if row.startswith("declare")
+        }
+        return "\n".join([defined, *(row for name, row in self._declared.items() if name not in known)])
 
     def call(self, row: Row, name: str, arguments: Sequence[str]) -> str:
         """A function by its name."""
@@ -62,7 +65,9 @@ class Library:
     def _intrinsic(self, row: Row, name: str, *arguments: str) -> str:
         lanes, vector = self._target.lanes, self._target.vector
         kind = ("" if lanes == 1 else f"v{lanes}") + ("f32" if self._target.single else "f64")
-        self._declared[name] = f"declare {vector} @llvm.{name}.{kind}({', '.join([vector] * len(arguments))})"
+        self._declared[f"llvm.{name}.{kind}"] = (
+            f"declare {vector} @llvm.{name}.{kind}({', '.join([vector] * len(arguments))})"
+        )
         return row(f"call {vector} @llvm.{name}.{kind}({', '.join(f'{vector} {a}' for a in arguments)})")
 
     def _widened(self, row: Row, x: str) -> str:
