@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -63,6 +63,10 @@ class Algebra(ABC):
     def interpolate(self, table: Table, x: Scalar) -> Scalar:
         """A table at `x`."""
         raise EngineError(f"the algebra '{self.name}' has no tables. Use 'graph'.")
+
+    def solver(self, kind: str, A: Array, columns: int) -> Callable[[Array], Array] | None:
+        """A⁻¹ as one operation on vectors and matrices of columns; None where it is to be written out."""
+        return None
 
     def sin(self, x: Scalar) -> Scalar:
         """The sine of `x`."""

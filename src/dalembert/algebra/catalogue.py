@@ -7,7 +7,7 @@ from dalembert.errors import InputError, nearest
 
 
 def choose(name: str) -> DifferentialAlgebra:
-    """The differential algebra called `name`: `graph` or `symbolic`.
+    """The differential algebra called `name`: `graph`, `rolled` (a graph in which large linear systems are nodes) or `symbolic`.
 
     >>> choose("graph").name
     'graph'
@@ -16,6 +16,10 @@ def choose(name: str) -> DifferentialAlgebra:
         from dalembert.algebra.graph import GRAPH
 
         return GRAPH
+    if name == "rolled":
+        from dalembert.algebra.graph import ROLLED
+
+        return ROLLED
     if name == "symbolic":
         from dalembert.algebra.symbolic import SYMBOLIC
 

@@ -6,10 +6,13 @@ once, and depth does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
+import numpy as np
+
+from dalembert.algebra import blocks
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.algebra.nodes import (
     ONE,
@@ -30,7 +33,7 @@ from dalembert.algebra.nodes import (
     symbol,
     table_leaf,
 )
-from dalembert.algebra.operations import CONDITIONS, OPERATIONS, Slope
+from dalembert.algebra.operations import BLOCKS, CONDITIONS, OPERATIONS, Slope
 from dalembert.algebra.tables import Table
 from dalembert.algebra.walks import ordered
 
@@ -47,8 +50,12 @@ def _rule(y: Node) -> Slope:
 def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
     """The derivatives of all nodes from those of some, arguments first."""
     moving = dict(seeds)
+    solved: dict[Node, dict[int, Node]] = {}
     for y in order:
         if y in moving or y.operation in CONDITIONS:
+            continue
+        if y.operation in BLOCKS:
+            _through_block(y, moving, solved)
             continue
         slopes = [moving.get(a) for a in y.arguments]
         directions = {j: None for slope in slopes if slope for j in slope}
@@ -58,6 +65,14 @@ def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
         found = {j: rule(GRAPH, y, *y.arguments, *[s.get(j, ZERO) if s else ZERO for s in slopes]) for j in directions}
         moving[y] = {j: dy for j, dy in found.items() if dy is not ZERO}
     return moving
+
+
+def _through_block(y: Node, moving: Tangents, solved: dict[Node, dict[int, Node]]) -> None:
+    """The derivatives of a solution as a whole, or of one of its entries."""
+    if y.operation in blocks.SOLUTIONS and (found := blocks.slopes(y, moving)):
+        solved[y] = found
+    elif y.operation == "entry" and y.arguments[0] in solved:
+        moving[y] = {j: again("entry", [each, y.arguments[1]]) for j, each in solved[y.arguments[0]].items()}
 
 
 def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> Tangents:
@@ -92,10 +107,11 @@ def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]
 def _backwards_is_shorter(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> bool:
     """True where fewer derivatives are formed from the outputs down than from the inputs up.
 
-    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero.
+    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero. Nor
+    with a block, whose entries are differentiated together.
     """
     moving = [y for y in order if active[y]]
-    if any(y.operation == "select" for y in moving):
+    if any(y.operation == "select" or y.operation in BLOCKS for y in moving):
         return False
     reached = {y: 1 << i for y, i in outputs.items()}
     for y in reversed(moving):
@@ -117,6 +133,15 @@ class Graph(DifferentialAlgebra):
 
     name = "graph"
     pi = PI
+
+    def __init__(self, rolled: bool = False) -> None:
+        self._rolled = rolled  # large linear systems are single nodes
+
+    def solver(self, kind: str, A: Array, columns: int) -> Callable[[Array], Array] | None:
+        if not self._rolled:
+            return None
+        pattern = np.array([[not self.is_zero(x) for x in row] for row in A], dtype=bool).reshape(A.shape)
+        return blocks.solver(kind, A) if blocks.is_large(kind, pattern, columns) else None
 
     def number(self, value: Fraction) -> Node:
         return constant(value)
@@ -180,4 +205,4 @@ class Graph(DifferentialAlgebra):
         return vector([table.get(y, y) for y in flat]).reshape(f.shape)
 
 
-GRAPH = Graph()
+GRAPH, ROLLED = Graph(), Graph(rolled=True)

@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from dalembert.algebra.folding import Exact, exact, folded, rational
-from dalembert.algebra.operations import OPERATIONS
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.surds import Surd
 from dalembert.algebra.tables import Table
@@ -439,5 +439,7 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
 
 def again(operation: str, arguments: Sequence[Node]) -> Node:
     """The same operation on other arguments."""
+    if operation in BLOCKS:
+        return _node(operation, *arguments)
     make = _OPERATIONS.get(operation)
     return make(*arguments) if make is not None else call(operation, *arguments)

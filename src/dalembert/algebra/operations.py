@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.algebra import rolled
 from dalembert.algebra.base import Algebra
 from dalembert.algebra.scalar import Operand
 
@@ -27,7 +28,7 @@ class Operation:
     """
 
     name: str
-    arity: int
+    arity: int  # 0 where it varies: the operations of blocks
     array: Callable[..., Operand]  # on NumPy arrays, batches of states
     slope: Slope | None  # None for conditions, which have none
     python: str
@@ -36,7 +37,7 @@ class Operation:
     llvm: str = ""  # an instruction; "" where it is a function that has to be called
     single: Callable[..., float | bool] | None = None  # on one state; None: as on arrays
     commutes: bool = False
-    cost: int = 1
+    cost: Callable[[int], int] = lambda count: 1  # by the number of arguments
 
 
 def _sign(
@@ -60,6 +61,11 @@ def _function(
     return Operation(
         name, arity, array, slope, f"{name}({places})", f"{c or name}({places})", latex, single=getattr(math, name)
     )
+
+
+def _block(name: str, array: Callable[..., Operand], cost: Callable[[int], int], latex: str) -> Operation:
+    """A part of a linear system; `algebra.blocks` differentiates it."""
+    return Operation(name, 0, array, None, name, name, latex, cost=cost)
 
 
 def _product(A: Algebra, y: Operand, a: Operand, b: Operand, da: Operand, db: Operand) -> Operand:
@@ -164,9 +170,15 @@ OPERATIONS: dict[str, Operation] = {
             "interpolated({}, {})",
             r"\operatorname{{{}}}({})",
         ),
+        _block("symmetric_factor", rolled.symmetric_factor, rolled.symmetric_factor_cost, r"L D L^T"),
+        _block("symmetric_solve", rolled.symmetric_solve, rolled.symmetric_solve_cost, r"(L D L^T)^{{-1}} b"),
+        _block("general_factor", rolled.general_factor, rolled.general_factor_cost, r"Q R"),
+        _block("general_solve", rolled.general_solve, rolled.general_solve_cost, r"(Q R)^{{-1}} b"),
+        _block("entry", rolled.entry, lambda count: 0, r"x_{{i}}"),
     )
 }
-CONDITIONS = frozenset(name for name, each in OPERATIONS.items() if each.slope is None)
+BLOCKS = frozenset(name for name, each in OPERATIONS.items() if each.arity == 0)
+CONDITIONS = frozenset(name for name, each in OPERATIONS.items() if each.slope is None) - BLOCKS
 FUNCTIONS: tuple[str, ...] = tuple(
     name for name, each in OPERATIONS.items() if each.slope is not None and not each.llvm and name != "interpolate"
 )

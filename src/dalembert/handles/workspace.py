@@ -78,7 +78,7 @@ class Workspace:
     @cached_property
     def system(self) -> System:
         """The facts every formalism shares, over the algebra of the engine."""
-        return system_of(self.model, "graph", self.facts, self.engine)
+        return system_of(self.model, "rolled", self.facts, self.engine)
 
     @cached_property
     def symbolic(self) -> System:

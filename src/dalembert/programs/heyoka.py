@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra.operations import OPERATIONS
+from dalembert.algebra.operations import BLOCKS, CONDITIONS, OPERATIONS
 from dalembert.errors import EngineError
 from dalembert.programs.program import Program
 
@@ -28,17 +28,17 @@ def expressions(program: Program, symbols: list[hy.expression]) -> list[hy.expre
 
     if program.tables:
         raise EngineError("a table has no Taylor series. Use integrator='dop853' for this model.")
-    values = [*symbols, *(hy.expression(x) for x in program.numbers)]
+    values: list[Any] = [*symbols, *program.numbers]
     for name, places in program.lines:
         known = OPERATIONS[name]
-        if known.slope is None or name == "select":
+        if name in CONDITIONS or name == "select":
             raise EngineError("a choice between formulas has no Taylor series. Use integrator='dop853' for this model.")
         arguments = [values[a] for a in places]
-        if known.llvm:
+        if known.llvm or name in BLOCKS:  # blocks are written out
             values.append(known.array(*arguments))
         else:
             values.append(arguments[0] ** arguments[1] if name == "pow" else getattr(hy, name)(*arguments))
-    return [values[place] for place in program.outputs]
+    return [hy.expression(y) if isinstance(y := values[place], float) else y for place in program.outputs]
 
 
 class TaylorMachine:

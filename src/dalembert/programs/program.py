@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from dalembert.algebra.nodes import HeldTable, Leaf, Node, Symbol
-from dalembert.algebra.operations import OPERATIONS
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.tables import Table
 from dalembert.algebra.walks import numbers_in, ordered
 from dalembert.errors import EngineError
@@ -44,7 +44,7 @@ class Program:
     @property
     def operations(self) -> int:
         """What one evaluation costs, by the table of operations."""
-        return sum(OPERATIONS[name].cost for name, _ in self.lines)
+        return sum(OPERATIONS[name].cost(len(places)) for name, places in self.lines)
 
     @property
     def first_line(self) -> int:
@@ -85,8 +85,14 @@ class Program:
         rows, end = [], ";" if language == "c" else ""
         for i, (name, places) in enumerate(self.lines):
             names.append(f"z_{{{i + 1}}}" if language == "latex" else f"z{i + 1}")
-            rows.append(f"{names[-1]} = {getattr(OPERATIONS[name], language).format(*(names[a] for a in places))}{end}")
+            rows.append(f"{names[-1]} = {_written(name, language, [names[a] for a in places])}{end}")
         return "\n".join(rows)
+
+
+def _written(name: str, language: str, arguments: Sequence[str]) -> str:
+    """An operation in a language; blocks as functions of all their arguments."""
+    text = getattr(OPERATIONS[name], language)
+    return f"{text}({', '.join(arguments)})" if name in BLOCKS else text.format(*arguments)
 
 
 def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Sequence[str] = ()) -> Program:

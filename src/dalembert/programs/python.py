@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algebra.operations import FUNCTIONS, OPERATIONS
+from dalembert.algebra.operations import BLOCKS, FUNCTIONS, OPERATIONS
 from dalembert.programs.program import Line, Program
 
 
@@ -26,10 +26,12 @@ class Dialect(NamedTuple):
 
 _NUMBERS = {"inf": math.inf, "nan": math.nan}
 _WORDS = {name: each.python for name, each in OPERATIONS.items()}
-ON_FLOATS = Dialect(_WORDS, _NUMBERS | {name: OPERATIONS[name].single for name in FUNCTIONS})
+_BLOCKS = {name: OPERATIONS[name].array for name in BLOCKS}
+ON_FLOATS = Dialect(_WORDS, _NUMBERS | _BLOCKS | {name: OPERATIONS[name].single for name in FUNCTIONS})
 ON_ARRAYS = Dialect(
     _WORDS | {"and": "both({}, {})", "or": "either({}, {})", "select": "where({}, {}, {})"},
     _NUMBERS
+    | _BLOCKS
     | {name: OPERATIONS[name].array for name in FUNCTIONS}
     | {"both": np.logical_and, "either": np.logical_or, "where": np.where},
 )
@@ -169,7 +171,9 @@ class _Writer:
         last = {a: step for step, (_, places) in enumerate(chunk) for a in places}
         for step, (operation, places) in enumerate(chunk):
             y = start + step
-            value = self._words[operation].format(*(self._value(a, pool, held, lines) for a in places))
+            names = [self._value(a, pool, held, lines) for a in places]
+            word = self._words[operation]
+            value = f"{word}({', '.join(names)})" if operation in BLOCKS else word.format(*names)
             for a in dict.fromkeys(places):
                 if last[a] == step and a in held:
                     pool.give(held.pop(a))

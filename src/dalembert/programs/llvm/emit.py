@@ -11,11 +11,17 @@ import struct
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
+from typing import NamedTuple
 
-from dalembert.algebra.operations import OPERATIONS
+from dalembert.algebra.blocks import SOLUTIONS, lower_place
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
+from dalembert.algebra.rolled import order_of_symmetric
 from dalembert.programs.llvm.library import Library
 from dalembert.programs.program import Program
 
+_LONG = 300  # rows of a basic block
+_SMALL = 2**16  # bytes that are taken from the stack
 _POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
 
 
@@ -53,6 +59,15 @@ def module_text(program: Program, target: Target) -> str:
     return _Writer(program, target).text()
 
 
+class _Room(NamedTuple):
+    """The memory of a factor or a solution: its order, where it lies, which value goes to which place, and where x goes."""
+
+    order: int
+    at: str
+    places: list[tuple[int, int]]
+    out: str = ""
+
+
 class _Writer:
     """Writes one module."""
 
@@ -61,7 +76,8 @@ class _Writer:
         self._library = Library(target)
         self._names: dict[int, str] = {}
         self._rows: list[str] = []
-        self._count = 0
+        self._rooms: list[str] = []
+        self._count = self._taken = self._blocks = self._begun = 0
 
     def text(self) -> str:
         """The whole module."""
@@ -75,8 +91,13 @@ class _Writer:
         body = self._block(range(len(self._program.inputs)), moving, "x")
         body += [self._stored(i, place) for i, place in enumerate(self._program.outputs)]
         frame = _ALONE if self._target.lanes == 1 else _LOOP
+        rooms, left = self._memory_rows()
         function = frame.format(
-            pointers=_POINTERS, head="\n".join(head), body="\n".join(body), lanes=self._target.lanes
+            pointers=_POINTERS,
+            head="\n".join(rooms + head),
+            body="\n".join(body),
+            left="\n".join(left),
+            lanes=self._target.lanes,
         )
         return f"{self._library.text}\n{function}"
 
@@ -84,13 +105,21 @@ class _Writer:
 
     def _block(self, leaves: range, lines: list[int], array: str) -> list[str]:
         """The rows for lines, and for the symbols in front of them."""
-        self._rows = []
+        self._rows, self._begun = [], 0
         for i in leaves:
             self._load(i, array)
         for i in lines:
             if self._program.first_line + i not in self._fused:
                 self._line(i)
+                self._part()
         return self._rows
+
+    def _part(self) -> None:
+        """Begin another basic block where one has grown long: LLVM's work on one grows with the square of its length."""
+        if len(self._rows) - self._begun > _LONG:
+            self._blocks += 1
+            self._rows += [f"br label %part{self._blocks}", f"part{self._blocks}:"]
+            self._begun = len(self._rows)
 
     def _load(self, i: int, array: str) -> None:
         real, vector, lanes = self._target.real, self._target.vector, self._target.lanes
@@ -139,7 +168,9 @@ class _Writer:
                     self._names[twin] = value
             del self._pairs[places[0]]
         elif y not in self._names:
-            self._names[y] = self._value(operation, places)
+            self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, places)
+        for at, k in self._goes.get(y, ()):
+            self._put(self._names[y], at, k)
 
     def _value(self, operation: str, places: tuple[int, ...]) -> str:
         vector, known = self._target.vector, OPERATIONS[operation].llvm
@@ -152,6 +183,90 @@ class _Writer:
             return self._row(f"select {self._bits} {names[0]}, {vector} {names[1]}, {vector} {names[2]}")
         kind = self._bits if operation in ("and", "or") else vector
         return self._row(f"{known} {kind} {', '.join(names)}")
+
+    # linear systems: numbers go into memory, a function works on them there
+
+    def _block_value(self, y: int) -> str:
+        """Where a factor or a solution lies, or one number of a solution."""
+        operation, places = self._program.lines[y - self._program.first_line]
+        if operation == "entry":
+            i = int(self._program.numbers[places[1] - len(self._program.inputs) - len(self._program.parameters)])
+            return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[places[0]], i)}")
+        self._library.blocks()
+        room = self._room[y]
+        for a, i in room.places:
+            if not self._put_at_once(a, y):
+                self._put(self._names[a], room.at, i)
+        if operation.endswith("factor"):
+            self._rows.append(f'call void @"block.{operation}"(ptr {room.at}, i64 {room.order})')
+            return room.at
+        arguments = [self._names[places[0]], room.at, *([room.out] if room.out else [])]
+        factor, *rest = (f"ptr {each}" for each in arguments)
+        self._rows.append(f'call void @"block.{operation}"({factor}, i64 {room.order}, {", ".join(rest)})')
+        return room.out or room.at
+
+    @cached_property
+    def _room(self) -> dict[int, _Room]:
+        """The memory of every factor and solution, and which values go where."""
+        rooms: dict[int, _Room] = {}
+        for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
+            if operation == "symmetric_factor":
+                n = order_of_symmetric(len(places))
+                where = [i * n + j for i, j in map(lower_place, range(len(places)))]
+                rooms[y] = _Room(n, self._memory(n * n), list(zip(places, where, strict=True)))
+            elif operation == "general_factor":
+                n = isqrt(len(places))
+                where = [k % n * n + k // n for k in range(n * n)]  # by columns, R behind
+                rooms[y] = _Room(n, self._memory(2 * n * n), list(zip(places, where, strict=True)))
+            elif operation in SOLUTIONS:
+                n = len(places) - 1
+                out = self._memory(n) if operation == "general_solve" else ""
+                rooms[y] = _Room(n, self._memory(n), list(zip(places[1:], range(n), strict=True)), out)
+        return rooms
+
+    @cached_property
+    def _goes(self) -> dict[int, list[tuple[str, int]]]:
+        """Where values go as soon as they are known, so that they need not be kept elsewhere."""
+        goes: dict[int, list[tuple[str, int]]] = {}
+        for y, room in self._room.items():
+            for a, i in room.places:
+                if self._put_at_once(a, y):
+                    goes.setdefault(a, []).append((room.at, i))
+        return goes
+
+    def _put_at_once(self, a: int, y: int) -> bool:
+        """Inputs and numbers wait for their block, and so does what is worked out once for many rounds."""
+        return a >= self._program.first_line and self._program.moves[a] == self._program.moves[y]
+
+    def _memory(self, count: int) -> str:
+        """Room for numbers of every lane, taken once for the whole function."""
+        at = f"%m{len(self._rooms)}"
+        self._rooms.append(f"{at} = getelementptr {self._target.vector}, ptr %memory, i64 {self._taken}")
+        self._taken += count
+        return at
+
+    def _inside(self, at: str, i: int) -> str:
+        return self._row(f"getelementptr {self._target.vector}, ptr {at}, i64 {i}")
+
+    def _put(self, value: str, at: str, i: int) -> None:
+        self._rows.append(f"store {self._target.vector} {value}, ptr {self._inside(at, i)}")
+
+    def _memory_rows(self) -> tuple[list[str], list[str]]:
+        """The rows that take the room and give it back: on the stack where it is small, since threads have little of it."""
+        if not self._taken:
+            return [], []
+        size = self._taken * self._target.lanes * (4 if self._target.single else 8)
+        if size <= _SMALL:
+            return [f"%memory = alloca {self._target.vector}, i64 {self._taken}, align 64", *self._rooms], []
+        self._library.memory()
+        rows = [
+            f"%whole = call ptr @malloc(i64 {size + 64})",
+            "%number = ptrtoint ptr %whole to i64",
+            "%above = add i64 %number, 63",
+            "%even = and i64 %above, -64",
+            "%memory = inttoptr i64 %even to ptr",
+        ]
+        return rows + self._rooms, ["call void @free(ptr %whole)"]
 
     @property
     def _bits(self) -> str:
@@ -216,6 +331,7 @@ define void @one({pointers}) {{
 entry:
 {head}
 {body}
+{left}
 ret void
 }}
 """
@@ -224,16 +340,21 @@ define void @many({pointers}, i64 %begin, i64 %end, i64 %stride) {{
 entry:
 %last = sub i64 %end, {lanes}
 {head}
+br label %start
+start:
 br label %loop
 loop:
-%next = phi i64 [ %begin, %entry ], [ %after, %loop ]
+%next = phi i64 [ %begin, %start ], [ %after, %tail ]
 %late = icmp sgt i64 %next, %last
 %k = select i1 %late, i64 %last, i64 %next
 {body}
+br label %tail
+tail:
 %after = add i64 %next, {lanes}
 %more = icmp slt i64 %after, %end
 br i1 %more, label %loop, label %done
 done:
+{left}
 ret void
 }}
 """

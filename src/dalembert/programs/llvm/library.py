@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
+from dalembert.programs.llvm.blocks import definitions
 from dalembert.programs.llvm.functions import Functions, full_name
 
 if TYPE_CHECKING:
@@ -27,14 +28,14 @@ class Library:
         self._wide = "double" if target.lanes == 1 else f"<{target.lanes} x double>"
         self._called: set[str] = set()
         self._declared: dict[str, str] = {}
+        self._blocks = ""
 
     @property
     def text(self) -> str:
         """Definitions and declarations of all that was called."""
         defined = _definitions(self._target.lanes, self._target.fused, frozenset(self._called)) if self._called else ""
-        known = {
-            row.split("@")[1].split("(")[0].strip('"') for row in defined.splitlines() if row.startswith("declare")
-        }
+        defined = _joined(defined, self._blocks)
+        known = _declared_in(defined)
         return "\n".join([defined, *(row for name, row in self._declared.items() if name not in known)])
 
     def call(self, row: Row, name: str, arguments: Sequence[str]) -> str:
@@ -62,6 +63,15 @@ class Library:
         """a b + c, rounded once."""
         return self._intrinsic(row, "fma", a, b, c)
 
+    def blocks(self) -> None:
+        """Linear systems are asked for."""
+        target = self._target
+        self._blocks = definitions(target.lanes, target.single, target.fused)
+
+    def memory(self) -> None:
+        """Memory beyond the stack is asked for."""
+        self._declared["malloc"] = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
+
     def _intrinsic(self, row: Row, name: str, *arguments: str) -> str:
         lanes, vector = self._target.lanes, self._target.vector
         kind = ("" if lanes == 1 else f"v{lanes}") + ("f32" if self._target.single else "f64")
@@ -88,6 +98,18 @@ class Library:
             y = row(f"call {t.real} @dl.table(ptr %tables, {place}, {t.real} {part})")
             out = row(f"insertelement {t.vector} {out}, {t.real} {y}, i32 {i}")
         return out
+
+
+def _declared_in(text: str) -> set[str]:
+    """The names that a text declares."""
+    return {row.split("@")[1].split("(")[0].strip('"') for row in text.splitlines() if row.startswith("declare")}
+
+
+def _joined(first: str, second: str) -> str:
+    """Two texts as one, in which nothing is declared twice."""
+    known = _declared_in(first)
+    rest = [row for row in second.splitlines() if not (row.startswith("declare") and _declared_in(row) <= known)]
+    return "\n".join([first, *rest])
 
 
 @lru_cache(maxsize=64)
