@@ -12,7 +12,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from llvmlite import ir
 
@@ -230,9 +229,6 @@ class Pair:
         return self.hi + self.lo
 
 
-Value = TypeVar("Value", Real, Pair)
-
-
 def madd(a: Real, b: Real, c: Real | float) -> Real:
     """a b + c: rounded once where fused multiply-adds are allowed, twice elsewhere."""
     lanes = a.lanes
@@ -255,13 +251,6 @@ def ordered_sum(a: Real, b: Real) -> Pair:
     """a + b exactly, where |a| ≥ |b| or a = 0."""
     total = a + b
     return Pair(total, b - (total - a))
-
-
-def exact_sum(a: Real, b: Real) -> Pair:
-    """a + b exactly."""
-    total = a + b
-    of_b = total - a
-    return Pair(total, (a - (total - of_b)) + (b - of_b))
 
 
 def exact_product(a: Real, b: Real) -> Pair:

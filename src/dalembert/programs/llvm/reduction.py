@@ -20,7 +20,7 @@ from dalembert.programs.llvm.lanes import (
     Lanes,
     Pair,
     Real,
-    exact_sum,
+    madd,
     ordered_sum,
     product,
 )
@@ -71,13 +71,17 @@ def reduced(x: Real) -> Reduced:
 
 
 def _near(x: Real) -> Reduced:
-    """Cody and Waite: x − n·π/2 part by part; the first three products are exact."""
+    """Cody and Waite: x − n·π/2 part by part; the first three products are exact.
+
+    The sums are exact in any order of size: where the first term is the smaller one, both are multiples of one bit and
+    below 2⁵³ of it.
+    """
     shifted = x * TWO_OVER_PI + WHOLE
     n = shifted - WHOLE
-    first, second, third, fourth = HALF_PI_PARTS
-    one = exact_sum(x - n * first, -(n * second))
-    two = exact_sum(one.hi, -(n * third))
-    return Reduced(shifted.bits(), ordered_sum(two.hi, (one.lo + two.lo) - n * fourth))
+    first, second, third, fourth = (x.lanes.real(-part) for part in HALF_PI_PARTS)
+    one = ordered_sum(madd(n, first, x), n * second)
+    two = ordered_sum(one.hi, n * third)
+    return Reduced(shifted.bits(), ordered_sum(two.hi, madd(n, fourth, one.lo + two.lo)))
 
 
 def _far(x: Real) -> Reduced:
