@@ -70,13 +70,17 @@ def written(lanes: int, fma: bool) -> ir.Module:
     return module
 
 
-def machine(*, host: bool) -> llvm.TargetMachine:
+@cache
+def machine(triple: str = "") -> llvm.TargetMachine:
+    """The host with all it can do, or the plainest processor of another kind."""
+    if triple:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        return llvm.Target.from_triple(triple).create_target_machine(opt=2, codemodel="small")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    if not host:
-        return target.create_target_machine(opt=2)
     features = llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2)
 
 
@@ -90,7 +94,7 @@ def optimized(module: ir.Module, target: llvm.TargetMachine) -> llvm.ModuleRef:
 
 @cache
 def compiled(lanes: int, fma: bool) -> llvm.ExecutionEngine:
-    target = machine(host=True)
+    target = machine()
     engine = llvm.create_mcjit_compiler(optimized(written(lanes, fma), target), target)
     engine.finalize_object()
     return engine
@@ -142,8 +146,19 @@ def samples(name: str, n: int) -> list[list[np.ndarray]]:
     wide = abs(sized(-1070, 1020))
     with np.errstate(all="ignore"):
         extreme = [(x, rng.uniform(-746, 710, n) / np.log(x)) for x in (near_one, base, wide)]
-    angles = [sized(-30, 20), sized(19, 1024), rng.uniform(-4, 4, n), nudged(rng, turns), about(2.0**20, -(2.0**20), 2**-27)]
-    cosines = [rng.uniform(-1, 1, n), sized(-40, 0), nudged(rng, near_one), about(1.0, -1.0, 0.5**0.5, math.sin(math.pi / 8))]
+    angles = [
+        sized(-30, 20),
+        sized(19, 1024),
+        rng.uniform(-4, 4, n),
+        nudged(rng, turns),
+        about(2.0**20, -(2.0**20), 2**-27),
+    ]
+    cosines = [
+        rng.uniform(-1, 1, n),
+        sized(-40, 0),
+        nudged(rng, near_one),
+        about(1.0, -1.0, 0.5**0.5, math.sin(math.pi / 8)),
+    ]
     regions = {
         "sin": angles,
         "cos": angles,
@@ -152,11 +167,22 @@ def samples(name: str, n: int) -> list[list[np.ndarray]]:
         "acos": cosines,
         "atan": [sized(-30, 60), sized(-3, 3), about(circular.TAN_EIGHTH, 1.0, 2**-27, 2.0**500)],
         "sqrt": [abs(sized(-1074, 1024))],
-        "exp": [rng.uniform(-746, 710, n), sized(-60, 3), rng.uniform(-746, -707, n), about(709.782712893384, -745.13, -708.4)],
+        "exp": [
+            rng.uniform(-746, 710, n),
+            sized(-60, 3),
+            rng.uniform(-746, -707, n),
+            about(709.782712893384, -745.13, -708.4),
+        ],
         "log": [abs(sized(-1074, -1021)), nudged(rng, near_one), rng.uniform(0.3, 3, n), about(0.5**0.5, 2**0.5, 1.0)],
         "atan2": [
             (sized(*a), sized(*b))
-            for a, b in [((-20, 20),) * 2, ((-2, 2),) * 2, ((480, 1024),) * 2, ((-1074, -480),) * 2, ((-1074, -990), (-9, 60))]
+            for a, b in [
+                ((-20, 20),) * 2,
+                ((-2, 2),) * 2,
+                ((480, 1024),) * 2,
+                ((-1074, -480),) * 2,
+                ((-1074, -990), (-9, 60)),
+            ]
         ]
         + [(about(1.0, 2.0**500, 2.0**-500), about(1.0, -1.0, 2.0**500, 2.0**-500))],
         "pow": [
@@ -170,6 +196,7 @@ def samples(name: str, n: int) -> list[list[np.ndarray]]:
     return [[anything() for _ in range(ARITY[name])], *columns]
 
 
+@cache
 def hard_angles() -> np.ndarray:
     """For each exponent of a double, the one of its doubles nearest to a multiple of π/2, or nearly so.
 
@@ -179,16 +206,12 @@ def hard_angles() -> np.ndarray:
         half_pi = Fraction(int(mp.floor(mp.pi * mpf(2) ** 1299)), 2**1300)
     angles = []
     for e in range(-52, 972):
-        rest, (m, before) = half_pi / Fraction(2) ** e, (1, 0)
-        best = 0
+        rest, best, m = half_pi / Fraction(2) ** e, 0, 1
         while m < 2**53:
-            best = m
             quotient = rest.numerator // rest.denominator
-            m, before = quotient * m + before, m
-            if rest == quotient:
-                break
+            m, best = quotient * m + best, m
             rest = 1 / (rest - quotient)
-        angles += [math.ldexp(best * factor, e) for factor in (1, 2**53 // best) if best and e + 53 <= 1024]
+        angles += [math.ldexp(best, e), math.ldexp(best * (2**53 // best), e)]
     return np.array(angles)
 
 
@@ -215,15 +238,13 @@ def worst(name: str, arguments: list[np.ndarray], fma: bool) -> tuple[float, tup
     got = evaluated(name, arguments, lanes=4, fma=fma)
     with np.errstate(all="ignore"):
         ordinary = np.all(np.isfinite(arguments), axis=0) & ~np.isnan(NUMPY[name](*arguments))
-        ordinary &= ~((NUMPY[name](*arguments) == 0) | np.isinf(NUMPY[name](*arguments))) | (np.arange(len(got)) % 16 == 0)
-        ordinary &= np.all(np.array(arguments) != 0, axis=0)
     places = zip(*(x[ordinary].tolist() for x in arguments), strict=True)
     return max((error(name, at, value), at) for at, value in zip(places, got[ordinary].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("fma", FMA)
 @pytest.mark.parametrize("name", MPMATH)
-@pytest.mark.parametrize("n", [400, pytest.param(4000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n", [1000, pytest.param(10000, marks=pytest.mark.nightly)])
 def test_errors_are_below_one_unit_or_so(name, fma, n):
     for region in samples(name, n):
         size, at = worst(name, region, fma)
@@ -233,19 +254,16 @@ def test_errors_are_below_one_unit_or_so(name, fma, n):
 @pytest.mark.parametrize("fma", FMA)
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_angles_next_to_quarter_turns_are_reduced_exactly(name, fma):
-    angles = hard_angles()
-    assert np.abs(angles).max() > 1e307
-    angles = np.append(angles, math.ldexp(6381956970095103, 797))
-    angles = np.append(angles, np.ones(-len(angles) % 4))[:: 1 if name == "cos" else 4][: len(angles) // 4 * 4]
-    angles = angles[: len(angles) // 4 * 4]
-    size, at = worst(name, [angles], fma)
+    size, at = worst(name, [hard_angles()], fma)
     assert size <= LIMIT[name], f"{name}{at}: {size:.3f} ulp"
 
 
 def test_hard_angles_are_hard():
-    """Some cosine is below 10⁻¹⁸, so a test on them would notice a reduction that keeps too few bits."""
+    """One is the nearest of all doubles to an odd multiple of π/2, and the last reach to the largest double."""
+    assert math.ldexp(6381956970095103, 797) in hard_angles()
+    assert hard_angles().max() > 1e308
     with mp.workprec(1300):
-        assert min(abs(mp.cos(mpf(x))) for x in hard_angles()[::2].tolist()) < 1e-18
+        assert min(abs(mp.cos(mpf(x))) for x in hard_angles().tolist()) < 1e-18
 
 
 @pytest.mark.parametrize("fma", FMA)
@@ -301,8 +319,7 @@ def test_polynomials_are_the_interpolated_series():
             "LOG": interpolated(lambda j: mpf(2) / (2 * j + 5), 0, artanh, 8),
         }
     for name, coefficients in found.items():
-        assert getattr(circular, name, None) or getattr(exponential, name) == coefficients
-        assert (getattr(circular, name, None) or getattr(exponential, name)) == coefficients
+        assert (vars(circular) | vars(exponential))[name] == coefficients
 
 
 def test_constants_are_their_numbers():
@@ -322,14 +339,22 @@ def test_constants_are_their_numbers():
         assert reduction.two_over_pi(1216) == int(mp.floor(mpf(2) ** 1217 / mp.pi))
 
 
-def test_nothing_outside_the_module_is_called():
-    """Not even on the oldest processor of this kind, which knows no instruction to round or to fuse."""
-    parsed = optimized(written(4, False), machine(host=False))
-    defined = {f.name for f in parsed.functions if not f.is_declaration}
-    text = machine(host=False).emit_assembly(parsed)
-    called = {name.lstrip("_").strip('"') for name in re.findall(r"^\s+(?:callq?|jmp|bl?)\s+([^\s#*%]+)", text, re.MULTILINE)}
-    assert any(name.startswith("payne_hanek") for name in called)
-    assert {name for name in called if not name.startswith((".", "L"))} <= defined
+@pytest.mark.parametrize(
+    ("triple", "fma"),
+    [
+        ("x86_64-unknown-linux-gnu", False),
+        ("x86_64-pc-windows-msvc", False),
+        ("aarch64-unknown-linux-gnu", True),
+        ("arm64-apple-darwin", True),
+    ],
+)
+def test_nothing_outside_the_module_is_called(triple, fma):
+    """Not even on the plainest processors, which on x86 know no instruction to round or to fuse."""
+    text = machine(triple).emit_assembly(optimized(written(4, fma), machine(triple)))
+    called = set(re.findall(r"^\s+(?:callq?|jmp|bl?)\s+([^\s#*%]+)", text, re.MULTILINE))
+    defined = set(re.findall(r"^([^\s:]+):", text, re.MULTILINE))
+    assert any("payne_hanek" in name for name in called)
+    assert called <= defined
 
 
 @pytest.mark.parametrize("fma", FMA)
@@ -338,7 +363,7 @@ def test_multiply_add_rounds_once_only_where_it_may(fma):
     function = ir.Function(module, ir.FunctionType(double, [double] * 3), "three")
     builder = ir.IRBuilder(function.append_basic_block())
     builder.ret(Functions(module, 1, fma=fma).multiply_add(builder, *function.args))
-    target = machine(host=True)
+    target = machine()
     engine = llvm.create_mcjit_compiler(optimized(module, target), target)
     engine.finalize_object()
     three = ctypes.CFUNCTYPE(*[ctypes.c_double] * 4)(engine.get_function_address("three"))
@@ -357,7 +382,7 @@ def test_a_function_is_defined_once_in_a_module():
 
 def test_an_unknown_function_is_named():
     module = ir.Module()
-    with pytest.raises(EngineError, match="function 'sinh': no machine code is known. Expected one of sin, cos,"):
+    with pytest.raises(EngineError, match=r"function 'sinh': no machine code is known\. Expected one of sin, cos,"):
         Functions(module, 1, fma=False).call(ir.IRBuilder(), "sinh")
 
 
