@@ -15,7 +15,6 @@ from dalembert.programs.llvm.lanes import (
     Pair,
     Real,
     exact_product,
-    exact_sum,
     madd,
     ordered_sum,
     pattern,
@@ -67,7 +66,13 @@ def exp(x: Real) -> Real:
 
 def log(x: Real) -> Real:
     """ln x: −∞ of 0, nan of negative numbers."""
-    return (x >= 0.0).real(_log(x).rounded(), NAN)
+    k, s = _parted(x)
+    z = s.hi * s.hi
+    tail = madd(s.hi * z, polynomial(z, (TWO_THIRDS[0], *LOG)), s.lo * 2.0)
+    total = ordered_sum(k * LN_2[0], s.hi * 2.0)
+    value = total.hi + (total.lo + madd(k, x.lanes.real(LN_2[1]), tail))
+    value = (x < INF).real(x.equals(0.0).real(-INF, value), INF)
+    return (x >= 0.0).real(value, NAN)
 
 
 def power(x: Real, y: Real) -> Real:
@@ -75,7 +80,7 @@ def power(x: Real, y: Real) -> Real:
     size = abs(y)
     # an exponent beyond 2⁶⁵ takes every base but 1 out of range; smaller ones have exact products
     limited = (size > 2.0**65).real(2.0**65, size).flipped(y.sign())
-    logarithm = _log(abs(x))
+    logarithm = _pair_log(abs(x))
     exact = exact_product(limited, logarithm.hi)
     inside = abs(exact.hi) < 1024.0
     result = _exp(Pair(exact.hi, inside.real(madd(limited, logarithm.lo, exact.lo), 0.0)))
@@ -96,10 +101,9 @@ def _exp(x: Pair) -> Real:
     high = (high < -746.0).real(-746.0, high)
     shifted = high * LOG2_E + WHOLE
     n = shifted - WHOLE
-    r = ordered_sum(high - n * LN_2[0], -(n * LN_2[1]))
-    rest = r.lo + x.lo
+    r = ordered_sum(high - n * LN_2[0], x.lo - n * LN_2[1])
     total = ordered_sum(x.hi.lanes.real(1.0), r.hi)
-    tail = madd(r.hi * r.hi, polynomial(r.hi, EXP), madd(r.hi, rest, rest))
+    tail = madd(r.hi * r.hi, polynomial(r.hi, EXP), madd(r.hi, r.lo, r.lo))
     return _scaled(total.hi + (total.lo + tail), shifted.bits() - pattern(WHOLE))
 
 
@@ -110,25 +114,26 @@ def _scaled(x: Real, n: Bits) -> Real:
     return x * (half << 52).real() * ((both - half) << 52).real()
 
 
-def _log(x: Real) -> Pair:
+def _pair_log(x: Real) -> Pair:
     """ln x to about 2⁻⁶⁶ for x > 0; ∓∞ of 0 and ∞."""
-    # x = 2ᵏ m with √½ ≤ m < √2
-    subnormal = x < SMALLEST_NORMAL
-    bits = subnormal.real(x * 2.0**54, x).bits()
-    exponent = (bits + (pattern(1.0) - pattern(sqrt(0.5)))) >> 52
-    m = (bits - ((exponent - 1023) << 52)).real()
-    k = (exponent + pattern(WHOLE)).real() - (subnormal.real(1023.0 + 54.0, 1023.0) + WHOLE)
-    # ln m = 2 artanh s with s = (m − 1)/(m + 1)
-    zero = x.lanes.real(0.0)
-    s = quotient(Pair(m - 1.0, zero), ordered_sum(x.lanes.real(1.0), m))
+    k, s = _parted(x)
     square = product(s, s)
     c = ordered_sum(x.lanes.real(TWO_THIRDS[0]), square.hi * polynomial(square.hi, LOG))
     tail = product(product(s, square), Pair(c.hi, c.lo + TWO_THIRDS[1]))
     body = ordered_sum(s.hi * 2.0, tail.hi)
-    # k ln 2 + ln m
-    total = exact_sum(k * LN_2[0], body.hi)
+    total = ordered_sum(k * LN_2[0], body.hi)
     low = total.lo + madd(k, x.lanes.real(LN_2[1]), body.lo + madd(s.lo, x.lanes.real(2.0), tail.lo))
     result = ordered_sum(total.hi, low)
     limit = x.equals(0.0).real(-INF, INF)
     regular = (x > 0.0) & (x < INF)
     return Pair(regular.real(result.hi, limit), regular.real(result.lo, 0.0))
+
+
+def _parted(x: Real) -> tuple[Real, Pair]:
+    """k and s of ln x = k ln 2 + 2 artanh s: x = 2ᵏ m with √½ ≤ m < √2, and s = (m − 1)/(m + 1)."""
+    subnormal = x < SMALLEST_NORMAL
+    bits = subnormal.real(x * 2.0**54, x).bits()
+    exponent = (bits + (pattern(1.0) - pattern(sqrt(0.5)))) >> 52
+    m = (bits - ((exponent - 1023) << 52)).real()
+    k = (exponent + pattern(WHOLE)).real() - (subnormal.real(1023.0 + 54.0, 1023.0) + WHOLE)
+    return k, quotient(Pair(m - 1.0, x.lanes.real(0.0)), ordered_sum(x.lanes.real(1.0), m))

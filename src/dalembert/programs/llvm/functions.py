@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from dalembert.errors import EngineError
 from dalembert.programs.llvm import circular, exponential
-from dalembert.programs.llvm.lanes import DOUBLE, Lanes, Real, madd
+from dalembert.programs.llvm.lanes import DOUBLE, Lanes, Real, internal, madd
 
 Body = Callable[..., Real | tuple[Real, Real]]
 
@@ -90,21 +90,10 @@ class Functions:
         builder = ir.IRBuilder()
         lanes = Lanes(builder, self.lanes, self.fma)
         shape = lanes.shape(DOUBLE)
-        result = ir.LiteralStructType([shape, shape]) if name == "sincos" else shape
-        function = ir.Function(self.module, ir.FunctionType(result, [shape] * arity), full)
-        function.linkage = "internal"
-        for attribute in ("noinline", "nounwind", "readnone"):
-            function.attributes.add(attribute)
+        both = ir.LiteralStructType([shape, shape])
+        function = internal(self.module, full, both if name == "sincos" else shape, [shape] * arity)
         builder.position_at_end(function.append_basic_block("entry"))
         value = body(*(Real(lanes, argument) for argument in function.args))
-        builder.ret(_packed(builder, value) if isinstance(value, tuple) else value.value)
+        parts = [part.value for part in value] if isinstance(value, tuple) else [value.value]
+        builder.ret(lanes.struct(both, parts) if name == "sincos" else parts[0])
         return function
-
-
-def _packed(builder: ir.IRBuilder, values: tuple[Real, Real]) -> ir.Value:
-    """Two values as one literal struct."""
-    kind = ir.LiteralStructType([value.value.type for value in values])
-    packed: ir.Value = ir.Constant(kind, ir.Undefined)
-    for i, value in enumerate(values):
-        packed = builder.insert_value(packed, value.value, i)
-    return packed

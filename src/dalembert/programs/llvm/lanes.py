@@ -12,7 +12,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from llvmlite import ir
 
@@ -50,13 +49,48 @@ class Lanes:
         """An integer, or a number as integer."""
         return i if isinstance(i, Bits) else Bits(self, self.constant(INTEGER, i))
 
-    def intrinsic(self, name: str, *arguments: ir.Value) -> ir.Value:
-        """The value of an LLVM intrinsic whose arguments and result are of one type."""
-        kind = arguments[0].type
-        scalar = kind if self.width == 1 else kind.element
-        full = f"{name}.{'' if self.width == 1 else f'v{self.width}'}{scalar.intrinsic_name}"
-        function = self.builder.module.declare_intrinsic(full, fnty=ir.FunctionType(kind, [kind] * len(arguments)))
-        return self.builder.call(function, arguments)
+    def emit(self, instruction: str, *operands: object) -> ir.Value:
+        """The value of a new instruction, by the name of its method of the builder."""
+        return getattr(self.builder, instruction)(*operands)
+
+    def intrinsic(self, name: str, scalar: ir.Type, *operands: ir.Value) -> ir.Value:
+        """The value of an LLVM intrinsic whose operands and result are all of one type."""
+        suffix = "f64" if scalar == DOUBLE else "i64"
+        full = f"{name}.{suffix}" if self.width == 1 else f"{name}.v{self.width}{suffix}"
+        kind = self.shape(scalar)
+        function = self.builder.module.declare_intrinsic(full, fnty=ir.FunctionType(kind, [kind] * len(operands)))
+        return self.builder.call(function, operands)
+
+    def apart(self, value: ir.Value) -> list[ir.Value]:
+        """The scalars in the lanes of a value."""
+        if self.width == 1:
+            return [value]
+        return [self.emit("extract_element", value, ir.IntType(32)(i)) for i in range(self.width)]
+
+    def together(self, scalar: ir.Type, parts: list[ir.Value]) -> ir.Value:
+        """One scalar per lane as a value."""
+        if self.width == 1:
+            return parts[0]
+        whole: ir.Value = ir.Constant(self.shape(scalar), ir.Undefined)
+        for i, part in enumerate(parts):
+            whole = self.emit("insert_element", whole, part, ir.IntType(32)(i))
+        return whole
+
+    def struct(self, kind: ir.LiteralStructType, parts: Sequence[ir.Value]) -> ir.Value:
+        """Several values as one, for a function to return."""
+        whole: ir.Value = ir.Constant(kind, ir.Undefined)
+        for i, part in enumerate(parts):
+            whole = self.emit("insert_value", whole, part, i)
+        return whole
+
+
+def internal(module: ir.Module, name: str, result: ir.Type, arguments: Sequence[ir.Type]) -> ir.Function:
+    """A new function of a module for itself alone; it is called, not inlined, so that many calls compile fast."""
+    function = ir.Function(module, ir.FunctionType(result, arguments), name)
+    function.linkage = "internal"
+    for attribute in ("noinline", "nounwind", "readnone"):
+        function.attributes.add(attribute)
+    return function
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +101,11 @@ class Real:
     value: ir.Value
 
     def _make(self, instruction: str, other: Real | float) -> Real:
-        make = getattr(self.lanes.builder, instruction)
-        return Real(self.lanes, make(self.value, self.lanes.real(other).value))
+        return Real(self.lanes, self.lanes.emit(instruction, self.value, self.lanes.real(other).value))
 
     def _compare(self, relation: str, other: Real | float) -> Truth:
         right = self.lanes.real(other).value
-        return Truth(self.lanes, self.lanes.builder.fcmp_ordered(relation, self.value, right))
+        return Truth(self.lanes, self.lanes.emit("fcmp_ordered", relation, self.value, right))
 
     def __add__(self, other: Real | float) -> Real:
         return self._make("fadd", other)
@@ -96,10 +129,10 @@ class Real:
         return self.lanes.real(other) * self
 
     def __neg__(self) -> Real:
-        return Real(self.lanes, self.lanes.builder.fneg(self.value))
+        return Real(self.lanes, self.lanes.emit("fneg", self.value))
 
     def __abs__(self) -> Real:
-        return Real(self.lanes, self.lanes.intrinsic("llvm.fabs", self.value))
+        return Real(self.lanes, self.lanes.intrinsic("llvm.fabs", DOUBLE, self.value))
 
     # comparisons are false where an operand is not a number
     def __lt__(self, other: Real | float) -> Truth:
@@ -124,11 +157,11 @@ class Real:
 
     def sqrt(self) -> Real:
         """The square root, correctly rounded."""
-        return Real(self.lanes, self.lanes.intrinsic("llvm.sqrt", self.value))
+        return Real(self.lanes, self.lanes.intrinsic("llvm.sqrt", DOUBLE, self.value))
 
     def bits(self) -> Bits:
         """The bit pattern."""
-        return Bits(self.lanes, self.lanes.builder.bitcast(self.value, self.lanes.shape(INTEGER)))
+        return Bits(self.lanes, self.lanes.emit("bitcast", self.value, self.lanes.shape(INTEGER)))
 
     def sign(self) -> Bits:
         """The sign bit alone, in its place."""
@@ -147,8 +180,7 @@ class Bits:
     value: ir.Value
 
     def _make(self, instruction: str, other: Bits | int) -> Bits:
-        make = getattr(self.lanes.builder, instruction)
-        return Bits(self.lanes, make(self.value, self.lanes.bits(other).value))
+        return Bits(self.lanes, self.lanes.emit(instruction, self.value, self.lanes.bits(other).value))
 
     def __add__(self, other: Bits | int) -> Bits:
         return self._make("add", other)
@@ -173,11 +205,11 @@ class Bits:
 
     def equals(self, other: Bits | int) -> Truth:
         """Where both are the same integer."""
-        return Truth(self.lanes, self.lanes.builder.icmp_signed("==", self.value, self.lanes.bits(other).value))
+        return Truth(self.lanes, self.lanes.emit("icmp_signed", "==", self.value, self.lanes.bits(other).value))
 
     def real(self) -> Real:
         """The double with these bits."""
-        return Real(self.lanes, self.lanes.builder.bitcast(self.value, self.lanes.shape(DOUBLE)))
+        return Real(self.lanes, self.lanes.emit("bitcast", self.value, self.lanes.shape(DOUBLE)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,23 +220,23 @@ class Truth:
     value: ir.Value
 
     def __and__(self, other: Truth) -> Truth:
-        return Truth(self.lanes, self.lanes.builder.and_(self.value, other.value))
+        return Truth(self.lanes, self.lanes.emit("and_", self.value, other.value))
 
     def __or__(self, other: Truth) -> Truth:
-        return Truth(self.lanes, self.lanes.builder.or_(self.value, other.value))
+        return Truth(self.lanes, self.lanes.emit("or_", self.value, other.value))
 
     def __invert__(self) -> Truth:
-        return Truth(self.lanes, self.lanes.builder.not_(self.value))
+        return Truth(self.lanes, self.lanes.emit("not_", self.value))
 
     def real(self, yes: Real | float, no: Real | float) -> Real:
         """`yes` where this holds, `no` elsewhere."""
-        pick = self.lanes.builder.select
-        return Real(self.lanes, pick(self.value, self.lanes.real(yes).value, self.lanes.real(no).value))
+        either = self.lanes.real(yes).value, self.lanes.real(no).value
+        return Real(self.lanes, self.lanes.emit("select", self.value, *either))
 
     def bits(self, yes: Bits | int, no: Bits | int) -> Bits:
         """`yes` where this holds, `no` elsewhere."""
-        pick = self.lanes.builder.select
-        return Bits(self.lanes, pick(self.value, self.lanes.bits(yes).value, self.lanes.bits(no).value))
+        either = self.lanes.bits(yes).value, self.lanes.bits(no).value
+        return Bits(self.lanes, self.lanes.emit("select", self.value, *either))
 
     def pair(self, yes: Pair, no: Pair) -> Pair:
         """`yes` where this holds, `no` elsewhere."""
@@ -215,7 +247,7 @@ class Truth:
         if self.lanes.width == 1:
             return self.value
         together = ir.IntType(self.lanes.width)
-        return self.lanes.builder.icmp_unsigned("!=", self.lanes.builder.bitcast(self.value, together), together(0))
+        return self.lanes.emit("icmp_unsigned", "!=", self.lanes.emit("bitcast", self.value, together), together(0))
 
 
 @dataclass(frozen=True)
@@ -230,15 +262,12 @@ class Pair:
         return self.hi + self.lo
 
 
-Value = TypeVar("Value", Real, Pair)
-
-
 def madd(a: Real, b: Real, c: Real | float) -> Real:
     """a b + c: rounded once where fused multiply-adds are allowed, twice elsewhere."""
     lanes = a.lanes
     if not lanes.fma:
         return a * b + c
-    return Real(lanes, lanes.intrinsic("llvm.fma", a.value, b.value, lanes.real(c).value))
+    return Real(lanes, lanes.intrinsic("llvm.fma", DOUBLE, a.value, b.value, lanes.real(c).value))
 
 
 def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
@@ -255,13 +284,6 @@ def ordered_sum(a: Real, b: Real) -> Pair:
     """a + b exactly, where |a| ≥ |b| or a = 0."""
     total = a + b
     return Pair(total, b - (total - a))
-
-
-def exact_sum(a: Real, b: Real) -> Pair:
-    """a + b exactly."""
-    total = a + b
-    of_b = total - a
-    return Pair(total, (a - (total - of_b)) + (b - of_b))
 
 
 def exact_product(a: Real, b: Real) -> Pair:

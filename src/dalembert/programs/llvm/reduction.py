@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from llvmlite import ir
 
 from dalembert.programs.llvm.lanes import (
     DOUBLE,
+    INF,
     INTEGER,
     NAN,
     Bits,
     Lanes,
     Pair,
     Real,
-    exact_sum,
+    internal,
+    madd,
     ordered_sum,
     product,
 )
@@ -38,6 +41,10 @@ LARGEST = 2.0**20
 WORDS = 20  # 64 zeros, then 2/π to 1216 bits: 2⁹⁷¹, the last bit of the largest double, still meets 192 of them
 
 
+FIELDS = ir.LiteralStructType([INTEGER, DOUBLE, DOUBLE])  # quarters, r.hi, r.lo of one lane
+Value = TypeVar("Value", Real, Bits)
+
+
 @dataclass(frozen=True)
 class Reduced:
     """x = r + quarters · π/2, with |r| ≤ π/4 and a little; of `quarters` only the two lowest bits have a meaning."""
@@ -48,56 +55,54 @@ class Reduced:
 
 def reduced(x: Real) -> Reduced:
     """x without its quarter turns; r is nan where x is infinite or not a number."""
-    lanes, builder = x.lanes, x.lanes.builder
+    builder = x.lanes.builder
     near = _near(x)
     huge = ~(abs(x) < LARGEST)
-    before = builder.block
+    start = builder.block
     with builder.if_then(huge.anywhere(), likely=False):
         far = _far(huge.real(x, LARGEST))
-        finite = abs(x) < float("inf")
-        mended = [
-            huge.bits(far.quarters, near.quarters),
-            huge.real(finite.real(far.r.hi, NAN), near.r.hi),
-            huge.real(finite.real(far.r.lo, 0.0), near.r.lo),
-        ]
-        after = builder.block
-    joined = []
-    for kept, new in zip([near.quarters, near.r.hi, near.r.lo], mended, strict=True):
-        phi = builder.phi(kept.value.type)
-        phi.add_incoming(kept.value, before)
-        phi.add_incoming(new.value, after)
-        joined.append(phi)
-    return Reduced(Bits(lanes, joined[0]), Pair(Real(lanes, joined[1]), Real(lanes, joined[2])))
+        finite = abs(x) < INF
+        quarters = huge.bits(far.quarters, near.quarters)
+        hi = huge.real(finite.real(far.r.hi, NAN), near.r.hi)
+        lo = huge.real(finite.real(far.r.lo, 0.0), near.r.lo)
+        ways = (start, builder.block)
+    r = Pair(_either(ways, near.r.hi, hi), _either(ways, near.r.lo, lo))
+    return Reduced(_either(ways, near.quarters, quarters), r)
 
 
 def _near(x: Real) -> Reduced:
-    """Cody and Waite: x − n·π/2 part by part; the first three products are exact."""
+    """Cody and Waite: x − n·π/2 part by part; the first three products are exact.
+
+    The sums are exact in any order of size: where the first term is the smaller one, both are multiples of one bit and
+    below 2⁵³ of it.
+    """
     shifted = x * TWO_OVER_PI + WHOLE
     n = shifted - WHOLE
-    first, second, third, fourth = HALF_PI_PARTS
-    one = exact_sum(x - n * first, -(n * second))
-    two = exact_sum(one.hi, -(n * third))
-    return Reduced(shifted.bits(), ordered_sum(two.hi, (one.lo + two.lo) - n * fourth))
+    first, second, third, fourth = (x.lanes.real(-part) for part in HALF_PI_PARTS)
+    one = ordered_sum(madd(n, first, x), n * second)
+    two = ordered_sum(one.hi, n * third)
+    return Reduced(shifted.bits(), ordered_sum(two.hi, madd(n, fourth, one.lo + two.lo)))
+
+
+def _either(ways: tuple[ir.Block | None, ir.Block | None], one: Value, other: Value) -> Value:
+    """One value or the other, by the block that led here."""
+    lanes = one.lanes
+    phi = lanes.builder.phi(lanes.shape(DOUBLE if isinstance(one, Real) else INTEGER))
+    for block, came in zip(ways, (one, other), strict=True):
+        phi.add_incoming(came.value, block)
+    return type(one)(lanes, phi)
 
 
 def _far(x: Real) -> Reduced:
     """Payne and Hanek, lane by lane."""
     lanes, builder = x.lanes, x.lanes.builder
     function = _payne_hanek(builder.module, lanes.fma)
-    if lanes.width == 1:
-        results = [builder.call(function, [x.value])]
-    else:
-        index = ir.IntType(32)
-        places = [index(i) for i in range(lanes.width)]
-        results = [builder.call(function, [builder.extract_element(x.value, i)]) for i in places]
-    fields = []
-    for field, scalar in enumerate((INTEGER, DOUBLE, DOUBLE)):
-        parts = [builder.extract_value(result, field) for result in results]
-        whole = parts[0] if lanes.width == 1 else ir.Constant(lanes.shape(scalar), ir.Undefined)
-        for i, part in enumerate(parts if lanes.width > 1 else ()):
-            whole = builder.insert_element(whole, part, ir.IntType(32)(i))
-        fields.append(whole)
-    return Reduced(Bits(lanes, fields[0]), Pair(Real(lanes, fields[1]), Real(lanes, fields[2])))
+    results = [builder.call(function, [part]) for part in lanes.apart(x.value)]
+    quarters, hi, lo = (
+        lanes.together(scalar, [lanes.emit("extract_value", result, i) for result in results])
+        for i, scalar in enumerate(FIELDS.elements)
+    )
+    return Reduced(Bits(lanes, quarters), Pair(Real(lanes, hi), Real(lanes, lo)))
 
 
 def _payne_hanek(module: ir.Module, fma: bool) -> ir.Function:
@@ -106,17 +111,10 @@ def _payne_hanek(module: ir.Module, fma: bool) -> ir.Function:
     known = module.globals.get(name)
     if isinstance(known, ir.Function):
         return known
-    kind = ir.LiteralStructType([INTEGER, DOUBLE, DOUBLE])
-    function = ir.Function(module, ir.FunctionType(kind, [DOUBLE]), name)
-    function.linkage = "internal"
-    for attribute in ("noinline", "nounwind", "cold"):
-        function.attributes.add(attribute)
+    function = internal(module, name, FIELDS, [DOUBLE])
     lanes = Lanes(ir.IRBuilder(function.append_basic_block("entry")), 1, fma)
     quarters, r = _scalar_reduction(Real(lanes, function.args[0]))
-    result: ir.Value = ir.Constant(kind, ir.Undefined)
-    for i, field in enumerate((quarters, r.hi, r.lo)):
-        result = lanes.builder.insert_value(result, field.value, i)
-    lanes.builder.ret(result)
+    lanes.builder.ret(lanes.struct(FIELDS, [quarters.value, r.hi.value, r.lo.value]))
     return function
 
 
@@ -161,30 +159,30 @@ def _product(m: Bits, words: list[Bits]) -> tuple[Bits, Bits, Bits]:
     lanes, builder, wide = m.lanes, m.lanes.builder, ir.IntType(128)
 
     def times(word: Bits) -> ir.Value:
-        return builder.mul(builder.zext(m.value, wide), builder.zext(word.value, wide))
+        return lanes.emit("mul", builder.zext(m.value, wide), builder.zext(word.value, wide))
 
     def upper(value: ir.Value) -> ir.Value:
-        return builder.lshr(value, wide(64))
+        return lanes.emit("lshr", value, wide(64))
 
     low = times(words[2])
-    middle = builder.add(times(words[1]), upper(low))
-    top = builder.add(times(words[0]), upper(middle))
-    top, middle, low = (Bits(lanes, builder.trunc(value, INTEGER)) for value in (top, middle, low))
+    middle = lanes.emit("add", times(words[1]), upper(low))
+    top = lanes.emit("add", times(words[0]), upper(middle))
+    top, middle, low = (Bits(lanes, lanes.emit("trunc", value, INTEGER)) for value in (top, middle, low))
     return top, middle, low
 
 
 def _funnel(high: Bits, low: Bits, shift: Bits | int) -> Bits:
     """The upper word of two words shifted to the left."""
     lanes = high.lanes
-    return Bits(lanes, lanes.intrinsic("llvm.fshl", high.value, low.value, lanes.bits(shift).value))
+    return Bits(lanes, lanes.intrinsic("llvm.fshl", INTEGER, high.value, low.value, lanes.bits(shift).value))
 
 
 def _leading_zeros(word: Bits) -> Bits:
-    return Bits(word.lanes, word.lanes.builder.ctlz(word.value, ir.IntType(1)(0)))
+    return Bits(word.lanes, word.lanes.emit("ctlz", word.value, ir.IntType(1)(0)))
 
 
 def _converted(whole: Bits) -> Real:
-    return Real(whole.lanes, whole.lanes.builder.uitofp(whole.value, DOUBLE))
+    return Real(whole.lanes, whole.lanes.emit("uitofp", whole.value, DOUBLE))
 
 
 def _table(module: ir.Module) -> ir.GlobalVariable:
@@ -198,7 +196,8 @@ def _table(module: ir.Module) -> ir.GlobalVariable:
     table.linkage = "internal"
     table.global_constant = True
     bits = two_over_pi(64 * (WORDS - 1))
-    table.initializer = ir.Constant(kind, [bits >> 64 * (WORDS - 1 - i) & (1 << 64) - 1 for i in range(WORDS)])
+    words = [bits >> 64 * (WORDS - 1 - i) & (1 << 64) - 1 for i in range(WORDS)]
+    table.initializer = ir.Constant(kind, words)  # type: ignore[assignment]
     return table
 
 
