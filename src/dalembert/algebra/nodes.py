@@ -14,6 +14,7 @@ would not need weak references, but would keep every intermediate as long as the
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -32,6 +33,14 @@ from dalembert.algebra.tables import Table
 
 _DEEPEST_SHOWN = 4
 
+_WORDS = {name: i for i, name in enumerate(OPERATIONS)}
+
+
+def _digest(text: str) -> int:
+    """A number for a text, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest())
+
+
 Held = TypeVar("Held")
 AnyLeaf = TypeVar("AnyLeaf", bound="Leaf")
 
@@ -46,10 +55,12 @@ class Node:
     ((2 * x) - (y / x))
     """
 
-    __slots__ = ("__weakref__", "arguments", "number", "operation")
+    __slots__ = ("__weakref__", "arguments", "key", "number", "operation")
 
     def __init__(self, operation: str, arguments: tuple[Node, ...]) -> None:
         self.operation, self.arguments, self.number = operation, arguments, next(_PLACES)
+        # by content: orders what commutes, and is the same in every process, as the hash of whole numbers has no random salt
+        self.key = hash((_WORDS.get(operation, -1), *[a.key for a in arguments])) if arguments else _digest(operation)
 
     def __add__(self, other: object) -> Node:
         return NotImplemented if (b := _operand(other)) is None else add(self, b)
@@ -104,6 +115,7 @@ class Leaf(Node, Generic[Held]):
     def __init__(self, value: Held) -> None:
         super().__init__(self.kind, ())
         self.value = value
+        self.key = _digest(f"{self.kind} {value!r}")
 
     def __reduce__(self) -> tuple[Callable[..., Node], tuple[object, ...]]:
         return _leaf, (type(self), self.value)
@@ -251,7 +263,7 @@ def add(a: Node, b: Node) -> Node:
         return subtract(a, b.arguments[0])
     if a.operation == "negative":
         return subtract(b, a.arguments[0])
-    return _node("add", a, b) if a.number <= b.number else _node("add", b, a)
+    return _node("add", a, b) if a.key <= b.key else _node("add", b, a)
 
 
 def subtract(a: Node, b: Node) -> Node:
@@ -292,7 +304,7 @@ def multiply(a: Node, b: Node) -> Node:
             return a if b is ONE else ZERO
         if b is MINUS_ONE:
             return negative(a)
-    return _node("multiply", a, b) if a.number <= b.number else _node("multiply", b, a)
+    return _node("multiply", a, b) if a.key <= b.key else _node("multiply", b, a)
 
 
 def divide(a: Node, b: Node) -> Node:

@@ -14,21 +14,26 @@ from dalembert.algebra.scalar import Operand
 
 
 def ordered(roots: Iterable[Node]) -> list[Node]:
-    """The nodes below `roots` and themselves, arguments first.
+    """The nodes below `roots` and themselves, arguments first, in an order that follows from their content.
 
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y = symbol("x"), symbol("y")
     >>> ordered([x * y + x])
     [x, y, (x * y), (x + (x * y))]
     """
-    found = set(roots)
-    waiting = list(found)
-    while waiting:
-        for a in waiting.pop().arguments:
-            if a not in found:
-                found.add(a)
-                waiting.append(a)
-    return sorted(found, key=lambda each: each.number)
+    found: set[Node] = set()
+    order: list[Node] = []
+    for root in roots:
+        waiting = [(root, False)]
+        while waiting:
+            y, ready = waiting.pop()
+            if ready:
+                order.append(y)
+            elif y not in found:
+                found.add(y)
+                waiting.append((y, True))
+                waiting += [(a, False) for a in reversed(y.arguments) if a not in found]
+    return order
 
 
 def numbers_in(order: Iterable[Node]) -> dict[Node, float]:

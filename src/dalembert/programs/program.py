@@ -7,12 +7,12 @@ content alone, so the same equations give the same program in every process, and
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from dalembert.algebra.nodes import HeldTable, Leaf, Node, Symbol
+from dalembert.algebra.nodes import HeldTable, Node, Symbol
 from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.tables import Table
 from dalembert.algebra.walks import numbers_in, ordered
@@ -103,71 +103,34 @@ def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Seque
         raise EngineError(
             f"the outputs depend on {', '.join(strange)}. Expected functions of {', '.join([*inputs, *parameters])} only."
         )
-    keys, values = _keys(order), numbers_in(order)
+    values = numbers_in(order)
+    kept = _without_numbers(outputs, values)
     count = len(inputs) + len(parameters)
-    place: dict[object, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
-    line_nodes, leaves = _by_content(outputs, keys, values)
-    numbers = dict.fromkeys(values[y].hex() for y in leaves if y in values)
-    tables = [y for y in leaves if isinstance(y, HeldTable)]
-    place |= {(x,): count + i for i, x in enumerate(numbers)}
+    place: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
+    numbers = list(dict.fromkeys(values[y].hex() for y in kept if y in values))
+    tables = [y for y in kept if isinstance(y, HeldTable)]
+    where = {x: count + i for i, x in enumerate(numbers)}
     place |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
-    for y in leaves:
-        if y in values:
-            place[y] = place[(values[y].hex(),)]
-        elif isinstance(y, Symbol):
-            place[y] = place[y.value]
     lines: list[Line] = []
     first = count + len(numbers) + len(tables)
-    for y in line_nodes:
-        arguments = _sorted(y, keys)
-        lines.append((y.operation, tuple(place[a] for a in arguments)))
-        place[y] = first + len(lines) - 1
-    floats = tuple(float.fromhex(x) for x in numbers)
-    held = tuple(y.value for y in tables)
+    for y in kept:
+        if y in values:
+            place[y] = where[values[y].hex()]
+        elif isinstance(y, Symbol):
+            place[y] = place[y.value]
+        elif y.arguments:
+            lines.append((y.operation, tuple(place[a] for a in y.arguments)))
+            place[y] = first + len(lines) - 1
+    floats, held = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
     return Program(tuple(inputs), tuple(parameters), floats, held, tuple(lines), tuple(place[y] for y in outputs))
 
 
-def _sorted(y: Node, keys: dict[Node, int]) -> Sequence[Node]:
-    """The arguments; of an operation that commutes in an order by content."""
-    if len(y.arguments) == 2 and OPERATIONS[y.operation].commutes:
-        return sorted(y.arguments, key=keys.__getitem__)
-    return y.arguments
-
-
-_PLACES = {name: i for i, name in enumerate(OPERATIONS)}
-
-
-def _keys(order: Iterable[Node]) -> dict[Node, int]:
-    """A number for every node by its content: the same in every process, and different where contents are, but for chance."""
-    keys: dict[Node, int] = {}
-    for y in order:
-        if y.arguments:
-            below = [keys[a] for a in y.arguments]
-            if OPERATIONS[y.operation].commutes:
-                below.sort()
-            keys[y] = hash((_PLACES[y.operation], *below))  # of whole numbers, so without Python's random salt
-        else:
-            shown = f"{y.operation} {y.value!r}" if isinstance(y, Leaf) else y.operation
-            keys[y] = int.from_bytes(hashlib.blake2b(shown.encode(), digest_size=7).digest())
-    return keys
-
-
-def _by_content(
-    outputs: Sequence[Node], keys: dict[Node, int], values: dict[Node, float]
-) -> tuple[list[Node], list[Node]]:
-    """The nodes that become lines, arguments first, and the leaves and numbers among them, in the order they are met."""
-    done, lines, leaves = set[Node](), list[Node](), list[Node]()
-    for root in outputs:
-        waiting = [(root, False)]
-        while waiting:
-            y, ready = waiting.pop()
-            if ready:
-                lines.append(y)
-            elif y not in done:
-                done.add(y)
-                if y in values or not y.arguments:
-                    leaves.append(y)
-                    continue
-                waiting.append((y, True))
-                waiting += [(a, False) for a in reversed(_sorted(y, keys))]
-    return lines, leaves
+def _without_numbers(outputs: Sequence[Node], values: Mapping[Node, float]) -> list[Node]:
+    """The nodes that a program needs, arguments first: nothing from below a number."""
+    needed, waiting = set(outputs), list(outputs)
+    while waiting:
+        y = waiting.pop()
+        new = [] if y in values else [a for a in y.arguments if a not in needed]
+        needed.update(new)
+        waiting += new
+    return [y for y in ordered(outputs) if y in needed]
