@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Any
 
 from llvmlite import ir
 
@@ -30,6 +31,9 @@ def definitions(lanes: int, single: bool, fused: bool) -> str:
 
 class _Writer:
     """Writes the functions of one kind of number."""
+
+    b: Any  # the builder of the function being written; llvmlite states no types
+    arguments: Any
 
     def __init__(self, module: ir.Module, number: ir.Type, fused: bool) -> None:
         self._module, self._number, self._fused = module, number, fused

@@ -7,6 +7,7 @@ import ctypes
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
@@ -60,12 +61,12 @@ class MachineCode:
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
 
     @property
-    def one(self) -> ctypes._CFuncPtr:
+    def one(self) -> Callable[..., None]:
         """The code as a function of four addresses."""
         return _ONE(self.address)
 
     @property
-    def many(self) -> ctypes._CFuncPtr:
+    def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
         return _MANY(self.address)
 
