@@ -51,6 +51,8 @@ def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
     import heyoka as hy
     import numpy as np
 
+    from dalembert.handles.workspace import forget_workspaces
+
     cache.mkdir(parents=True, exist_ok=True)
     hy.llvm_state.set_diskcache_path(str(cache))
     hy.llvm_state.clear_memcache()
@@ -58,7 +60,7 @@ def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
 
     def derived() -> Any:
         """The formalism's own form, from an empty store: nothing that was worked out before is used again."""
-        dl.handles.forget_workspaces()
+        forget_workspaces()
         eom = dl.derive(model, key)
         _ = eom.form
         return eom

@@ -167,16 +167,17 @@ def show(found: dict[str, dict[str, Row]], formalism: str, worst: dict[str, tupl
         title=f"The right-hand side by {formalism}, linear solve included", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
     table.add_column("model", no_wrap=True)
-    for heading in (
+    headings = (
         "derive\ns",
         "compile\ns",
         "cached\ns",
         "lanes\ns",
-        "one call\nµs",
+        "call\nµs",
         "batch\nns",
-        "2 threads\nns",
+        "threads\nns",
         "oper-\nations",
-    ):
+    )
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, rows in found.items():
         for who, row in rows.items():
