@@ -1,0 +1,458 @@
+"""Sums and products taken apart and put together again with fewer operations.
+
+A sum is a set of terms, a term a number times factors, and a factor a symbol, a function or another sum. Three steps, each greedy and
+each deterministic, since ties are decided by residues (`dalembert.algebra.identities`), which depend on content only:
+
+1. equal terms are collected, and the factor that most terms share is taken out: x y + x z = x (y + z), again and again;
+2. the pair of factors that most products share becomes a product of its own;
+3. the pair of terms that most sums share becomes a sum of its own; a − b and b − a are one pair.
+
+Nothing is multiplied out, so no cancellation comes in that was not there.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from dalembert.algebra import field
+from dalembert.algebra.field import P
+from dalembert.algebra.identities import Residues, magnitude
+from dalembert.algebra.nodes import ONE, Constant, Node, add, again, constant, multiply, negative, subtract
+from dalembert.algebra.walks import ordered
+
+Factors = tuple[int, ...]  # atoms by their places, sorted
+Term = tuple[Fraction, Factors]
+Bag = dict[int, int]  # of a product: atom -> power; of a sum: product -> sign
+
+_SUMS = frozenset(("add", "subtract", "negative"))
+_WIDEST = 512  # bits of a number beyond which numbers are no longer multiplied together
+_NEIGHBOURS = 24  # in a long bag, an entry is paired with so many that follow
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Σ ± products."""
+
+    terms: tuple[tuple[int, Factors], ...]
+
+
+class _Atoms:
+    """What terms are made of, each with a place and a residue: nodes that stay as they are, numbers, and sums."""
+
+    def __init__(self) -> None:
+        self.residue: list[int] = []
+        self.meaning: list[Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]]] = []
+        self._places: dict[object, int] = {}
+        self._by_residue: dict[int, int] = {}
+
+    def place(self, key: object, meaning: Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]], residue: int) -> int:
+        """The place of an atom, a new one where it is met for the first time."""
+        if key not in self._places:
+            self._places[key] = len(self.residue)
+            self._by_residue.setdefault(magnitude(residue), len(self.residue))
+            self.residue.append(residue)
+            self.meaning.append(meaning)
+        return self._places[key]
+
+    def number(self, value: Fraction) -> int:
+        return self.place(value, value, field.residue(value))
+
+    def found(self, residue: int) -> tuple[int, int] | None:
+        """Sign and place of an atom with this residue, if there is one."""
+        place = self._by_residue.get(magnitude(residue))
+        return None if place is None else (1 if self.residue[place] == residue else -1, place)
+
+    def of(self, factors: Iterable[int]) -> int:
+        """The residue of a product."""
+        return reduce(lambda a, b: a * self.residue[b] % P, factors, 1)
+
+    def order(self, factors: Iterable[int]) -> tuple[int, ...]:
+        return tuple(self.residue[f] for f in factors)
+
+
+class Gathering:
+    """The outputs of a graph, taken apart; `dissolve` takes shared products apart as well."""
+
+    def __init__(self, outputs: Sequence[Node], *, dissolve: bool) -> None:
+        order = ordered(outputs)
+        self._residues = Residues(order)
+        self._atoms, self._dissolve = _Atoms(), dissolve
+        self._uses = Counter(a for y in order for a in y.arguments)
+        self._uses.update(outputs)
+        self._product: dict[Node, Term] = {}  # the node as one product
+        self._sum: dict[Node, list[Term]] = {}  # nodes that are used once and are sums
+        for y in order:
+            self._take(y)
+        self._outputs = [self._factors_of(y) for y in outputs]
+
+    # taking apart
+
+    def _take(self, y: Node) -> None:
+        if isinstance(y, Constant) and isinstance(y.value, Fraction):
+            self._product[y] = (y.value, ())
+        elif y.operation in _SUMS:
+            signs = (-1,) if y.operation == "negative" else (1, 1 if y.operation == "add" else -1)
+            terms: list[Term] = []
+            for sign, a in zip(signs, y.arguments, strict=True):
+                found = self._sum.pop(a, None) or [self._product[a]]
+                if sign < 0:
+                    found = [(-k, factors) for k, factors in found]
+                long, short = (found, terms) if len(found) > len(terms) else (terms, found)
+                long += short
+                terms = long
+            self._sum[y] = terms
+            if self._uses[y] > 1:
+                self._product[y] = self._factors_of(y)
+        elif y.operation == "multiply" or (y.operation == "divide" and _is_number(y.arguments[1])):
+            self._product[y] = self._multiplied(y)
+        else:
+            self._product[y] = Fraction(1), (self._function(y),)
+
+    def _function(self, y: Node) -> int:
+        arguments = tuple(self._factors_of(a) for a in y.arguments)
+        return self._atoms.place((y.operation, arguments) if arguments else y, (y, arguments), self._residues[y])
+
+    def _multiplied(self, y: Node) -> Term:
+        first, second = (self._factors_of(a) for a in y.arguments)
+        if y.operation == "divide":
+            second = (1 / second[0], ())
+        k = first[0] * second[0]
+        if max(k.numerator.bit_length(), k.denominator.bit_length()) > _WIDEST:
+            return Fraction(1), (self._function(y),)
+        factors = tuple(sorted(first[1] + second[1], key=self._atoms.residue.__getitem__))
+        if self._uses[y] > 1 and not self._dissolve and len(factors) > 1:
+            return self._made(k, [(Fraction(1), factors)])
+        return k, factors
+
+    def _factors_of(self, y: Node) -> Term:
+        """A node as a number times factors; a sum becomes an atom."""
+        if (terms := self._sum.pop(y, None)) is not None:
+            self._product[y] = self._summed(terms)
+        return self._product[y]
+
+    # step 1: sums
+
+    def _summed(self, terms: Sequence[Term]) -> Term:
+        """A sum as a number times factors, with common factors taken out."""
+        collected: dict[Factors, Fraction] = {}
+        for k, factors in terms:
+            collected[factors] = collected.get(factors, Fraction(0)) + k
+        found = [(k, factors) for factors, k in collected.items() if k]
+        if not found:
+            return Fraction(0), ()
+        if len(found) == 1:
+            return found[0]
+        scale = abs(found[0][0])
+        if any(abs(k) != scale for k, _ in found):
+            scale = Fraction(1)
+        return self._made(scale, [(k / scale, factors) for k, factors in found])
+
+    def _made(self, scale: Fraction, terms: list[Term]) -> Term:
+        atoms = self._atoms
+        residue = sum(field.residue(k) * atoms.of(factors) for k, factors in terms) % P
+        if (known := atoms.found(residue)) is not None:
+            return scale * known[0], (known[1],)
+        with_numbers = [self._with_number(k, factors) for k, factors in terms]
+        grouped = self._factored(with_numbers)
+        if len(grouped) == 1 and len(terms) > 1:
+            sign, factors = grouped[0]
+            numbers = [atoms.meaning[f] for f in factors]
+            k = reduce(lambda a, b: a * b, [n for n in numbers if isinstance(n, Fraction)], scale * sign)
+            return k, tuple(f for f, n in zip(factors, numbers, strict=True) if not isinstance(n, Fraction))
+        grouped.sort(key=lambda term: atoms.order(term[1]))
+        sign = grouped[0][0]
+        key = _Sum(tuple((s * sign, factors) for s, factors in grouped))
+        return scale * sign, (atoms.place(key, key, residue * sign % P),)
+
+    def _with_number(self, k: Fraction, factors: Factors) -> tuple[int, Factors]:
+        """A sign and factors, the number among them."""
+        if abs(k) != 1 or not factors:
+            factors = self._sorted((*factors, self._atoms.number(abs(k))))
+        return (1 if k > 0 else -1), factors
+
+    def _sorted(self, factors: Iterable[int]) -> Factors:
+        return tuple(sorted(factors, key=self._atoms.residue.__getitem__))
+
+    def _factored(self, terms: list[tuple[int, Factors]]) -> list[tuple[int, Factors]]:
+        """The terms with the factor that most of them share taken out, until none is shared."""
+        holders: dict[int, set[int]] = defaultdict(set)
+        for i, (_, factors) in enumerate(terms):
+            for f in factors:
+                holders[f].add(i)
+        residue = self._atoms.residue
+        heap = [(-len(held), residue[f], f) for f, held in holders.items() if len(held) > 1]
+        heapq.heapify(heap)
+        out, left = [], set(range(len(terms)))
+        while heap:
+            count, _, f = heapq.heappop(heap)
+            held = holders[f]
+            if len(held) < 2:
+                continue
+            if len(held) != -count:
+                heapq.heappush(heap, (-len(held), residue[f], f))
+                continue
+            inner = []
+            for i in sorted(held):
+                sign, factors = terms[i]
+                k = factors.index(f)
+                inner.append((Fraction(sign), factors[:k] + factors[k + 1 :]))
+                for g in set(factors) - {f}:
+                    holders[g].discard(i)
+            left -= held
+            holders[f] = set()
+            k, rest = self._summed([self._number_apart(term) for term in inner])
+            if k:
+                out.append(self._with_number(k, self._sorted((*rest, f))))
+        return out + [terms[i] for i in sorted(left)]
+
+    def _number_apart(self, term: Term) -> Term:
+        k, factors = term
+        for f in factors:
+            if isinstance(value := self._atoms.meaning[f], Fraction):
+                k *= value
+        return k, tuple(f for f in factors if not isinstance(self._atoms.meaning[f], Fraction))
+
+    # steps 2 and 3, and back to nodes
+
+    def nodes(self) -> list[Node]:
+        """The outputs as nodes again."""
+        return _Writing(self._atoms, self._outputs).nodes()
+
+
+def _is_number(y: Node) -> bool:
+    return isinstance(y, Constant) and isinstance(y.value, Fraction) and y.value != 0
+
+
+class _Writing:
+    """Sums and products with their common pairs, written as nodes."""
+
+    def __init__(self, atoms: _Atoms, outputs: list[Term]) -> None:
+        self._atoms, self._outputs = atoms, outputs
+        self._reached = self._reach()
+        residue = atoms.residue
+        # every product that stands in a sum, an argument or an output
+        bags: dict[Factors, Counter[int]] = {}
+        for factors in self._products():
+            if len(factors) > 1:
+                bags.setdefault(factors, Counter(factors))
+        self._pairs = _Pairs(list(residue))
+        self._bags = self._pairs.in_products(bags)
+        self._sums = self._pairs.in_sums(self._sum_bags())
+
+    def _reach(self) -> list[int]:
+        found: set[int] = set()
+        waiting = [f for _, factors in self._outputs for f in factors]
+        while waiting:
+            f = waiting.pop()
+            if f not in found:
+                found.add(f)
+                waiting += self._below(f)
+        return sorted(found)
+
+    def _below(self, f: int) -> list[int]:
+        meaning = self._atoms.meaning[f]
+        if isinstance(meaning, _Sum):
+            return [g for _, factors in meaning.terms for g in factors]
+        return [g for _, factors in meaning[1] for g in factors] if isinstance(meaning, tuple) else []
+
+    def _products(self) -> Iterable[Factors]:
+        for f in self._reached:
+            meaning = self._atoms.meaning[f]
+            if isinstance(meaning, _Sum):
+                yield from (factors for _, factors in meaning.terms)
+            elif isinstance(meaning, tuple):
+                yield from (self._plain(term) for term in meaning[1])
+        yield from (self._plain(term) for term in self._outputs)
+
+    def _plain(self, term: Term) -> Factors:
+        k, factors = term
+        if abs(k) not in (0, 1):
+            factors = tuple(sorted((*factors, self._atoms.number(abs(k))), key=self._atoms.residue.__getitem__))
+        return factors
+
+    def _sum_bags(self) -> dict[int, Bag]:
+        out: dict[int, Bag] = {}
+        for f in self._reached:
+            if isinstance(meaning := self._atoms.meaning[f], _Sum):
+                out[f] = {self._pairs.product(factors): sign for sign, factors in meaning.terms}
+        return out
+
+    def nodes(self) -> list[Node]:
+        self._made: dict[int, Node] = {}
+        return [self._signed(term) for term in self._outputs]
+
+    def _signed(self, term: Term) -> Node:
+        if not term[0]:
+            return constant(0)
+        factors = self._plain(term)
+        y = self._node(self._pairs.product(factors)) if factors else ONE
+        return negative(y) if term[0] < 0 else y
+
+    def _node(self, item: int) -> Node:
+        """The node of an atom, a product or a sum; deep graphs are walked without recursion."""
+        waiting = [item]
+        while waiting:
+            f = waiting[-1]
+            if f not in self._made:
+                needed = [g for g in self._needed(f) if g not in self._made]
+                if needed:
+                    waiting += needed
+                    continue
+                self._made[f] = self._written(f)
+            waiting.pop()
+        return self._made[item]
+
+    def _needed(self, f: int) -> list[int]:
+        if f in self._bags or f in self._sums:
+            return list(self._bags.get(f) or self._sums[f])
+        meaning = self._atoms.meaning[f]
+        return [self._pairs.product(p) for t in meaning[1] if (p := self._plain(t))] if isinstance(meaning, tuple) else []
+
+    def _written(self, f: int) -> Node:
+        key = self._pairs.residue.__getitem__
+        if f in self._bags:
+            bag = self._bags[f]
+            return _joined(multiply, [self._made[g] for g in sorted(bag, key=key) for _ in range(bag[g])])
+        if f in self._sums:
+            bag = self._sums[f]
+            plus = [self._made[g] for g in sorted(bag, key=key) if bag[g] > 0]
+            minus = [self._made[g] for g in sorted(bag, key=key) if bag[g] < 0]
+            if not plus:
+                return negative(_joined(add, minus))
+            return reduce(subtract, minus, _joined(add, plus))
+        meaning = self._atoms.meaning[f]
+        if isinstance(meaning, Fraction):
+            return constant(meaning)
+        assert isinstance(meaning, tuple)
+        node, arguments = meaning
+        return again(node.operation, [self._signed(t) for t in arguments]) if arguments else node
+
+
+def _joined(operation: Callable[[Node, Node], Node], parts: list[Node]) -> Node:
+    return reduce(operation, parts)
+
+
+class _Pairs:
+    """Pairs that several bags share, each taken out as an item of its own; items are atoms and what is made here."""
+
+    def __init__(self, residue: list[int]) -> None:
+        self.residue = residue
+        self._products: dict[Factors, int] = {}
+
+    def product(self, factors: Factors) -> int:
+        """The item of a product."""
+        return factors[0] if len(factors) == 1 else self._products[factors]
+
+    def _new(self, residue: int) -> int:
+        self.residue.append(residue % P)
+        return len(self.residue) - 1
+
+    def in_products(self, bags: dict[Factors, Counter[int]]) -> dict[int, Bag]:
+        """Pairs of factors, most shared first."""
+        out: dict[int, Bag] = {}
+        for factors, bag in bags.items():
+            self._products[factors] = self._new(reduce(lambda a, f: a * self.residue[f] % P, factors, 1))
+            out[self._products[factors]] = dict(bag)
+        self._extract(out, _FactorPairs())
+        return out
+
+    def in_sums(self, bags: dict[int, Bag]) -> dict[int, Bag]:
+        """Pairs of terms, most shared first."""
+        self._extract(bags, _TermPairs())
+        return bags
+
+    def _extract(self, bags: dict[int, Bag], kind: _FactorPairs | _TermPairs) -> None:
+        holders: dict[tuple[int, int, int], set[int]] = defaultdict(set)
+        for name, bag in bags.items():
+            for pair in kind.pairs(bag, self.residue):
+                holders[pair].add(name)
+        key = self.residue
+
+        def entry(pair: tuple[int, int, int]) -> tuple[object, ...]:
+            return -len(holders[pair]), key[pair[0]], key[pair[1]], pair[2], pair
+
+        heap = [entry(pair) for pair, held in holders.items() if len(held) > 1]
+        heapq.heapify(heap)
+        while heap:
+            count, *_, pair = heapq.heappop(heap)
+            held = holders[pair]
+            if len(held) != -count:
+                if len(held) > 1:
+                    heapq.heappush(heap, entry(pair))
+                continue
+            # a bag that is this pair and nothing else is what the others are made of
+            names = sorted(held, key=lambda name: (key[name], name))
+            new = next((name for name in names if kind.is_whole(bags[name], pair)), None)
+            touched: set[tuple[int, int, int]] = set()
+            if new is None:
+                new = self._new(kind.residue(pair, self.residue))
+                bags[new] = kind.bag(pair)
+            for name in names:
+                if name == new:
+                    continue
+                bag = bags[name]
+                for old in kind.pairs(bag, self.residue):
+                    holders[old].discard(name)
+                kind.replace(bag, pair, new, bags[new])
+                for fresh in kind.pairs(bag, self.residue):
+                    holders[fresh].add(name)
+                    touched.add(fresh)
+            holders[pair] = set()
+            for fresh in touched:
+                if len(holders[fresh]) > 1:
+                    heapq.heappush(heap, entry(fresh))
+
+
+class _FactorPairs:
+    def pairs(self, bag: Bag, residue: list[int]) -> list[tuple[int, int, int]]:
+        items = sorted(bag, key=residue.__getitem__)
+        out = [(a, a, 1) for a in items if bag[a] > 1]
+        for i, a in enumerate(items):
+            out += [(a, b, 1) for b in items[i + 1 : i + 1 + _NEIGHBOURS]]
+        return out
+
+    def is_whole(self, bag: Bag, pair: tuple[int, int, int]) -> bool:
+        return bag == self.bag(pair)
+
+    def bag(self, pair: tuple[int, int, int]) -> Bag:
+        a, b, _ = pair
+        return {a: 2} if a == b else {a: 1, b: 1}
+
+    def residue(self, pair: tuple[int, int, int], residue: list[int]) -> int:
+        return residue[pair[0]] * residue[pair[1]]
+
+    def replace(self, bag: Bag, pair: tuple[int, int, int], new: int, whole: Bag) -> None:
+        for f in pair[:2]:
+            bag[f] -= 1
+            if not bag[f]:
+                del bag[f]
+        bag[new] = bag.get(new, 0) + 1
+
+
+class _TermPairs:
+    def pairs(self, bag: Bag, residue: list[int]) -> list[tuple[int, int, int]]:
+        items = sorted(bag, key=residue.__getitem__)
+        out = []
+        for i, a in enumerate(items):
+            out += [(a, b, bag[a] * bag[b]) for b in items[i + 1 : i + 1 + _NEIGHBOURS]]
+        return out
+
+    def is_whole(self, bag: Bag, pair: tuple[int, int, int]) -> bool:
+        return len(bag) == 2 and pair[0] in bag
+
+    def bag(self, pair: tuple[int, int, int]) -> Bag:
+        a, b, sign = pair
+        return {a: 1, b: sign}
+
+    def residue(self, pair: tuple[int, int, int], residue: list[int]) -> int:
+        return residue[pair[0]] + pair[2] * residue[pair[1]]
+
+    def replace(self, bag: Bag, pair: tuple[int, int, int], new: int, whole: Bag) -> None:
+        sign = bag.pop(pair[0]) * whole[pair[0]]
+        del bag[pair[1]]
+        bag[new] = sign

@@ -1,0 +1,112 @@
+"""Which nodes of a graph are the same function: each at one random point of the field, a name by content.
+
+A node is known by its residue at a point that depends on the names of the symbols only. Two nodes with one residue are one
+function, with the error probability of `dalembert.algebra.field`; so 2 x y and x y 2, sin² + cos² and 1, and the angular velocity
+written in Euler's angles and the speed that was chosen for it are found equal without a rule for any of them. Only arithmetic and
+the addition theorems are used: any other function, a choice, a condition and a table are known by the residues of their
+arguments, so what they do outside the real numbers, or on a branch that is not taken, is never reasoned about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from fractions import Fraction
+from hashlib import blake2b
+
+from dalembert.algebra import field
+from dalembert.algebra.field import EAST, Circle, P
+from dalembert.algebra.nodes import PI, Constant, Leaf, Node, factor
+
+
+def drawn(*key: object) -> int:
+    """A random residue that depends on the key only, in every process the same."""
+    return int.from_bytes(blake2b(repr(key).encode(), digest_size=20).digest(), "big") % P
+
+
+def magnitude(residue: int) -> int:
+    """The residue or its negative, whichever is smaller: x and −x have one."""
+    return min(residue, P - residue)
+
+
+class Residues(dict[Node, int]):
+    """The residues of nodes; a quotient by a function in `kept` (its magnitude) is a function of its own.
+
+    >>> from dalembert.algebra.nodes import ONE, call, symbol
+    >>> from dalembert.algebra.walks import ordered
+    >>> x = symbol("x")
+    >>> s, c = call("sin", x), call("cos", x)
+    >>> residues = Residues(ordered([s * s + c * c, ONE]))
+    >>> residues[s * s + c * c] == residues[ONE]
+    True
+    """
+
+    def __init__(self, order: list[Node], kept: AbstractSet[int] = frozenset()) -> None:
+        super().__init__()
+        self._kept = kept
+        self._inverses: dict[int, int] = {}
+        self._angles: dict[Node, dict[int, Fraction]] = {}
+        for y in order:
+            self[y] = self._residue(y)
+
+    def _residue(self, y: Node) -> int:
+        name = y.operation
+        if name == "multiply":
+            a, b = y.arguments
+            return self[a] * self[b] % P
+        if name == "add":
+            a, b = y.arguments
+            return (self[a] + self[b]) % P
+        if name == "subtract":
+            a, b = y.arguments
+            return (self[a] - self[b]) % P
+        if name == "negative":
+            return -self[y.arguments[0]] % P
+        if name == "divide" and (below := self._inverse(self[y.arguments[1]])):
+            return self[y.arguments[0]] * below % P
+        if name in ("sin", "cos") and (circle := self._circle(y.arguments[0])) is not None:
+            return circle[name == "sin"]
+        if isinstance(y, Constant) and isinstance(y.value, Fraction):
+            return field.residue(y.value)
+        if isinstance(y, Leaf):
+            return drawn(name, y.value)
+        return drawn(name, *(self[a] for a in y.arguments))
+
+    def _inverse(self, a: int) -> int:
+        """1 / a, or 0 where the quotient is to stay."""
+        if not a or magnitude(a) in self._kept:
+            return 0
+        if a not in self._inverses:
+            self._inverses[a] = field.inverse(a)
+        return self._inverses[a]
+
+    def _circle(self, a: Node) -> Circle | None:
+        """Cosine and sine of an angle, by the addition theorems; None where it has halves of symbols and the like."""
+        out = EAST
+        for key, k in self._parts(a).items():
+            if k.denominator != 1:
+                return None
+            out = field.turned(out, field.times(int(k), _turn(key)))
+        return out
+
+    def _parts(self, a: Node) -> dict[int, Fraction]:
+        """An angle as Σ k x, the x by their magnitudes."""
+        if (found := self._angles.get(a)) is None:
+            if a.operation in ("add", "subtract"):
+                first, second = (self._parts(b) for b in a.arguments)
+                found, sign = dict(first), 1 if a.operation == "add" else -1
+                for key, k in second.items():
+                    found[key] = found.get(key, Fraction(0)) + sign * k
+            elif a is not PI and (multiple := factor(a)) is not None:
+                found = {key: multiple[0] * k for key, k in self._parts(multiple[1]).items()}
+            else:
+                value = self[a]
+                found = {magnitude(value): Fraction(1 if value <= P // 2 else -1)} if value else {}
+            self._angles[a] = found
+        return found
+
+
+def _turn(key: int) -> Circle:
+    """The circle's point of the angle whose magnitude is `key`."""
+    t = drawn("angle", key)
+    below = field.inverse(1 + t * t)
+    return (1 - t * t) * below % P, 2 * t * below % P
