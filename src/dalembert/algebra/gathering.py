@@ -393,9 +393,9 @@ class _Pairs:
                 new = self._new(kind.residue(pair, self.residue))
                 bags[new] = kind.bag(pair)
             for name in names:
-                if name == new:
-                    continue
                 bag = bags[name]
+                if name == new or not kind.takes(bag, new):
+                    continue
                 for old in kind.pairs(bag, self.residue):
                     holders[old].discard(name)
                 kind.replace(bag, pair, new, bags[new])
@@ -418,6 +418,9 @@ class _FactorPairs:
 
     def is_whole(self, bag: Bag, pair: tuple[int, int, int]) -> bool:
         return bag == self.bag(pair)
+
+    def takes(self, bag: Bag, new: int) -> bool:
+        return True
 
     def bag(self, pair: tuple[int, int, int]) -> Bag:
         a, b, _ = pair
@@ -443,7 +446,10 @@ class _TermPairs:
         return out
 
     def is_whole(self, bag: Bag, pair: tuple[int, int, int]) -> bool:
-        return len(bag) == 2 and pair[0] in bag
+        return len(bag) == 2
+
+    def takes(self, bag: Bag, new: int) -> bool:
+        return new not in bag  # twice a term would be no sign
 
     def bag(self, pair: tuple[int, int, int]) -> Bag:
         a, b, sign = pair

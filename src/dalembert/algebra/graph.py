@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import reduce
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector, zeros
+from dalembert.algebra.identities import merged
 from dalembert.algebra.nodes import (
     ONE,
     PI,
@@ -221,6 +222,10 @@ class Graph(DifferentialAlgebra):
             if any(new is not old for new, old in zip(arguments, y.arguments, strict=True)):
                 table[y] = again(y.operation, arguments)
         return vector([table.get(y, y) for y in flat]).reshape(f.shape)
+
+    def merged(self, *arrays: Array) -> list[Array]:
+        found = iter(merged([node(e) for f in arrays for e in f.ravel()]))
+        return [vector([next(found) for _ in range(f.size)]).reshape(f.shape) for f in arrays]
 
 
 GRAPH = Graph()

@@ -9,13 +9,17 @@ arguments, so what they do outside the real numbers, or on a branch that is not 
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from hashlib import blake2b
+from heapq import heapify, heappop, heappush
 
 from dalembert.algebra import field
 from dalembert.algebra.field import EAST, Circle, P
-from dalembert.algebra.nodes import PI, Constant, Leaf, Node, factor
+from dalembert.algebra.nodes import PI, ZERO, Constant, Leaf, Node, again, factor, negative
+from dalembert.algebra.walks import ordered
 
 
 def drawn(*key: object) -> int:
@@ -40,7 +44,7 @@ class Residues(dict[Node, int]):
     True
     """
 
-    def __init__(self, order: list[Node], kept: AbstractSet[int] = frozenset()) -> None:
+    def __init__(self, order: Iterable[Node] = (), kept: AbstractSet[int] = frozenset()) -> None:
         super().__init__()
         self._kept = kept
         self._inverses: dict[int, int] = {}
@@ -110,3 +114,55 @@ def _turn(key: int) -> Circle:
     t = drawn("angle", key)
     below = field.inverse(1 + t * t)
     return (1 - t * t) * below % P, 2 * t * below % P
+
+
+def merged(outputs: Sequence[Node], kept: AbstractSet[int] = frozenset()) -> list[Node]:
+    """The same functions with every function computed once, in its shortest known way, and up to its sign.
+
+    Ways are taken in the order of their lengths (Knuth's extension of Dijkstra's search), those of equal length by content.
+
+    >>> from dalembert.algebra.nodes import call, symbol
+    >>> x, y = symbol("x"), symbol("y")
+    >>> s, c = call("sin", x), call("cos", x)
+    >>> merged([s * (s * y) + c * (y * c), x * y - y * x])
+    [y, 0]
+    """
+    order = ordered(outputs)
+    residues = Residues(order, kept)
+    name = {y: magnitude(residues[y]) for y in order}
+    users, missing = defaultdict[int, list[Node]](list), dict[Node, int]()
+    heap: list[tuple[int, str, tuple[int, ...], int, Node]] = []
+    for y in order:
+        below = {name[a] for a in y.arguments}
+        missing[y] = len(below)
+        for key in below:
+            users[key].append(y)
+        if not below:
+            heap.append((0, y.operation, (name[y],), y.number, y))
+    heapify(heap)
+    length, found = dict[int, int](), {0: (0, ZERO)}  # by name; what is found with its residue
+    while heap:
+        steps, *_, y = heappop(heap)
+        key = name[y]
+        if key in length:
+            continue
+        length[key] = steps
+        if key:
+            found[key] = residues[y], _again(y, found, name, residues)
+        for user in users[key]:
+            missing[user] -= 1
+            if not missing[user]:
+                parts = tuple(sorted(name[a] for a in user.arguments))
+                steps = (user.operation != "negative") + sum(length[name[a]] for a in user.arguments)
+                heappush(heap, (steps, user.operation, parts, user.number, user))
+    return [_signed(found[name[y]], residues[y]) for y in outputs]
+
+
+def _signed(found: tuple[int, Node], residue: int) -> Node:
+    return found[1] if found[0] == residue else negative(found[1])
+
+
+def _again(y: Node, found: dict[int, tuple[int, Node]], name: dict[Node, int], residues: Residues) -> Node:
+    if not y.arguments:
+        return y
+    return again(y.operation, [_signed(found[name[a]], residues[a]) for a in y.arguments])
