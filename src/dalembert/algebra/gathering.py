@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -75,20 +76,32 @@ class _Atoms:
         return tuple(self.residue[f] for f in factors)
 
 
-class Gathering:
-    """The outputs of a graph, taken apart; `dissolve` takes shared products apart as well."""
+def gathered(outputs: Sequence[Node], kept: AbstractSet[int] = frozenset(), *, dissolve: bool) -> list[Node]:
+    """The outputs with sums and products put together anew; `dissolve` takes shared products apart as well.
 
-    def __init__(self, outputs: Sequence[Node], *, dissolve: bool) -> None:
+    >>> from dalembert.algebra.nodes import symbol
+    >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
+    >>> gathered([x * y + z * x + x], dissolve=True)
+    [(x * (1 + (y + z)))]
+    """
+    parts = _Parts(outputs, kept, dissolve=dissolve)
+    return _Writing(parts.atoms, parts.outputs).nodes()
+
+
+class _Parts:
+    """The outputs of a graph, taken apart."""
+
+    def __init__(self, outputs: Sequence[Node], kept: AbstractSet[int], *, dissolve: bool) -> None:
         order = ordered(outputs)
-        self._residues = Residues(order)
-        self._atoms, self._dissolve = _Atoms(), dissolve
+        self._residues = Residues(order, kept)
+        self.atoms, self._dissolve = _Atoms(), dissolve
         self._uses = Counter(a for y in order for a in y.arguments)
         self._uses.update(outputs)
         self._product: dict[Node, Term] = {}  # the node as one product
         self._sum: dict[Node, list[Term]] = {}  # nodes that are used once and are sums
         for y in order:
             self._take(y)
-        self._outputs = [self._factors_of(y) for y in outputs]
+        self.outputs = [self._factors_of(y) for y in outputs]
 
     # taking apart
 
@@ -115,7 +128,7 @@ class Gathering:
 
     def _function(self, y: Node) -> int:
         arguments = tuple(self._factors_of(a) for a in y.arguments)
-        return self._atoms.place((y.operation, arguments) if arguments else y, (y, arguments), self._residues[y])
+        return self.atoms.place((y.operation, arguments) if arguments else y, (y, arguments), self._residues[y])
 
     def _multiplied(self, y: Node) -> Term:
         first, second = (self._factors_of(a) for a in y.arguments)
@@ -124,7 +137,7 @@ class Gathering:
         k = first[0] * second[0]
         if max(k.numerator.bit_length(), k.denominator.bit_length()) > _WIDEST:
             return Fraction(1), (self._function(y),)
-        factors = tuple(sorted(first[1] + second[1], key=self._atoms.residue.__getitem__))
+        factors = tuple(sorted(first[1] + second[1], key=self.atoms.residue.__getitem__))
         if self._uses[y] > 1 and not self._dissolve and len(factors) > 1:
             return self._made(k, [(Fraction(1), factors)])
         return k, factors
@@ -153,7 +166,7 @@ class Gathering:
         return self._made(scale, [(k / scale, factors) for k, factors in found])
 
     def _made(self, scale: Fraction, terms: list[Term]) -> Term:
-        atoms = self._atoms
+        atoms = self.atoms
         residue = sum(field.residue(k) * atoms.of(factors) for k, factors in terms) % P
         if (known := atoms.found(residue)) is not None:
             return scale * known[0], (known[1],)
@@ -172,11 +185,11 @@ class Gathering:
     def _with_number(self, k: Fraction, factors: Factors) -> tuple[int, Factors]:
         """A sign and factors, the number among them."""
         if abs(k) != 1 or not factors:
-            factors = self._sorted((*factors, self._atoms.number(abs(k))))
+            factors = self._sorted((*factors, self.atoms.number(abs(k))))
         return (1 if k > 0 else -1), factors
 
     def _sorted(self, factors: Iterable[int]) -> Factors:
-        return tuple(sorted(factors, key=self._atoms.residue.__getitem__))
+        return tuple(sorted(factors, key=self.atoms.residue.__getitem__))
 
     def _factored(self, terms: list[tuple[int, Factors]]) -> list[tuple[int, Factors]]:
         """The terms with the factor that most of them share taken out, until none is shared."""
@@ -184,7 +197,7 @@ class Gathering:
         for i, (_, factors) in enumerate(terms):
             for f in factors:
                 holders[f].add(i)
-        residue = self._atoms.residue
+        residue = self.atoms.residue
         heap = [(-len(held), residue[f], f) for f, held in holders.items() if len(held) > 1]
         heapq.heapify(heap)
         out, left = [], set(range(len(terms)))
@@ -213,16 +226,9 @@ class Gathering:
     def _number_apart(self, term: Term) -> Term:
         k, factors = term
         for f in factors:
-            if isinstance(value := self._atoms.meaning[f], Fraction):
+            if isinstance(value := self.atoms.meaning[f], Fraction):
                 k *= value
-        return k, tuple(f for f in factors if not isinstance(self._atoms.meaning[f], Fraction))
-
-    # steps 2 and 3, and back to nodes
-
-    def nodes(self) -> list[Node]:
-        """The outputs as nodes again."""
-        return _Writing(self._atoms, self._outputs).nodes()
-
+        return k, tuple(f for f in factors if not isinstance(self.atoms.meaning[f], Fraction))
 
 def _is_number(y: Node) -> bool:
     return isinstance(y, Constant) and isinstance(y.value, Fraction) and y.value != 0

@@ -1,0 +1,101 @@
+"""One pass over a finished graph that leaves the same functions with fewer operations.
+
+Equal functions are computed once (`identities`), then sums and products are put together anew (`gathering`). What comes out is never
+longer than what went in, depends on the content of the graph only, and differs from it by rounding alone: nothing is multiplied out.
+
+A quotient has a pole, and a root, a logarithm or a power an edge, beyond which it is not a number. An output may lose one (the speed
+chosen for an angular velocity has no pole where Euler's angles have one) but never gains one, and what warned at some output still
+warns at one: x / x stays where nothing else is divided by x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from dalembert.algebra.gathering import gathered
+from dalembert.algebra.identities import Residues, magnitude, merged
+from dalembert.algebra.nodes import Constant, Node
+from dalembert.algebra.walks import ordered
+
+_ROUNDS = 3  # each keeps the quotients whose poles the one before lost
+_EDGES = frozenset(("sqrt", "log", "pow", "tan", "asin", "acos", "atan2"))
+
+
+def operations(outputs: Sequence[Node]) -> int:
+    """How many operations the outputs take, shared parts counted once.
+
+    >>> from dalembert.algebra.nodes import symbol
+    >>> x, y = symbol("x"), symbol("y")
+    >>> operations([x * y + 1, x * y - 1])
+    3
+    """
+    return sum(1 for y in ordered(outputs) if y.arguments)
+
+
+def shortened(outputs: Sequence[Node]) -> list[Node]:
+    """The same functions with fewer operations, or the outputs themselves.
+
+    >>> from dalembert.algebra.nodes import symbol
+    >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
+    >>> shortened([x * y + z * x, 2 * x * z + y * (x + x)])
+    [(x * (y + z)), (2 * (x * (y + z)))]
+    """
+    best, kept = list(outputs), set[int]()
+    for _ in range(_ROUNDS):
+        lost: set[int] = set()
+        short = merged(outputs, kept)
+        found = [merged(gathered(short, kept, dissolve=each), kept) for each in (False, True)]
+        for new in sorted((short, *found), key=operations):
+            if operations(new) >= operations(best):
+                break
+            lost = _changed_poles(outputs, new, kept)
+            if not lost:
+                return new
+        if not lost:
+            break
+        kept |= lost
+    return best
+
+
+def _changed_poles(before: Sequence[Node], after: Sequence[Node], kept: AbstractSet[int]) -> set[int]:
+    """What some output is divided by anew, or no output any longer, by the residues of denominators."""
+    order = ordered([*before, *after])
+    residues = Residues(order, kept)
+    factors = _factors(order, residues)
+    bits: dict[int, int] = {}
+    below: dict[Node, int] = {}
+    for y in order:
+        mask = 0
+        for a in y.arguments:
+            mask |= below[a]
+        if y.operation == "divide" or y.operation in _EDGES:
+            whole = magnitude(residues[y.arguments[1] if y.operation == "divide" else y])
+            for at in factors[whole]:
+                mask |= bits.setdefault(at, 1 << len(bits))
+        below[y] = mask
+    gained = all_before = all_after = 0
+    for old, new in zip(before, after, strict=True):
+        gained |= below[new] & ~below[old]
+        all_before |= below[old]
+        all_after |= below[new]
+    changed = gained | (all_before & ~all_after)
+    at_fault = {at for at, bit in bits.items() if bit & changed}
+    below_lines = {magnitude(residues[y.arguments[1]]) for y in order if y.operation == "divide"}
+    return {whole for whole in below_lines if at_fault & factors[whole]}
+
+
+def _factors(order: Sequence[Node], residues: Residues) -> dict[int, frozenset[int]]:
+    """What each function is a product of, by magnitudes; numbers are left out, and a power is its base."""
+    found: dict[int, frozenset[int]] = {1: frozenset()}
+    for _ in range(2):  # what is a sum in one graph may be a product in the other
+        for y in order:
+            name = magnitude(residues[y])
+            if isinstance(y, Constant):
+                found[name] = frozenset()
+            elif y.operation == "multiply":
+                parts = frozenset().union(*(found[magnitude(residues[a])] for a in y.arguments))
+                found[name] = found.get(name, parts) if name in parts else parts
+            else:
+                found.setdefault(name, frozenset((name,)))
+    return found
