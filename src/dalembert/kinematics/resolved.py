@@ -164,6 +164,12 @@ def velocities(motion: Motion, W: Array, X: Array) -> list[tuple[MovingBody, Vel
     return list(zip(motion.masses, _shortest(motion.algebra, found), strict=True))
 
 
+def velocities_at(motion: Motion, qd: Array) -> list[tuple[MovingBody, Resolved, Array]]:
+    """Everything that carries kinetic energy with V_G and ω at the velocities `qd`."""
+    found = velocities(motion, zeros(motion.n, 0), qd)
+    return [(body, velocity.V_t, velocity.w_t) for body, velocity in found]
+
+
 def _shortest(algebra: Algebra, found: list[Velocity]) -> list[Velocity]:
     """The velocities with equal functions merged: along the axes for which speeds were chosen, they are the speeds."""
     if not isinstance(algebra, DifferentialAlgebra):
