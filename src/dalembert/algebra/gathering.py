@@ -19,6 +19,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from operator import mul
 
 from dalembert.algebra import field
 from dalembert.algebra.field import P
@@ -27,7 +28,8 @@ from dalembert.algebra.nodes import ONE, Constant, Node, add, again, constant, m
 from dalembert.algebra.walks import ordered
 
 Factors = tuple[int, ...]  # atoms by their places, sorted
-Term = tuple[Fraction, Factors]
+Exact = int | Fraction
+Term = tuple[Exact, Factors]
 Bag = dict[int, int]  # of a product: atom -> power; of a sum: product -> sign
 
 _SUMS = frozenset(("add", "subtract", "negative"))
@@ -70,31 +72,34 @@ class _Atoms:
 
     def of(self, factors: Iterable[int]) -> int:
         """The residue of a product."""
-        return reduce(lambda a, b: a * self.residue[b] % P, factors, 1)
+        out = 1
+        for f in factors:
+            out = out * self.residue[f] % P
+        return out
 
     def order(self, factors: Iterable[int]) -> tuple[int, ...]:
         return tuple(self.residue[f] for f in factors)
 
 
-def gathered(outputs: Sequence[Node], kept: AbstractSet[int] = frozenset(), *, dissolve: bool) -> list[Node]:
-    """The outputs with sums and products put together anew; `dissolve` takes shared products apart as well.
+def gathered(outputs: Sequence[Node], kept: AbstractSet[int] = frozenset()) -> list[Node]:
+    """The outputs with sums and products put together anew; quotients by what is in `kept` are left alone.
 
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
-    >>> gathered([x * y + z * x + x], dissolve=True)
+    >>> gathered([x * y + z * x + x])
     [(x * (1 + (y + z)))]
     """
-    parts = _Parts(outputs, kept, dissolve=dissolve)
+    parts = _Parts(outputs, kept)
     return _Writing(parts.atoms, parts.outputs).nodes()
 
 
 class _Parts:
     """The outputs of a graph, taken apart."""
 
-    def __init__(self, outputs: Sequence[Node], kept: AbstractSet[int], *, dissolve: bool) -> None:
+    def __init__(self, outputs: Sequence[Node], kept: AbstractSet[int]) -> None:
         order = ordered(outputs)
         self._residues = Residues(order, kept)
-        self.atoms, self._dissolve = _Atoms(), dissolve
+        self.atoms = _Atoms()
         self._uses = Counter(a for y in order for a in y.arguments)
         self._uses.update(outputs)
         self._product: dict[Node, Term] = {}  # the node as one product
@@ -107,7 +112,7 @@ class _Parts:
 
     def _take(self, y: Node) -> None:
         if isinstance(y, Constant) and isinstance(y.value, Fraction):
-            self._product[y] = (y.value, ())
+            self._product[y] = (_plain(y.value), ())
         elif y.operation in _SUMS:
             signs = (-1,) if y.operation == "negative" else (1, 1 if y.operation == "add" else -1)
             terms: list[Term] = []
@@ -124,7 +129,7 @@ class _Parts:
         elif y.operation == "multiply" or (y.operation == "divide" and _is_number(y.arguments[1])):
             self._product[y] = self._multiplied(y)
         else:
-            self._product[y] = Fraction(1), (self._function(y),)
+            self._product[y] = 1, (self._function(y),)
 
     def _function(self, y: Node) -> int:
         arguments = tuple(self._factors_of(a) for a in y.arguments)
@@ -133,14 +138,11 @@ class _Parts:
     def _multiplied(self, y: Node) -> Term:
         first, second = (self._factors_of(a) for a in y.arguments)
         if y.operation == "divide":
-            second = (1 / second[0], ())
+            second = (_plain(Fraction(1) / second[0]), ())
         k = first[0] * second[0]
-        if max(k.numerator.bit_length(), k.denominator.bit_length()) > _WIDEST:
-            return Fraction(1), (self._function(y),)
-        factors = tuple(sorted(first[1] + second[1], key=self.atoms.residue.__getitem__))
-        if self._uses[y] > 1 and not self._dissolve and len(factors) > 1:
-            return self._made(k, [(Fraction(1), factors)])
-        return k, factors
+        if k not in (1, -1) and max(k.numerator.bit_length(), k.denominator.bit_length()) > _WIDEST:
+            return 1, (self._function(y),)
+        return k, self._sorted(first[1] + second[1])
 
     def _factors_of(self, y: Node) -> Term:
         """A node as a number times factors; a sum becomes an atom."""
@@ -152,22 +154,22 @@ class _Parts:
 
     def _summed(self, terms: Sequence[Term]) -> Term:
         """A sum as a number times factors, with common factors taken out."""
-        collected: dict[Factors, Fraction] = {}
+        collected: dict[Factors, Exact] = {}
         for k, factors in terms:
-            collected[factors] = collected.get(factors, Fraction(0)) + k
+            collected[factors] = collected.get(factors, 0) + k
         found = [(k, factors) for factors, k in collected.items() if k]
         if not found:
-            return Fraction(0), ()
+            return 0, ()
         if len(found) == 1:
             return found[0]
         scale = abs(found[0][0])
-        if any(abs(k) != scale for k, _ in found):
-            scale = Fraction(1)
-        return self._made(scale, [(k / scale, factors) for k, factors in found])
+        if scale == 1 or any(abs(k) != scale for k, _ in found):
+            return self._made(1, found)
+        return self._made(scale, [(1 if k > 0 else -1, factors) for k, factors in found])
 
-    def _made(self, scale: Fraction, terms: list[Term]) -> Term:
+    def _made(self, scale: Exact, terms: list[Term]) -> Term:
         atoms = self.atoms
-        residue = sum(field.residue(k) * atoms.of(factors) for k, factors in terms) % P
+        residue = sum((k if isinstance(k, int) else field.residue(k)) * atoms.of(factors) for k, factors in terms) % P
         if (known := atoms.found(residue)) is not None:
             return scale * known[0], (known[1],)
         with_numbers = [self._with_number(k, factors) for k, factors in terms]
@@ -175,17 +177,17 @@ class _Parts:
         if len(grouped) == 1 and len(terms) > 1:
             sign, factors = grouped[0]
             numbers = [atoms.meaning[f] for f in factors]
-            k = reduce(lambda a, b: a * b, [n for n in numbers if isinstance(n, Fraction)], scale * sign)
+            k = reduce(mul, [_plain(n) for n in numbers if isinstance(n, Fraction)], scale * sign)
             return k, tuple(f for f, n in zip(factors, numbers, strict=True) if not isinstance(n, Fraction))
         grouped.sort(key=lambda term: atoms.order(term[1]))
         sign = grouped[0][0]
         key = _Sum(tuple((s * sign, factors) for s, factors in grouped))
         return scale * sign, (atoms.place(key, key, residue * sign % P),)
 
-    def _with_number(self, k: Fraction, factors: Factors) -> tuple[int, Factors]:
+    def _with_number(self, k: Exact, factors: Factors) -> tuple[int, Factors]:
         """A sign and factors, the number among them."""
         if abs(k) != 1 or not factors:
-            factors = self._sorted((*factors, self.atoms.number(abs(k))))
+            factors = self._sorted((*factors, self.atoms.number(Fraction(abs(k)))))
         return (1 if k > 0 else -1), factors
 
     def _sorted(self, factors: Iterable[int]) -> Factors:
@@ -213,7 +215,7 @@ class _Parts:
             for i in sorted(held):
                 sign, factors = terms[i]
                 k = factors.index(f)
-                inner.append((Fraction(sign), factors[:k] + factors[k + 1 :]))
+                inner.append((sign, factors[:k] + factors[k + 1 :]))
                 for g in set(factors) - {f}:
                     holders[g].discard(i)
             left -= held
@@ -227,8 +229,13 @@ class _Parts:
         k, factors = term
         for f in factors:
             if isinstance(value := self.atoms.meaning[f], Fraction):
-                k *= value
+                k *= _plain(value)
         return k, tuple(f for f in factors if not isinstance(self.atoms.meaning[f], Fraction))
+
+def _plain(k: Fraction) -> Exact:
+    """A whole number as such: it is quicker."""
+    return k.numerator if k.denominator == 1 else k
+
 
 def _is_number(y: Node) -> bool:
     return isinstance(y, Constant) and isinstance(y.value, Fraction) and y.value != 0
@@ -278,7 +285,7 @@ class _Writing:
     def _plain(self, term: Term) -> Factors:
         k, factors = term
         if abs(k) not in (0, 1):
-            factors = tuple(sorted((*factors, self._atoms.number(abs(k))), key=self._atoms.residue.__getitem__))
+            factors = tuple(sorted((*factors, self._atoms.number(Fraction(abs(k)))), key=self._atoms.residue.__getitem__))
         return factors
 
     def _sum_bags(self) -> dict[int, Bag]:

@@ -45,8 +45,7 @@ def shortened(outputs: Sequence[Node]) -> list[Node]:
     for _ in range(_ROUNDS):
         lost: set[int] = set()
         short = merged(outputs, kept)
-        found = [merged(gathered(short, kept, dissolve=each), kept) for each in (False, True)]
-        for new in sorted((short, *found), key=operations):
+        for new in sorted((merged(gathered(short, kept), kept), short), key=operations):
             if operations(new) >= operations(best):
                 break
             lost = _changed_poles(outputs, new, kept)
