@@ -15,7 +15,6 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -81,24 +80,25 @@ class _Atoms:
         return tuple(self.residue[f] for f in factors)
 
 
-def gathered(outputs: Sequence[Node], kept: AbstractSet[int] = frozenset()) -> list[Node]:
-    """The outputs with sums and products put together anew; quotients by what is in `kept` are left alone.
+def gathered(outputs: Sequence[Node], residues: Residues | None = None) -> list[Node]:
+    """The outputs with sums and products put together anew.
 
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
     >>> gathered([x * y + z * x + x])
     [(x * (1 + (y + z)))]
     """
-    parts = _Parts(outputs, kept)
+    parts = _Parts(outputs, Residues() if residues is None else residues)
     return _Writing(parts.atoms, parts.outputs).nodes()
 
 
 class _Parts:
     """The outputs of a graph, taken apart."""
 
-    def __init__(self, outputs: Sequence[Node], kept: AbstractSet[int]) -> None:
+    def __init__(self, outputs: Sequence[Node], residues: Residues) -> None:
         order = ordered(outputs)
-        self._residues = Residues(order, kept)
+        residues.extend(order)
+        self._residues = residues
         self.atoms = _Atoms()
         self._uses = Counter(a for y in order for a in y.arguments)
         self._uses.update(outputs)

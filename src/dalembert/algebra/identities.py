@@ -22,6 +22,9 @@ from dalembert.algebra.nodes import PI, ZERO, Constant, Leaf, Node, again, facto
 from dalembert.algebra.walks import ordered
 
 
+_HALF = P // 2
+
+
 def drawn(*key: object) -> int:
     """A random residue that depends on the key only, in every process the same."""
     return int.from_bytes(blake2b(repr(key).encode(), digest_size=20).digest(), "big") % P
@@ -29,7 +32,7 @@ def drawn(*key: object) -> int:
 
 def magnitude(residue: int) -> int:
     """The residue or its negative, whichever is smaller: x and −x have one."""
-    return min(residue, P - residue)
+    return residue if residue <= _HALF else P - residue
 
 
 class Residues(dict[Node, int]):
@@ -49,8 +52,13 @@ class Residues(dict[Node, int]):
         self._kept = kept
         self._inverses: dict[int, int] = {}
         self._angles: dict[Node, dict[int, Fraction]] = {}
+        self.extend(order)
+
+    def extend(self, order: Iterable[Node]) -> None:
+        """The residues of more nodes, arguments first."""
         for y in order:
-            self[y] = self._residue(y)
+            if y not in self:
+                self[y] = self._residue(y)
 
     def _residue(self, y: Node) -> int:
         name = y.operation
@@ -116,7 +124,7 @@ def _turn(key: int) -> Circle:
     return (1 - t * t) * below % P, 2 * t * below % P
 
 
-def merged(outputs: Sequence[Node], kept: AbstractSet[int] = frozenset()) -> list[Node]:
+def merged(outputs: Sequence[Node], residues: Residues | None = None) -> list[Node]:
     """The same functions with every function computed once, in its shortest known way, and up to its sign.
 
     Ways are taken in the order of their lengths (Knuth's extension of Dijkstra's search), those of equal length by content.
@@ -128,7 +136,8 @@ def merged(outputs: Sequence[Node], kept: AbstractSet[int] = frozenset()) -> lis
     [y, 0]
     """
     order = ordered(outputs)
-    residues = Residues(order, kept)
+    residues = Residues() if residues is None else residues
+    residues.extend(order)
     name = {y: magnitude(residues[y]) for y in order}
     users, missing = defaultdict[int, list[Node]](list), dict[Node, int]()
     heap: list[tuple[int, str, tuple[int, ...], int, Node]] = []

@@ -11,7 +11,6 @@ warns at one: x / x stays where nothing else is divided by x.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from dalembert.algebra.gathering import gathered
 from dalembert.algebra.identities import Residues, magnitude, merged
@@ -41,14 +40,15 @@ def shortened(outputs: Sequence[Node]) -> list[Node]:
     >>> shortened([x * y + z * x, 2 * x * z + y * (x + x)])
     [(x * (y + z)), (2 * (x * (y + z)))]
     """
-    best, kept = list(outputs), set[int]()
+    best, length, kept = list(outputs), operations(outputs), set[int]()
     for _ in range(_ROUNDS):
+        residues = Residues(kept=kept)
+        short = merged(outputs, residues)
         lost: set[int] = set()
-        short = merged(outputs, kept)
-        for new in sorted((merged(gathered(short, kept), kept), short), key=operations):
-            if operations(new) >= operations(best):
+        for new in sorted((merged(gathered(short, residues), residues), short), key=operations):
+            if operations(new) >= length:
                 break
-            lost = _changed_poles(outputs, new, kept)
+            lost = _changed_poles(outputs, new, residues)
             if not lost:
                 return new
         if not lost:
@@ -57,19 +57,21 @@ def shortened(outputs: Sequence[Node]) -> list[Node]:
     return best
 
 
-def _changed_poles(before: Sequence[Node], after: Sequence[Node], kept: AbstractSet[int]) -> set[int]:
-    """What some output is divided by anew, or no output any longer, by the residues of denominators."""
+def _changed_poles(before: Sequence[Node], after: Sequence[Node], residues: Residues) -> set[int]:
+    """What some output is divided by anew, or no output any longer, by the magnitudes of denominators."""
     order = ordered([*before, *after])
-    residues = Residues(order, kept)
-    factors = _factors(order, residues)
+    residues.extend(order)
+    factors = _Factors(order, residues)
     bits: dict[int, int] = {}
     below: dict[Node, int] = {}
+    quotients: set[int] = set()
     for y in order:
         mask = 0
         for a in y.arguments:
             mask |= below[a]
         if y.operation == "divide" or y.operation in _EDGES:
             whole = magnitude(residues[y.arguments[1] if y.operation == "divide" else y])
+            quotients.add(whole)
             for at in factors[whole]:
                 mask |= bits.setdefault(at, 1 << len(bits))
         below[y] = mask
@@ -80,21 +82,33 @@ def _changed_poles(before: Sequence[Node], after: Sequence[Node], kept: Abstract
         all_after |= below[new]
     changed = gained | (all_before & ~all_after)
     at_fault = {at for at, bit in bits.items() if bit & changed}
-    below_lines = {magnitude(residues[y.arguments[1]]) for y in order if y.operation == "divide"}
-    return {whole for whole in below_lines if at_fault & factors[whole]}
+    return {whole for whole in quotients if at_fault & factors[whole]}
 
 
-def _factors(order: Sequence[Node], residues: Residues) -> dict[int, frozenset[int]]:
-    """What each function is a product of, by magnitudes; numbers are left out, and a power is its base."""
-    found: dict[int, frozenset[int]] = {1: frozenset()}
-    for _ in range(2):  # what is a sum in one graph may be a product in the other
+class _Factors(dict[int, frozenset[int]]):
+    """What a function is a product of, by magnitudes; numbers are left out, and a power is its base."""
+
+    def __init__(self, order: Sequence[Node], residues: Residues) -> None:
+        super().__init__()
+        self._products: dict[int, tuple[int, ...]] = {1: ()}
         for y in order:
-            name = magnitude(residues[y])
-            if isinstance(y, Constant):
-                found[name] = frozenset()
-            elif y.operation == "multiply":
-                parts = frozenset().union(*(found[magnitude(residues[a])] for a in y.arguments))
-                found[name] = found.get(name, parts) if name in parts else parts
-            else:
-                found.setdefault(name, frozenset((name,)))
-    return found
+            if y.operation == "multiply":
+                parts = tuple(sorted(magnitude(residues[a]) for a in y.arguments))
+                name = magnitude(residues[y])
+                if name not in parts:
+                    self._products[name] = min(parts, self._products.get(name, parts))
+            elif isinstance(y, Constant):
+                self._products[magnitude(residues[y])] = ()
+
+    def __missing__(self, name: int) -> frozenset[int]:
+        seen, waiting, found = {name}, [name], set[int]()
+        while waiting:
+            parts = self._products.get(one := waiting.pop())
+            if parts is None:
+                found.add(one)
+            for part in parts or ():
+                if part not in seen:
+                    seen.add(part)
+                    waiting.append(part)
+        self[name] = frozenset(found)
+        return self[name]
