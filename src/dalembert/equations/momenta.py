@@ -11,8 +11,8 @@ from dalembert.structure.system import System
 def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
     """Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)]: the sum in (2), and K_NI = Σ (F_NI + J_NI) of (63)."""
     total = zeros(len(speeds.u))
-    for body, velocity in velocities(system.motion, speeds.W, speeds.X):
-        V, w = velocity.at(speeds.u)  # (6), (55)
+    for body, velocity in velocities(system.motion, speeds.qd, speeds.W):
+        V, w = velocity.V, velocity.w  # (6), (55)
         H = body.inertia @ w  # (8), and P = m V
         V_u, w_u = velocity.V_u, velocity.w_u  # (56)
         dV_u = system.acceleration(V_u, speeds)  # B_NI, (58)

@@ -42,8 +42,8 @@ def derive(system: System) -> LinearForm:
     speeds = system.speeds
     d = len(speeds.u)
     M, f = zeros(d, d), active_forces(system.motion, speeds.W).copy()  # (9)
-    for body, velocity in velocities(system.motion, speeds.W, speeds.X):
-        V, w = velocity.at(speeds.u)  # (6)
+    for body, velocity in velocities(system.motion, speeds.qd, speeds.W):
+        V, w = velocity.V, velocity.w  # (6)
         V_u, w_u = velocity.V_u, velocity.w_u  # partial velocities
         a, alpha = system.acceleration(V, speeds), system.rate_of(w, speeds)  # with u̇ = 0
         M = M + body.mass * V_u.dot(V_u) + w_u.T @ (body.inertia @ w_u)

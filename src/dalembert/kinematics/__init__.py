@@ -14,5 +14,4 @@ from dalembert.kinematics.motion import MovingBody as MovingBody
 from dalembert.kinematics.motion import move as move
 from dalembert.kinematics.resolved import Resolved as Resolved
 from dalembert.kinematics.resolved import velocities as velocities
-from dalembert.kinematics.resolved import velocities_at as velocities_at
 from dalembert.kinematics.speeds import Speeds as Speeds

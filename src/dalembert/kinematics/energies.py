@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.algebra import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.kinematics.applied import applied_forces
 from dalembert.kinematics.motion import Motion
-from dalembert.kinematics.resolved import velocities_at
+from dalembert.kinematics.resolved import velocities
 
 
 def kinetic(motion: Motion, qd: Array) -> Scalar:
@@ -13,7 +13,8 @@ def kinetic(motion: Motion, qd: Array) -> Scalar:
     if motion.model.energies is not None:
         return _given(motion, qd)
     total: Scalar = 0
-    for body, V, w in velocities_at(motion, qd):
+    for body, velocity in velocities(motion, qd):
+        V, w = velocity.V, velocity.w
         total = total + motion.algebra.half * (body.mass * V.dot(V) + w @ (body.inertia @ w))
     return total
 

@@ -22,11 +22,11 @@ from dalembert.spatial import roll_pitch_yaw, skew
 
 @dataclass(frozen=True)
 class Axes:
-    """Axes that turn: R to world axes, and their angular velocity `w_u` u + `w_t` along themselves."""
+    """Axes that turn: R to world axes, and along themselves their angular velocity `w` and its columns `w_u`."""
 
     R: Array
     w_u: Array
-    w_t: Array
+    w: Array
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,6 @@ class Resolved:
     turned: Array
     axes: Axes | None
 
-    def __matmul__(self, x: Array) -> Resolved:
-        return Resolved(self.fixed @ x, self.turned @ x, self.axes)
-
-    def __add__(self, other: Resolved) -> Resolved:
-        return Resolved(self.fixed + other.fixed, self.turned + other.turned, self.axes)
-
     def dot(self, other: Resolved) -> Array:
         """The products of all columns of the one with all columns of the other, or with a vector."""
         straight = self.fixed.T @ other.fixed
@@ -52,29 +46,24 @@ class Resolved:
         mixed = self.fixed.T @ (R @ other.turned) + self.turned.T @ (R.T @ other.fixed)
         return straight + mixed + self.turned.T @ other.turned
 
-    def rate(self, rate: Callable[[Array], Array], u: Array) -> Resolved:
+    def rate(self, rate: Callable[[Array], Array]) -> Resolved:
         """The rate in the world, from the rate of components: those along axes that turn change by ω × as well."""
         if self.axes is None:
             return Resolved(rate(self.fixed), self.turned, None)
-        w = self.axes.w_u @ u + self.axes.w_t
-        return Resolved(rate(self.fixed), rate(self.turned) + skew(w) @ self.turned, self.axes)
+        return Resolved(rate(self.fixed), rate(self.turned) + skew(self.axes.w) @ self.turned, self.axes)
 
 
 @dataclass(frozen=True)
 class Velocity:
-    """V_G = V_u u + V_t, and ω = w_u u + w_t in body axes."""
+    """V_G, ω in body axes, and their partial derivatives by the speeds."""
 
     V_u: Resolved
-    V_t: Resolved
+    V: Resolved
     w_u: Array
-    w_t: Array
-
-    def at(self, u: Array) -> tuple[Resolved, Array]:
-        """V_G and ω."""
-        return self.V_u @ u + self.V_t, self.w_u @ u + self.w_t
+    w: Array
 
 
-Parts = tuple[Array, Array]  # J and c of a velocity J u + c
+Parts = tuple[Array, Array]  # the derivatives of a velocity by the speeds, and the velocity itself
 
 
 @dataclass(frozen=True)
@@ -87,16 +76,16 @@ class _Place:
 
     def at(self, p: Array) -> _Place:
         """The same axes at a point fixed in them: ω × r = −[r×] ω."""
-        return replace(self, own=_sum(self.own, (-skew(p) @ self.axes.w_u, -skew(p) @ self.axes.w_t)))
+        return replace(self, own=_sum(self.own, (-skew(p) @ self.axes.w_u, -skew(p) @ self.axes.w)))
 
     def turned(self, R: Array, about: Parts) -> _Place:
         """Axes turned by R, which turn at the rates `about` along themselves."""
-        w = _sum((R.T @ self.axes.w_u, R.T @ self.axes.w_t), about)
+        w = _sum((R.T @ self.axes.w_u, R.T @ self.axes.w), about)
         return _Place(self.fixed, (R.T @ self.own[0], R.T @ self.own[1]), Axes(self.axes.R @ R, *w))
 
     def slid(self, slide: Parts, algebra: Algebra) -> _Place:
         """An origin that slides; along world axes as long as nothing has turned."""
-        if all(algebra.is_zero(x) for x in (*self.axes.w_u.ravel(), *self.axes.w_t)):
+        if all(algebra.is_zero(x) for x in (*self.axes.w_u.ravel(), *self.axes.w)):
             return replace(self, fixed=_sum(self.fixed, (self.axes.R @ slide[0], self.axes.R @ slide[1])))
         return replace(self, own=_sum(self.own, slide))
 
@@ -106,10 +95,10 @@ def _sum(a: Parts, b: Parts) -> Parts:
 
 
 class _Walk:
-    """Visits the bodies outwards and carries the velocities of their origins along, for q̇ = W u + X."""
+    """Visits the bodies outwards and carries the velocities of their origins along."""
 
-    def __init__(self, motion: Motion, W: Array, X: Array) -> None:
-        self._motion, self._algebra, self._W, self._X = motion, motion.algebra, W, X
+    def __init__(self, motion: Motion, qd: Array, W: Array) -> None:
+        self._motion, self._algebra, self._qd, self._W = motion, motion.algebra, qd, W
         self._nothing: Parts = (zeros(3, W.shape[1]), zeros(3))
         self._places = {WORLD: _Place(self._nothing, self._nothing, Axes(identity(3), *self._nothing))}
 
@@ -128,13 +117,13 @@ class _Walk:
                 motions = [self._motion.joint(body.name, index, k) for k in range(len(joint.values))]
                 values = [one.value for one in motions]
                 gradient, drift = matrix([list(one.gradient) for one in motions]), vector([one.drift for one in motions])
-                rates = gradient @ self._W, gradient @ self._X + drift
+                rates = gradient @ self._W, gradient @ self._qd + drift
                 slide, turn = joint.linear(algebra, values), joint.angular(algebra, values)
                 F = F.at(joint.shift(algebra, values)).slid((slide @ rates[0], slide @ rates[1]), algebra)
                 R, about = joint.turn(algebra, values), (turn @ rates[0], turn @ rates[1])
             place = F.turned(R, about)
         self._places[body.name] = place
-        w = place.axes.w_u, place.axes.w_t
+        w = place.axes.w_u, place.axes.w
         if _in_a_plane(algebra, moving.R_WB):
             return Velocity(*self._in_world(moving), *w)
         # along the axes from which the last joint turns
@@ -147,8 +136,8 @@ class _Walk:
         return Velocity(*self._in_world(body), *self._nothing)
 
     def _in_world(self, body: MovingBody) -> tuple[Resolved, Resolved]:
-        V_u, V_t = body.B @ self._W, body.B @ self._X + body.C
-        return Resolved(V_u, self._nothing[0], None), Resolved(V_t, self._nothing[1], None)
+        V_u, V = body.B @ self._W, body.B @ self._qd + body.C
+        return Resolved(V_u, self._nothing[0], None), Resolved(V, self._nothing[1], None)
 
 
 def _in_a_plane(algebra: Algebra, R: Array) -> bool:
@@ -157,17 +146,11 @@ def _in_a_plane(algebra: Algebra, R: Array) -> bool:
     return any(all(algebra.is_zero(R[i, j]) and algebra.is_zero(R[j, i]) for i, j in each) for each in others)
 
 
-def velocities(motion: Motion, W: Array, X: Array) -> list[tuple[MovingBody, Velocity]]:
-    """Everything that carries kinetic energy with its velocities for q̇ = W u + X, each in its shortest known way."""
-    walk = _Walk(motion, W, X)
+def velocities(motion: Motion, qd: Array, W: Array | None = None) -> list[tuple[MovingBody, Velocity]]:
+    """Everything that carries kinetic energy with its velocities at q̇ = `qd`, and their derivatives by u where ∂q̇/∂u = `W`."""
+    walk = _Walk(motion, qd, zeros(motion.n, 0) if W is None else W)
     found = [walk.visit(body) for body in outwards(motion.model)] + [walk.particle(one) for one in motion.added]
     return list(zip(motion.masses, _shortest(motion.algebra, found), strict=True))
-
-
-def velocities_at(motion: Motion, qd: Array) -> list[tuple[MovingBody, Resolved, Array]]:
-    """Everything that carries kinetic energy with V_G and ω at the velocities `qd`."""
-    found = velocities(motion, zeros(motion.n, 0), qd)
-    return [(body, velocity.V_t, velocity.w_t) for body, velocity in found]
 
 
 def _shortest(algebra: Algebra, found: list[Velocity]) -> list[Velocity]:
@@ -177,12 +160,12 @@ def _shortest(algebra: Algebra, found: list[Velocity]) -> list[Velocity]:
     flat: list[Array] = []
     for v in found:
         axes = v.V_u.axes
-        flat += [v.V_u.fixed, v.V_u.turned, v.V_t.fixed, v.V_t.turned, v.w_u, v.w_t]
-        flat += [] if axes is None else [axes.R, axes.w_u, axes.w_t]
+        flat += [v.V_u.fixed, v.V_u.turned, v.V.fixed, v.V.turned, v.w_u, v.w]
+        flat += [] if axes is None else [axes.R, axes.w_u, axes.w]
     new = iter(algebra.merged(*flat))
     out = []
     for v in found:
-        a, b, c, d, w_u, w_t = (next(new) for _ in range(6))
+        a, b, c, d, w_u, w = (next(new) for _ in range(6))
         axes = None if v.V_u.axes is None else Axes(next(new), next(new), next(new))
-        out.append(Velocity(Resolved(a, b, axes), Resolved(c, d, axes), w_u, w_t))
+        out.append(Velocity(Resolved(a, b, axes), Resolved(c, d, axes), w_u, w))
     return out

@@ -91,7 +91,7 @@ class System:
 
     def acceleration(self, V: Resolved, speeds: Speeds) -> Resolved:
         """The rate of a velocity in the world with u̇ = 0."""
-        return V.rate(lambda f: self.rate_of(f, speeds), speeds.u)
+        return V.rate(lambda f: self.rate_of(f, speeds))
 
     def derivative(self, f: Array) -> Array:
         """The total derivative of a function of (q, q̇, t) at any q̈."""
