@@ -33,6 +33,7 @@ Bag = dict[int, int]  # of a product: atom -> power; of a sum: product -> sign
 
 _SUMS = frozenset(("add", "subtract", "negative"))
 _WIDEST = 512  # bits of a number beyond which numbers are no longer multiplied together
+_LONGEST = 32  # factors of a product that are kept apart
 _NEIGHBOURS = 24  # in a long bag, an entry is paired with so many that follow
 
 
@@ -142,7 +143,8 @@ class _Parts:
         k = first[0] * second[0]
         if k not in (1, -1) and max(k.numerator.bit_length(), k.denominator.bit_length()) > _WIDEST:
             return 1, (self._function(y),)
-        return k, self._sorted(first[1] + second[1])
+        factors = self._sorted(first[1] + second[1])
+        return (k, factors) if len(factors) <= _LONGEST else self._made(k, [(1, factors)])
 
     def _factors_of(self, y: Node) -> Term:
         """A node as a number times factors; a sum becomes an atom."""

@@ -18,11 +18,12 @@ from heapq import heapify, heappop, heappush
 
 from dalembert.algebra import field
 from dalembert.algebra.field import EAST, Circle, P
-from dalembert.algebra.nodes import PI, ZERO, Constant, Leaf, Node, again, factor, negative
+from dalembert.algebra.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, again, factor, negative
 from dalembert.algebra.walks import ordered
 
 
 _HALF = P // 2
+_MOST_PARTS = 1000  # of an angle; a longer sum is one symbol
 
 
 def drawn(*key: object) -> int:
@@ -51,7 +52,6 @@ class Residues(dict[Node, int]):
         super().__init__()
         self._kept = kept
         self._inverses: dict[int, int] = {}
-        self._angles: dict[Node, dict[int, Fraction]] = {}
         self.extend(order)
 
     def extend(self, order: Iterable[Node]) -> None:
@@ -102,19 +102,20 @@ class Residues(dict[Node, int]):
 
     def _parts(self, a: Node) -> dict[int, Fraction]:
         """An angle as Σ k x, the x by their magnitudes."""
-        if (found := self._angles.get(a)) is None:
-            if a.operation in ("add", "subtract"):
-                first, second = (self._parts(b) for b in a.arguments)
-                found, sign = dict(first), 1 if a.operation == "add" else -1
-                for key, k in second.items():
-                    found[key] = found.get(key, Fraction(0)) + sign * k
-            elif a is not PI and (multiple := factor(a)) is not None:
-                found = {key: multiple[0] * k for key, k in self._parts(multiple[1]).items()}
-            else:
-                value = self[a]
-                found = {magnitude(value): Fraction(1 if value <= P // 2 else -1)} if value else {}
-            self._angles[a] = found
-        return found
+        found: dict[int, Fraction] = {}
+        waiting = [(Fraction(1), a)]
+        for _ in range(_MOST_PARTS):
+            if not waiting:
+                return found
+            k, y = waiting.pop()
+            if y.operation in ("add", "subtract"):
+                waiting += [(k, y.arguments[0]), (k if y.operation == "add" else -k, y.arguments[1])]
+            elif (multiple := factor(y)) is not None:
+                waiting.append((k * multiple[0], multiple[1]))
+            elif value := self[y]:
+                key = magnitude(value)
+                found[key] = found.get(key, Fraction(0)) + (k if key == value else -k)
+        return {magnitude(self[a]): Fraction(1 if self[a] <= _HALF else -1)}
 
 
 def _turn(key: int) -> Circle:
@@ -135,7 +136,7 @@ def merged(outputs: Sequence[Node], residues: Residues | None = None) -> list[No
     >>> merged([s * (s * y) + c * (y * c), x * y - y * x])
     [y, 0]
     """
-    order = ordered(outputs)
+    order = list(dict.fromkeys((ONE, TWO, *ordered(outputs))))
     residues = Residues() if residues is None else residues
     residues.extend(order)
     name = {y: magnitude(residues[y]) for y in order}

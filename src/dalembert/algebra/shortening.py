@@ -10,11 +10,14 @@ warns at one: x / x stays where nothing else is divided by x.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from dalembert.algebra.folding import value
 from dalembert.algebra.gathering import gathered
 from dalembert.algebra.identities import Residues, magnitude, merged
-from dalembert.algebra.nodes import Constant, Node
+from dalembert.algebra.nodes import Constant, Node, again, constant, symbol
 from dalembert.algebra.walks import ordered
 
 _ROUNDS = 3  # each keeps the quotients whose poles the one before lost
@@ -30,6 +33,28 @@ def operations(outputs: Sequence[Node]) -> int:
     3
     """
     return sum(1 for y in ordered(outputs) if y.arguments)
+
+
+def folded_with(outputs: Sequence[Node], values: Mapping[str, float]) -> list[Node]:
+    """The outputs with numbers in the place of the symbols named in `values`, and operations on numbers carried out.
+
+    Fractions stay exact, and so do multiples of π; a function of a number becomes a float.
+
+    >>> from dalembert.algebra.nodes import symbol
+    >>> m, l, x = symbol("m"), symbol("l"), symbol("x")
+    >>> folded_with([m * l * l / 3 * x], {"m": 2.0, "l": 0.5})
+    [(x * 1/6)]
+    """
+    table: dict[Node, Node] = {symbol(name): constant(number) for name, number in values.items()}
+    for y in ordered(outputs):
+        if y.arguments:
+            new = again(y.operation, [table.get(a, a) for a in y.arguments])
+            numbers = [a.value for a in new.arguments if isinstance(a, Constant)]
+            if numbers and len(numbers) == len(new.arguments):
+                with np.errstate(all="ignore"):
+                    new = constant(value(new.operation, *map(float, numbers)))
+            table[y] = new
+    return [table.get(y, y) for y in outputs]
 
 
 def shortened(outputs: Sequence[Node]) -> list[Node]:
