@@ -175,7 +175,12 @@ def sample(names: str) -> list[str]:
     made = {name: symbol(name) for name in names}
     a, b, c, d = (made[name] for name in ("p1", "p2", "p3", "p4"))
     s, k = call("sin", a), call("cos", a)
-    f = [a * b + c * a - d * (b + c), (b * c) * (s * k) + k * (c * s), (a - b) * (b - a) / (c + d), s * b + k * c + d * s]
+    f = [
+        a * b + c * a - d * (b + c),
+        (b * c) * (s * k) + k * (c * s),
+        (a - b) * (b - a) / (c + d),
+        s * b + k * c + d * s,
+    ]
     f += [f[0] * f[1] + f[3] * f[0], b * a * d + c * d * b]
     done: dict[Node, str] = {}
     return [content(each, done) for each in shortened(f)]

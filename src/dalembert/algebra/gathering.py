@@ -1,7 +1,7 @@
 """Sums and products taken apart and put together again with fewer operations.
 
-A sum is a set of terms, a term a number times factors, and a factor a symbol, a function or another sum. Three steps, each greedy and
-each deterministic, since ties are decided by residues (`dalembert.algebra.identities`), which depend on content only:
+A sum is a set of terms, a term a number times factors, and a factor a symbol, a function or another sum. Three steps, each
+greedy and each deterministic, since ties are decided by residues (`dalembert.algebra.identities`), which depend on content only:
 
 1. equal terms are collected, and the factor that most terms share is taken out: x y + x z = x (y + z), again and again;
 2. the pair of factors that most products share becomes a product of its own;
@@ -14,27 +14,28 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from operator import mul
+from math import prod
+from typing import TypeAlias
 
 from dalembert.algebra import field
 from dalembert.algebra.field import P
 from dalembert.algebra.identities import Residues, magnitude
 from dalembert.algebra.nodes import ONE, Constant, Node, add, again, constant, multiply, negative, subtract
+from dalembert.algebra.pairs import Bag, FactorPairs, TermPairs, share
 from dalembert.algebra.walks import ordered
 
 Factors = tuple[int, ...]  # atoms by their places, sorted
 Exact = int | Fraction
 Term = tuple[Exact, Factors]
-Bag = dict[int, int]  # of a product: atom -> power; of a sum: product -> sign
+Meaning: TypeAlias = "Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]]"  # a function comes with its arguments
 
 _SUMS = frozenset(("add", "subtract", "negative"))
 _WIDEST = 512  # bits of a number beyond which numbers are no longer multiplied together
 _LONGEST = 32  # factors of a product that are kept apart
-_NEIGHBOURS = 24  # in a long bag, an entry is paired with so many that follow
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,11 @@ class _Atoms:
 
     def __init__(self) -> None:
         self.residue: list[int] = []
-        self.meaning: list[Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]]] = []
+        self.meaning: list[Meaning] = []
         self._places: dict[object, int] = {}
         self._by_residue: dict[int, int] = {}
 
-    def place(self, key: object, meaning: Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]], residue: int) -> int:
+    def place(self, key: object, meaning: Meaning, residue: int) -> int:
         """The place of an atom, a new one where it is met for the first time."""
         if key not in self._places:
             self._places[key] = len(self.residue)
@@ -87,7 +88,7 @@ def gathered(outputs: Sequence[Node], residues: Residues | None = None) -> list[
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
     >>> gathered([x * y + z * x + x])
-    [(x * (1 + (y + z)))]
+    [(x * (y + (1 + z)))]
     """
     parts = _Parts(outputs, Residues() if residues is None else residues)
     return _Writing(parts.atoms, parts.outputs).nodes()
@@ -179,7 +180,7 @@ class _Parts:
         if len(grouped) == 1 and len(terms) > 1:
             sign, factors = grouped[0]
             numbers = [atoms.meaning[f] for f in factors]
-            k = reduce(mul, [_plain(n) for n in numbers if isinstance(n, Fraction)], scale * sign)
+            k = scale * sign * prod(_plain(n) for n in numbers if isinstance(n, Fraction))
             return k, tuple(f for f, n in zip(factors, numbers, strict=True) if not isinstance(n, Fraction))
         grouped.sort(key=lambda term: atoms.order(term[1]))
         sign = grouped[0][0]
@@ -234,6 +235,7 @@ class _Parts:
                 k *= _plain(value)
         return k, tuple(f for f in factors if not isinstance(self.atoms.meaning[f], Fraction))
 
+
 def _plain(k: Fraction) -> Exact:
     """A whole number as such: it is quicker."""
     return k.numerator if k.denominator == 1 else k
@@ -249,15 +251,15 @@ class _Writing:
     def __init__(self, atoms: _Atoms, outputs: list[Term]) -> None:
         self._atoms, self._outputs = atoms, outputs
         self._reached = self._reach()
-        residue = atoms.residue
         # every product that stands in a sum, an argument or an output
-        bags: dict[Factors, Counter[int]] = {}
-        for factors in self._products():
-            if len(factors) > 1:
-                bags.setdefault(factors, Counter(factors))
-        self._pairs = _Pairs(list(residue))
-        self._bags = self._pairs.in_products(bags)
-        self._sums = self._pairs.in_sums(self._sum_bags())
+        products = dict.fromkeys(factors for factors in self._products() if len(factors) > 1)
+        self._items = list(atoms.residue)  # residues of atoms, then of products, then of shared pairs
+        self._places: dict[Factors, int] = {factors: len(self._items) + i for i, factors in enumerate(products)}
+        self._items += [atoms.of(factors) for factors in products]
+        self._bags: dict[int, Bag] = {place: Counter(factors) for factors, place in self._places.items()}
+        share(self._bags, self._items, FactorPairs())
+        self._sums = self._sum_bags()
+        share(self._sums, self._items, TermPairs())
 
     def _reach(self) -> list[int]:
         found: set[int] = set()
@@ -287,14 +289,19 @@ class _Writing:
     def _plain(self, term: Term) -> Factors:
         k, factors = term
         if abs(k) not in (0, 1):
-            factors = tuple(sorted((*factors, self._atoms.number(Fraction(abs(k)))), key=self._atoms.residue.__getitem__))
+            factors = tuple(
+                sorted((*factors, self._atoms.number(Fraction(abs(k)))), key=self._atoms.residue.__getitem__)
+            )
         return factors
+
+    def _place(self, factors: Factors) -> int:
+        return factors[0] if len(factors) == 1 else self._places[factors]
 
     def _sum_bags(self) -> dict[int, Bag]:
         out: dict[int, Bag] = {}
         for f in self._reached:
             if isinstance(meaning := self._atoms.meaning[f], _Sum):
-                out[f] = {self._pairs.product(factors): sign for sign, factors in meaning.terms}
+                out[f] = {self._place(factors): sign for sign, factors in meaning.terms}
         return out
 
     def nodes(self) -> list[Node]:
@@ -305,7 +312,7 @@ class _Writing:
         if not term[0]:
             return constant(0)
         factors = self._plain(term)
-        y = self._node(self._pairs.product(factors)) if factors else ONE
+        y = self._node(self._place(factors)) if factors else ONE
         return negative(y) if term[0] < 0 else y
 
     def _node(self, item: int) -> Node:
@@ -326,154 +333,21 @@ class _Writing:
         if f in self._bags or f in self._sums:
             return list(self._bags.get(f) or self._sums[f])
         meaning = self._atoms.meaning[f]
-        return [self._pairs.product(p) for t in meaning[1] if (p := self._plain(t))] if isinstance(meaning, tuple) else []
+        return [self._place(p) for t in meaning[1] if (p := self._plain(t))] if isinstance(meaning, tuple) else []
 
     def _written(self, f: int) -> Node:
-        key = self._pairs.residue.__getitem__
+        key = self._items.__getitem__
         if f in self._bags:
             bag = self._bags[f]
-            return _joined(multiply, [self._made[g] for g in sorted(bag, key=key) for _ in range(bag[g])])
+            return reduce(multiply, [self._made[g] for g in sorted(bag, key=key) for _ in range(bag[g])])
         if f in self._sums:
             bag = self._sums[f]
             plus = [self._made[g] for g in sorted(bag, key=key) if bag[g] > 0]
             minus = [self._made[g] for g in sorted(bag, key=key) if bag[g] < 0]
-            if not plus:
-                return negative(_joined(add, minus))
-            return reduce(subtract, minus, _joined(add, plus))
+            return reduce(subtract, minus, reduce(add, plus)) if plus else negative(reduce(add, minus))
         meaning = self._atoms.meaning[f]
         if isinstance(meaning, Fraction):
             return constant(meaning)
         assert isinstance(meaning, tuple)
         node, arguments = meaning
         return again(node.operation, [self._signed(t) for t in arguments]) if arguments else node
-
-
-def _joined(operation: Callable[[Node, Node], Node], parts: list[Node]) -> Node:
-    return reduce(operation, parts)
-
-
-class _Pairs:
-    """Pairs that several bags share, each taken out as an item of its own; items are atoms and what is made here."""
-
-    def __init__(self, residue: list[int]) -> None:
-        self.residue = residue
-        self._products: dict[Factors, int] = {}
-
-    def product(self, factors: Factors) -> int:
-        """The item of a product."""
-        return factors[0] if len(factors) == 1 else self._products[factors]
-
-    def _new(self, residue: int) -> int:
-        self.residue.append(residue % P)
-        return len(self.residue) - 1
-
-    def in_products(self, bags: dict[Factors, Counter[int]]) -> dict[int, Bag]:
-        """Pairs of factors, most shared first."""
-        out: dict[int, Bag] = {}
-        for factors, bag in bags.items():
-            self._products[factors] = self._new(reduce(lambda a, f: a * self.residue[f] % P, factors, 1))
-            out[self._products[factors]] = dict(bag)
-        self._extract(out, _FactorPairs())
-        return out
-
-    def in_sums(self, bags: dict[int, Bag]) -> dict[int, Bag]:
-        """Pairs of terms, most shared first."""
-        self._extract(bags, _TermPairs())
-        return bags
-
-    def _extract(self, bags: dict[int, Bag], kind: _FactorPairs | _TermPairs) -> None:
-        holders: dict[tuple[int, int, int], set[int]] = defaultdict(set)
-        for name, bag in bags.items():
-            for pair in kind.pairs(bag, self.residue):
-                holders[pair].add(name)
-        key = self.residue
-
-        def entry(pair: tuple[int, int, int]) -> tuple[object, ...]:
-            return -len(holders[pair]), key[pair[0]], key[pair[1]], pair[2], pair
-
-        heap = [entry(pair) for pair, held in holders.items() if len(held) > 1]
-        heapq.heapify(heap)
-        while heap:
-            count, *_, pair = heapq.heappop(heap)
-            held = holders[pair]
-            if len(held) != -count:
-                if len(held) > 1:
-                    heapq.heappush(heap, entry(pair))
-                continue
-            # a bag that is this pair and nothing else is what the others are made of
-            names = sorted(held, key=lambda name: (key[name], name))
-            new = next((name for name in names if kind.is_whole(bags[name], pair)), None)
-            touched: set[tuple[int, int, int]] = set()
-            if new is None:
-                new = self._new(kind.residue(pair, self.residue))
-                bags[new] = kind.bag(pair)
-            for name in names:
-                bag = bags[name]
-                if name == new or not kind.takes(bag, new):
-                    continue
-                for old in kind.pairs(bag, self.residue):
-                    holders[old].discard(name)
-                kind.replace(bag, pair, new, bags[new])
-                for fresh in kind.pairs(bag, self.residue):
-                    holders[fresh].add(name)
-                    touched.add(fresh)
-            holders[pair] = set()
-            for fresh in touched:
-                if len(holders[fresh]) > 1:
-                    heapq.heappush(heap, entry(fresh))
-
-
-class _FactorPairs:
-    def pairs(self, bag: Bag, residue: list[int]) -> list[tuple[int, int, int]]:
-        items = sorted(bag, key=residue.__getitem__)
-        out = [(a, a, 1) for a in items if bag[a] > 1]
-        for i, a in enumerate(items):
-            out += [(a, b, 1) for b in items[i + 1 : i + 1 + _NEIGHBOURS]]
-        return out
-
-    def is_whole(self, bag: Bag, pair: tuple[int, int, int]) -> bool:
-        return bag == self.bag(pair)
-
-    def takes(self, bag: Bag, new: int) -> bool:
-        return True
-
-    def bag(self, pair: tuple[int, int, int]) -> Bag:
-        a, b, _ = pair
-        return {a: 2} if a == b else {a: 1, b: 1}
-
-    def residue(self, pair: tuple[int, int, int], residue: list[int]) -> int:
-        return residue[pair[0]] * residue[pair[1]]
-
-    def replace(self, bag: Bag, pair: tuple[int, int, int], new: int, whole: Bag) -> None:
-        for f in pair[:2]:
-            bag[f] -= 1
-            if not bag[f]:
-                del bag[f]
-        bag[new] = bag.get(new, 0) + 1
-
-
-class _TermPairs:
-    def pairs(self, bag: Bag, residue: list[int]) -> list[tuple[int, int, int]]:
-        items = sorted(bag, key=residue.__getitem__)
-        out = []
-        for i, a in enumerate(items):
-            out += [(a, b, bag[a] * bag[b]) for b in items[i + 1 : i + 1 + _NEIGHBOURS]]
-        return out
-
-    def is_whole(self, bag: Bag, pair: tuple[int, int, int]) -> bool:
-        return len(bag) == 2
-
-    def takes(self, bag: Bag, new: int) -> bool:
-        return new not in bag  # twice a term would be no sign
-
-    def bag(self, pair: tuple[int, int, int]) -> Bag:
-        a, b, sign = pair
-        return {a: 1, b: sign}
-
-    def residue(self, pair: tuple[int, int, int], residue: list[int]) -> int:
-        return residue[pair[0]] + pair[2] * residue[pair[1]]
-
-    def replace(self, bag: Bag, pair: tuple[int, int, int], new: int, whole: Bag) -> None:
-        sign = bag.pop(pair[0]) * whole[pair[0]]
-        del bag[pair[1]]
-        bag[new] = sign

@@ -21,7 +21,6 @@ from dalembert.algebra.field import EAST, Circle, P
 from dalembert.algebra.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, again, factor, negative
 from dalembert.algebra.walks import ordered
 
-
 _HALF = P // 2
 _MOST_PARTS = 1000  # of an angle; a longer sum is one symbol
 

@@ -1,11 +1,12 @@
 """One pass over a finished graph that leaves the same functions with fewer operations.
 
-Equal functions are computed once (`identities`), then sums and products are put together anew (`gathering`). What comes out is never
-longer than what went in, depends on the content of the graph only, and differs from it by rounding alone: nothing is multiplied out.
+Equal functions are computed once (`identities`), then sums and products are put together anew (`gathering`). What comes out is
+never longer than what went in, depends on the content of the graph only, and differs from it by rounding alone: nothing is
+multiplied out.
 
-A quotient has a pole, and a root, a logarithm or a power an edge, beyond which it is not a number. An output may lose one (the speed
-chosen for an angular velocity has no pole where Euler's angles have one) but never gains one, and what warned at some output still
-warns at one: x / x stays where nothing else is divided by x.
+A quotient has a pole, and a root, a logarithm or a power an edge, beyond which it is not a number. An output may lose one (the
+speed chosen for an angular velocity has no pole where Euler's angles have one) but never gains one, and what warned at some
+output still warns at one: x / x stays where nothing else is divided by x.
 """
 
 from __future__ import annotations

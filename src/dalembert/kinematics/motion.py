@@ -270,4 +270,7 @@ def _usual_inertia(body: Body, model: Elements) -> float:
 
 def _world(n: int, algebra: Algebra) -> Frame:
     """The frame that does not move."""
-    return Frame(*map(algebra.pack, (identity(3), zeros(3), zeros(3, n), zeros(3), zeros(3, n), zeros(3))))
+    pack = algebra.pack
+    return Frame(
+        pack(identity(3)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3))
+    )

@@ -1,13 +1,13 @@
 """Velocities of mass centres along the axes in which they are short.
 
-In world axes the velocity of a body deep in a tree is a product of all rotations before it, and V·V multiplies them out again, though
-no rotation is left in it. So a velocity is kept in two parts,
+In world axes the velocity of a body deep in a tree is a product of all rotations before it, and V·V multiplies them out again,
+though no rotation is left in it. So a velocity is kept in two parts,
 
-    V_G = B₀ q̇ + C₀ + R (B₁ q̇ + C₁),
+    V_G = V₀ + R V₁,
 
-one along world axes (slides before the first turn) and one along the axes from which the body's last joint turns. Between two vectors
-along one set of axes R drops out, and it enters where the parts meet. Rotations in one plane stay in world axes: there R is the
-sine and cosine of a sum of angles.
+V₀ along world axes (slides before the first turn) and V₁ along the axes from which the body's last joint turns. Between two
+vectors along one set of axes R drops out, and it enters where the parts meet. Rotations in one plane stay in world axes: there R
+is the sine and cosine of a sum of angles.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dalembert.algebra import Algebra, Array, DifferentialAlgebra, identity, mat
 from dalembert.kinematics.motion import Motion, MovingBody, outwards
 from dalembert.model import WORLD, Body
 from dalembert.spatial import roll_pitch_yaw, skew
+
 
 @dataclass(frozen=True)
 class Axes:
@@ -109,14 +110,15 @@ class _Walk:
         F, R, about = place, identity(3), self._nothing
         for index, joint in enumerate(body.joints):
             position = vector([lower(x) for x in joint.position])
-            F = place.at(position).turned(
-                roll_pitch_yaw(algebra, [lower(x) for x in joint.rotation]), self._nothing
-            )
+            F = place.at(position).turned(roll_pitch_yaw(algebra, [lower(x) for x in joint.rotation]), self._nothing)
             R, about = identity(3), self._nothing
             if joint.values:
                 motions = [self._motion.joint(body.name, index, k) for k in range(len(joint.values))]
                 values = [one.value for one in motions]
-                gradient, drift = matrix([list(one.gradient) for one in motions]), vector([one.drift for one in motions])
+                gradient, drift = (
+                    matrix([list(one.gradient) for one in motions]),
+                    vector([one.drift for one in motions]),
+                )
                 rates = gradient @ self._W, gradient @ self._qd + drift
                 slide, turn = joint.linear(algebra, values), joint.angular(algebra, values)
                 F = F.at(joint.shift(algebra, values)).slid((slide @ rates[0], slide @ rates[1]), algebra)
