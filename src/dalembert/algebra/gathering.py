@@ -100,6 +100,7 @@ class _Parts:
     def __init__(self, outputs: Sequence[Node], residues: Residues) -> None:
         order = ordered(outputs)
         residues.extend(order)
+        order = _by_content(order, residues)
         self._residues = residues
         self.atoms = _Atoms()
         self._uses = Counter(a for y in order for a in y.arguments)
@@ -234,6 +235,14 @@ class _Parts:
             if isinstance(value := self.atoms.meaning[f], Fraction):
                 k *= _plain(value)
         return k, tuple(f for f in factors if not isinstance(self.atoms.meaning[f], Fraction))
+
+
+def _by_content(order: Sequence[Node], residues: Residues) -> list[Node]:
+    """The nodes with arguments first, in an order that does not tell when they were made."""
+    depth: dict[Node, int] = {}
+    for y in order:
+        depth[y] = 1 + max((depth[a] for a in y.arguments), default=0)
+    return sorted(order, key=lambda y: (depth[y], residues[y]))
 
 
 def _plain(k: Fraction) -> Exact:

@@ -140,14 +140,14 @@ def merged(outputs: Sequence[Node], residues: Residues | None = None) -> list[No
     residues.extend(order)
     name = {y: magnitude(residues[y]) for y in order}
     users, missing = defaultdict[int, list[Node]](list), dict[Node, int]()
-    heap: list[tuple[int, str, tuple[int, ...], int, Node]] = []
+    heap: list[tuple[int, str, tuple[int, ...], int, int, Node]] = []
     for y in order:
         below = {name[a] for a in y.arguments}
         missing[y] = len(below)
         for key in below:
             users[key].append(y)
         if not below:
-            heap.append((0, y.operation, (name[y],), y.number, y))
+            heap.append((0, y.operation, (), residues[y], y.number, y))
     heapify(heap)
     length, found = dict[int, int](), {0: (0, ZERO)}  # by name; what is found with its residue
     while heap:
@@ -163,7 +163,7 @@ def merged(outputs: Sequence[Node], residues: Residues | None = None) -> list[No
             if not missing[user]:
                 parts = tuple(sorted(name[a] for a in user.arguments))
                 steps = (user.operation != "negative") + sum(length[name[a]] for a in user.arguments)
-                heappush(heap, (steps, user.operation, parts, user.number, user))
+                heappush(heap, (steps, user.operation, parts, residues[user], user.number, user))
     return [_signed(found[name[y]], residues[y]) for y in outputs]
 
 
