@@ -61,7 +61,12 @@ def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
     constants = np.ones(len(eom.kernel.parameters))
     _, rhs = timed(lambda: eom.kernel.state_rates(y, 0.0, constants))
     _, taylor = timed(lambda: eom.kernel.taylor.make(None, constants))
-    return {"derive": derive, "rhs": rhs, "taylor": taylor, "operations": operations(dl.derive(model, key, engine="portable"))}
+    return {
+        "derive": derive,
+        "rhs": rhs,
+        "taylor": taylor,
+        "operations": operations(dl.derive(model, key, engine="portable")),
+    }
 
 
 def sympy(name: str, method: str) -> dict[str, Any]:
