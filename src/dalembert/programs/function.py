@@ -203,7 +203,13 @@ def compile_function(
     """A compiled function of `outputs` over the symbols `inputs` and `parameters`."""
     if not len(outputs):
         return EmptyFunction()
-    program = program_of(nodes(algebra, outputs), [str(x) for x in inputs], [str(x) for x in parameters])
+    return function_of(
+        program_of(nodes(algebra, outputs), [str(x) for x in inputs], [str(x) for x in parameters]), engine
+    )
+
+
+def function_of(program: Program, engine: str | None = None) -> Function:
+    """A program as a function on an engine."""
     return NativeFunction(program) if choose_engine(engine) == "native" else PythonFunction(program)
 
 
