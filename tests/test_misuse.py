@@ -144,7 +144,7 @@ MISSPELT: dict[str, Callable[[], object]] = {
     "spring(stifness)": lambda: slider().spring(("block", "world"), stifness=1),
     "force(pont)": lambda: slider().force("block", (1, 0, 0), pont=(0, 0, 0)),
     "derive(formalism)": lambda: dl.derive(pendulum(), "lagrang"),
-    "derive(engin)": lambda: dl.derive(pendulum(), "lagrange", engin="portable"),
+    "derive(engin)": lambda: dl.derive(pendulum(), "lagrange", engin="python"),
     "simulate(integrater)": lambda: eom().simulate(0.1, integrater="rk4"),
     "simulate integrator": lambda: eom().simulate(0.1, integrator="rk46"),
     "dl.simulate(sample)": lambda: dl.simulate(pendulum(), 0.1, sample=3),
@@ -203,7 +203,7 @@ each("recut", NAMES, lambda x: dl.recut(dl.load("four-bar"), x))
 each("mobility", NAMES, lambda x: dl.mobility(x))
 each("citation", NAMES, lambda x: dl.citation(x))
 each("load", NAMES, lambda x: dl.load(x))
-each("verify states", NUMBERS, lambda x: dl.verify("simple-pendulum", states=x, engines=["portable"]))
+each("verify states", NUMBERS, lambda x: dl.verify("simple-pendulum", states=x, engines=["python"]))
 each(
     "verify engines", {"a number": 3, "unknown": ["warp"]}, lambda x: dl.verify("simple-pendulum", states=2, engines=x)
 )

@@ -54,7 +54,7 @@ def derive(
 ) -> Equations:
     """The equations of motion of a model by one formalism.
 
-    `engine` is heyoka or portable. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
+    `engine` is native or python. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
     solve in numbers at every step, for constraints whose rank changes along the way); by default the program chooses.
 
     >>> derive("cart-pendulum", "gibbs_appell").n_states

@@ -40,8 +40,8 @@ def test_every_formalism_agrees_on_the_gallery(name):
     model = dl.load(name)
     # machine code for robots takes a minute for each; their formalisms are compared on the engine that compiles quickly
     small = len(model.coordinate_names) <= 6
-    agreement = dl.verify(model, states=50 if small else 10, engines=None if small else ["portable"])
-    assert agreement.engines == (("heyoka", "portable") if small else ("portable",))
+    agreement = dl.verify(model, states=50 if small else 10, engines=None if small else ["python"])
+    assert agreement.engines == (("native", "python") if small else ("python",))
     left_out = {key for key, verdict in agreement.formalisms.items() if verdict.status == "refused"}
     assert left_out == expected_to_refuse(model)
     assert {verdict.status for verdict in agreement.formalisms.values()} <= {"agrees", "refused"}
@@ -67,7 +67,7 @@ def expected_to_refuse(model) -> set[str]:
 @pytest.mark.parametrize("load", LOADS)
 def test_every_formalism_agrees_under_every_kind_of_load(random_tree, load):
     model = random_tree(3, bodies=2, coordinates=2, loads=(load,))
-    agreement = dl.verify(model, states=10, engines=["portable"])
+    agreement = dl.verify(model, states=10, engines=["python"])
     assert agreement.max_difference <= 1e-10
     assert all(verdict.status == "agrees" for verdict in agreement.formalisms.values())
 
@@ -127,7 +127,7 @@ def test_a_wrong_road_is_seen(monkeypatch):
         return form
 
     monkeypatch.setattr(kane, "derive", wrong)
-    agreement = dl.verify(dl.load("simple-pendulum"), states=5, engines=["portable"])
+    agreement = dl.verify(dl.load("simple-pendulum"), states=5, engines=["python"])
     assert not agreement
     assert agreement.formalisms["kane"].status == "differs"
     assert agreement.formalisms["lagrange"].status == "agrees"
@@ -136,7 +136,7 @@ def test_a_wrong_road_is_seen(monkeypatch):
 
 def test_findings_are_plain_data_and_progress_is_told():
     heard = []
-    found = dl.verify(dl.load("simple-pendulum"), states=3, engines=["portable"], progress=heard.append).to_dict()
+    found = dl.verify(dl.load("simple-pendulum"), states=3, engines=["python"], progress=heard.append).to_dict()
     assert heard[-1] == 1.0
     assert heard == sorted(heard)
     assert found.keys() >= {

@@ -137,7 +137,7 @@ FREEDOMS = {"cylindrical": 2, "screw": 2, "planar": 2}
 
 
 def agreed(model: Model) -> Agreement:
-    found = dl.verify(model, states=20, engines=["heyoka"], tolerance=1e-9)
+    found = dl.verify(model, states=20, engines=["native"], tolerance=1e-9)
     assert {key: v.reason for key, v in found.formalisms.items() if v.status != "agrees"} == {}
     assert found.recursion is not None
     assert found.recursion.status == "agrees"

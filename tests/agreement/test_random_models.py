@@ -104,19 +104,17 @@ def test_every_formalism_agrees_on_random_models(random_tree, chunk):
     @settings(max_examples=settings().max_examples // CHUNKS, phases=(Phase.explicit, Phase.generate))
     @given(recipes())
     def agree(recipe):
-        examine(random_tree, recipe, "portable")
+        examine(random_tree, recipe, "python")
 
     agree()
 
 
 @pytest.mark.parametrize("chunk", range(2))
 def test_every_formalism_agrees_on_random_models_in_machine_code(random_tree, chunk):
-    pytest.importorskip("heyoka", reason="the engine is heyoka")
-
     @seed(100 + chunk)
     @settings(max_examples=max(2, settings().max_examples // 20), phases=(Phase.explicit, Phase.generate))
     @given(recipes(coordinates=(1, 2, 2), bodies=3))
     def agree(recipe):
-        examine(random_tree, recipe, "heyoka")
+        examine(random_tree, recipe, "native")
 
     agree()

@@ -5,9 +5,9 @@ import pytest
 import sympy as sp
 
 from dalembert.algebra import FLOATS, choose, vector, zeros
-from dalembert.kernels import compile_function
+from dalembert.programs import compile_function
 
-ALGEBRAS = {name: choose(name) for name in ("symbolic", "graph", "fast")}
+ALGEBRAS = {name: choose(name) for name in ("symbolic", "graph")}
 over_graphs = pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=ALGEBRAS)
 POINT = np.array([0.7, 0.4, 1.3])
 

@@ -16,7 +16,7 @@ from dalembert.algebra import FLOATS, choose, identity, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import _NODES, ZERO, Node, node
 from dalembert.algebra.walks import numbers_in, ordered
-from dalembert.kernels import compile_function
+from dalembert.programs import compile_function
 
 SYMBOLIC = choose("symbolic")
 NAMES = ("x", "y", "z")

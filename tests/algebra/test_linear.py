@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from dalembert.algebra import FLOATS, choose, identity, numbers, stack, zeros
 from dalembert.algebra.linear import kkt_solve, ldl, ldl_solve, lu_solve, orthogonal_solve, pivot_order
 from dalembert.errors import SingularError
-from dalembert.kernels import compile_function
+from dalembert.programs import compile_function
 
-ALGEBRAS = {algebra.name: algebra for algebra in (FLOATS, choose("symbolic"), choose("graph"), choose("fast"))}
+ALGEBRAS = {algebra.name: algebra for algebra in (FLOATS, choose("symbolic"), choose("graph"))}
 COMMON = settings(max_examples=8, derandomize=True, deadline=None)
 over_every_algebra = pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=ALGEBRAS)
 

@@ -10,14 +10,12 @@ import symengine as se
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, choose, vector
-from dalembert.algebra.base import MAX_CHOICES
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import node, symbol
 from dalembert.algebra.tables import interpolation, split_interpolation, table, tables_in
 from dalembert.algebra.taylor_numbers import Series, SeriesAlgebra
-from dalembert.errors import EngineError
 from dalembert.expressions.lower import Lowering
-from dalembert.kernels.compile import compile_function
+from dalembert.programs import compile_function
 
 T = se.Symbol("t")
 POINTS = table([-1, 0, 0.5, 2], [3, -1, -1, 4])
@@ -54,7 +52,7 @@ def test_a_formula_takes_its_table_along():
     assert split_interpolation(se.diff(interpolation(POINTS, T), T)) == (POINTS.slope, T)
 
 
-@pytest.mark.parametrize("name", ["graph", "symbolic", "fast"])
+@pytest.mark.parametrize("name", ["graph", "symbolic"])
 @pytest.mark.parametrize("held", [POINTS, POINTS.slope])
 def test_every_algebra_gives_the_same_numbers(name, held):
     algebra = choose(name)
@@ -64,7 +62,7 @@ def test_every_algebra_gives_the_same_numbers(name, held):
     assert function(TIMES[4:5], np.zeros(0))[0] == pytest.approx(held.at(TIMES[4]), abs=1e-14)
 
 
-@pytest.mark.parametrize("name", ["graph", "symbolic", "fast"])
+@pytest.mark.parametrize("name", ["graph", "symbolic"])
 def test_every_algebra_differentiates(name):
     algebra = choose(name)
     (t,) = algebra.symbols(["t"])
@@ -85,18 +83,6 @@ def test_a_node_of_a_table_pickles_and_folds():
     formula = GRAPH.interpolate(POINTS, symbol("t"))
     assert pickle.loads(pickle.dumps(formula)) is formula  # noqa: S301
     assert GRAPH.substitute(vector([formula]), {"t": 1.0})[0] is node(float(POINTS.at(1.0)))
-
-
-def test_long_tables_are_for_the_portable_engine():
-    times = np.linspace(0, 10, MAX_CHOICES + 1)
-    model = slider().torque_table("block", times, np.sin(times))
-    eom = dl.derive(model)
-    assert eom.engine == "portable"
-    assert eom.accelerations([0.0], [0.0], 1.234)[0] == pytest.approx(np.sin(1.234) / 2, abs=1e-5)
-    with pytest.raises(
-        EngineError, match=r"a table of 1001 rows is too long for the algebra 'fast', which takes 1000\. Use eng"
-    ):
-        dl.derive(model, engine="heyoka").accelerations([0.0], [0.0])
 
 
 def test_a_million_rows():

@@ -390,7 +390,7 @@ def test_a_file_may_ask_for_assembly(tmp_path):
     assert np.allclose(qd, expected.qd, atol=1e-14)
     assert not model.assemble_start
     assert model.notes[-1] == f"the initial state was assembled: {expected}"
-    run = dl.derive(model, engine="portable").simulate()
+    run = dl.derive(model, engine="python").simulate()
     assert np.abs(run.violation).max() < 1e-9
 
 

@@ -129,7 +129,7 @@ def pairs(run) -> dict[frozenset, tuple[str, np.ndarray, np.ndarray, np.ndarray]
 
 def facts(model: Model, duration: float = 0.3) -> tuple[dict, dict]:
     """How the bodies move, and what the joints transmit."""
-    run = dl.derive(model, engine="portable").simulate(duration, samples=4, **EXACT)
+    run = dl.derive(model, engine="python").simulate(duration, samples=4, **EXACT)
     return places(run), pairs(run)
 
 
@@ -228,7 +228,7 @@ def test_where_a_free_joint_is_cut_no_loop_is_left():
     other = dl.recut(model, "ball")
     assert other.loops == ()
     assert other.coordinate_names == ("ball_first_angle", "ball_second_angle", "ball_third_angle")
-    runs = [dl.derive(m, engine="portable").simulate(0.3, samples=4, **EXACT) for m in (model, other)]
+    runs = [dl.derive(m, engine="python").simulate(0.3, samples=4, **EXACT) for m in (model, other)]
     assert np.allclose(places(runs[0])["bob"], places(runs[1])["bob"], atol=1e-8)
     held, cut = runs[1].joint_reactions()["bob"], runs[0].joint_reactions()["ball"]
     assert np.allclose(held.force, cut.force, atol=1e-7)
@@ -355,9 +355,9 @@ def test_loads_in_joints_go_along_with_their_sign(body, at):
     same_mechanism(model, other)
     without = four_bars()
     q, qd = model.initial
-    gap = dl.derive(model, engine="portable").accelerations(q, qd) - dl.derive(
-        without, engine="portable"
-    ).accelerations(q, qd)
+    gap = dl.derive(model, engine="python").accelerations(q, qd) - dl.derive(without, engine="python").accelerations(
+        q, qd
+    )
     assert np.abs(gap).max() > 0.1
 
 
@@ -452,7 +452,7 @@ def test_the_new_coordinate_has_a_name_that_formulas_can_use(name, coordinate):
     other = dl.recut(model, name, "coupler")
     assert other.coordinate_names == ("a", "c", coordinate)
     other.joint_torque("rocker", f"2*{coordinate} - dot({coordinate})")
-    assert np.isfinite(dl.derive(other, engine="portable").accelerations(*other.initial)).all()
+    assert np.isfinite(dl.derive(other, engine="python").accelerations(*other.initial)).all()
 
 
 def test_a_coordinate_that_is_gone_is_gone():

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("heyoka", reason="the baseline counts operations on the engine heyoka")
-
 PATH = Path(__file__).parents[2] / "benchmarks" / "operations.py"
 SPEC = importlib.util.spec_from_file_location("benchmarks_operations", PATH)
 operations = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)

@@ -128,7 +128,7 @@ def test_the_module_runs_as_a_program():
 
 
 def test_nothing_but_the_result_on_a_pipe():
-    words = ["simulate", "simple-pendulum", "--duration", "1", "--engine", "portable", "--json"]
+    words = ["simulate", "simple-pendulum", "--duration", "1", "--engine", "python", "--json"]
     done = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, env={**os.environ, "FORCE_COLOR": "1"})
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["model"] == "simple-pendulum"

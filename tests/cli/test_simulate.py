@@ -10,7 +10,7 @@ import pytest
 from dalembert.errors import SimulationError
 from dalembert.handles import Equations
 
-SHORT = ("--duration", "1", "--samples", "11", "--engine", "portable")
+SHORT = ("--duration", "1", "--samples", "11", "--engine", "python")
 
 
 def test_what_is_printed(run):
@@ -18,7 +18,7 @@ def test_what_is_printed(run):
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("cart-pendulum by lagrange: The simulation reached its end.\n")
     for words in (
-        "dop853, engine portable",
+        "dop853, engine python",
         "11 from 0 s to 1 s",
         "steps",
         "CPU time",
@@ -146,7 +146,7 @@ def test_a_motion_that_fails_ends_with_1(run, tmp_path):
     [
         (["--formalism", "lagrang"], "there is no formalism 'lagrang'. Did you mean 'lagrange'?"),
         (["--integrator", "tailor"], "there is no integrator 'tailor'. Did you mean 'taylor'?"),
-        (["--engine", "portabel"], "there is no engine 'portabel'. Did you mean 'portable'?"),
+        (["--engine", "pithon"], "there is no engine 'pithon'. Did you mean 'python'?"),
         (["--set", "m11=1"], "there is no parameter 'm11'. Did you mean 'm1'?"),
         (["--set", "m1=-1"], "body 'cart', mass: the mass is -1."),
         (["--set", "m1"], "argument --set: got 'm1', expected NAME=VALUE"),

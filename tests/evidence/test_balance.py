@@ -127,7 +127,7 @@ def _loops(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Acti
 
 
 def left(model, change=lambda name, found: found) -> float:
-    eom = dl.derive(model, "lagrange", engine="portable")
+    eom = dl.derive(model, "lagrange", engine="python")
     states = samples.consistent(eom.model, 4)
     here = (states.q, states.qd, states.t)
     found = {name: change(name, reaction) for name, reaction in eom.joint_reactions(*here).items()}

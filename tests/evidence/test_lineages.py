@@ -38,7 +38,7 @@ def answers() -> dict[str, np.ndarray]:
     at = (STATES.q, STATES.qd, STATES.t)
     out = {}
     for key in formalisms.KEYS:
-        eom = dl.derive(model, key, engine="portable")
+        eom = dl.derive(model, key, engine="python")
         out[key] = np.concatenate([eom.accelerations(*at), eom.reactions(*at)])
     out["recursion"] = dl.forward_dynamics(model, STATES.q, STATES.qd, None, STATES.t)
     return out
@@ -154,7 +154,7 @@ def test_groups_are_complete_and_use_known_facts():
 
 def test_a_wrong_kinetic_energy_is_noticed_by_every_other_road(monkeypatch):
     falsify(monkeypatch, "T")
-    agreement = dl.verify(mechanism(), states=3, engines=["portable"])
+    agreement = dl.verify(mechanism(), states=3, engines=["python"])
     assert not agreement
     differing = {name for name, verdict in agreement.verdicts.items() if verdict.status == "differs"}
     assert {key for key, lineage in LINEAGES.items() if "T" not in lineage} <= differing

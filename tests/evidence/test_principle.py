@@ -23,7 +23,7 @@ SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.
 
 def examined(model: Model, key: str = "lagrange", count: int = 6) -> tuple[States, np.ndarray, np.ndarray]:
     """States on the constraints, accelerations and reactions."""
-    eom = dl.derive(model, key, engine="portable")
+    eom = dl.derive(model, key, engine="python")
     states = samples.consistent(eom.model, count)
     here = (states.q, states.qd, states.t)
     return states, eom.accelerations(*here), eom.reactions(*here)
@@ -238,7 +238,7 @@ def sprung() -> Model:
 
 
 def test_verify_puts_what_it_found_into_the_principle():
-    found = dl.verify(sprung(), states=5, engines=["portable"])
+    found = dl.verify(sprung(), states=5, engines=["python"])
     assert found.principle is not None
     assert found.principle.status == "agrees"
     assert found.to_dict()["principle"]["status"] == "agrees"
@@ -246,7 +246,7 @@ def test_verify_puts_what_it_found_into_the_principle():
 
 @pytest.mark.usefixtures("spring_counted_twice")
 def test_verify_sees_a_spring_that_counts_twice_on_every_road():
-    found = dl.verify(sprung(), states=5, engines=["portable"])
+    found = dl.verify(sprung(), states=5, engines=["python"])
     assert {verdict.status for verdict in found.formalisms.values()} == {"agrees"}
     assert found.recursion is not None
     assert found.recursion.status == "agrees"
@@ -260,7 +260,7 @@ def test_verify_sees_a_spring_that_counts_twice_on_every_road():
 def test_the_command_names_the_principle(tmp_path, capsys):
     path = tmp_path / "sprung.toml"
     path.write_text(TEXT, encoding="utf-8")
-    assert main(["verify", str(path), "--states", "3", "--engine", "portable"]) == 1
+    assert main(["verify", str(path), "--states", "3", "--engine", "python"]) == 1
     out = capsys.readouterr().out
     assert "the principle" in out
     assert "The formalisms differ on 'sprung' (the principle)" in " ".join(out.split())

@@ -25,7 +25,7 @@ def three_rails(lean: float) -> dl.Model:
 
 def outcome(model: dl.Model) -> Agreement | dl.DalembertError:
     try:
-        return dl.verify(model, states=5, engines=["portable"])
+        return dl.verify(model, states=5, engines=["python"])
     except dl.DalembertError as error:
         return error
 
@@ -52,13 +52,13 @@ def test_no_states_are_an_error_with_a_reason(monkeypatch):
     with pytest.raises(
         dl.SingularError, match=r"model 'rails': verify has nothing to compare\. At none of 10 .*\(wall"
     ) as e:
-        dl.verify(three_rails(1.0), states=5, engines=["portable"])
+        dl.verify(three_rails(1.0), states=5, engines=["python"])
     assert "Remove constraints that are nearly dependent, or declare other speeds." in str(e.value)
 
 
 def test_fewer_states_than_asked_for_are_told(monkeypatch):
     keep(monkeypatch, 3)
-    agreement = dl.verify(three_rails(1.0), states=5, engines=["portable"])
+    agreement = dl.verify(three_rails(1.0), states=5, engines=["python"])
     assert agreement.states == agreement.to_dict()["states"] == 3
     assert agreement
     (note,) = agreement.notes
@@ -68,7 +68,7 @@ def test_fewer_states_than_asked_for_are_told(monkeypatch):
 def test_nothing_compared_is_an_error(monkeypatch):
     monkeypatch.setattr(formalisms, "too_large", lambda about, model, engine: "it is too large")
     with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
-        dl.verify(three_rails(1.0), states=5, engines=["portable"])
+        dl.verify(three_rails(1.0), states=5, engines=["python"])
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_nothing_compared_is_an_error(monkeypatch):
     ],
 )
 def test_nothing_compared_is_no_agreement(states, verdicts):
-    assert not Agreement("m", states, 1e-10, ("portable",), verdicts)
+    assert not Agreement("m", states, 1e-10, ("python",), verdicts)
 
 
 def test_roads_and_lineages_of_a_model_of_bodies():
-    agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["portable"])
+    agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["python"])
     assert (agreement.states, agreement.roads, agreement.agrees) == (4, 4, True)
     names = [name for group in agreement.lineages.values() for name in group]
     assert set(names) == {*formalisms.KEYS, "recursion", "the principle"} - {"dirac"}  # the wheel is nonholonomic
@@ -100,7 +100,7 @@ def test_roads_and_lineages_of_a_model_of_bodies():
 def test_energies_are_one_road_and_the_principle_another():
     x = dynamicsymbols("x")
     model = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2, potential=x**2)
-    agreement = dl.verify(model, states=4, engines=["portable"])
+    agreement = dl.verify(model, states=4, engines=["python"])
     assert agreement
     assert agreement.roads == 2
     assert agreement.recursion is None
@@ -111,7 +111,7 @@ def test_energies_are_one_road_and_the_principle_another():
 def test_a_further_row_counts(monkeypatch, status):
     row = Verdict(status, None, 0.25, None, ("recursion",))
     monkeypatch.setattr(verification, "OTHERS", {"mine": lambda task, known: row, "absent": lambda task, known: None})
-    agreement = dl.verify(dl.load("simple-pendulum"), states=3, engines=["portable"])
+    agreement = dl.verify(dl.load("simple-pendulum"), states=3, engines=["python"])
     assert agreement.others == {"mine": row}
     assert agreement.agrees is (status == "agrees")
     assert agreement.max_difference == 0.25

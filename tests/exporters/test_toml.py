@@ -52,7 +52,7 @@ def same_accelerations(model: Model, back: Model, seed: int = 3) -> None:
     random = np.random.default_rng(seed)
     n = len(model.coordinate_list)
     q, qd = random.uniform(0.2, 0.9, n), random.uniform(-1, 1, n)
-    first, second = (dl.derive(each, engine="portable").accelerations(q, qd, t=0.37) for each in (model, back))
+    first, second = (dl.derive(each, engine="python").accelerations(q, qd, t=0.37) for each in (model, back))
     assert np.isfinite(first).all()
     assert np.abs(first).max() > 1e-3
     assert second == pytest.approx(first, rel=1e-12)
@@ -70,7 +70,7 @@ def test_models_of_the_gallery_accelerate_the_same(name):
     else:
         model = gallery.load(name)
     q, qd = model.initial
-    a, b = (dl.derive(each, engine="portable").accelerations(q, qd) for each in (model, loads_toml(to_toml(model))))
+    a, b = (dl.derive(each, engine="python").accelerations(q, qd) for each in (model, loads_toml(to_toml(model))))
     assert b == pytest.approx(a, rel=1e-12, abs=1e-15)
 
 

@@ -10,7 +10,7 @@ from dalembert.algebra import FLOATS, choose, vector, zeros
 from dalembert.errors import FormulaError
 from dalembert.expressions import FUNCTIONS, parse
 from dalembert.expressions.lower import Lowering
-from dalembert.kernels import compile_function
+from dalembert.programs import compile_function
 
 NAMES = ("x", "y")
 
@@ -41,7 +41,6 @@ LOWERED = {
     "batch": batches,
     "symbolic": compiled("symbolic"),
     "graph": compiled("graph"),
-    "fast": compiled("fast"),
 }
 over_every_algebra = pytest.mark.parametrize("number", LOWERED.values(), ids=LOWERED)
 

@@ -59,7 +59,7 @@ def test_the_motion_is_not_that_of_the_velocity_constraints():
     assert np.abs(run.q[:, -1] - [np.cos(B / 4), np.sin(B / 4)]).max() > 0.1
 
 
-@pytest.mark.parametrize("engine", ["portable", None])
+@pytest.mark.parametrize("engine", ["python", None])
 def test_a_coordinate_without_momentum_follows(engine):
     # ṗ(x) = 0 implies x = y, and then 2 ÿ = −8 y
     eom = dl.derive(light(), "dirac", engine=engine)

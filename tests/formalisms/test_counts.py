@@ -36,7 +36,7 @@ def test_table_1(name):
         del table["dirac"]
     if n > 3:  # the inverse of a mass matrix as a formula takes its time
         del table["hamilton"], table["dirac"]
-    found = {key: dl.derive(model, key, engine="portable") for key in table}
+    found = {key: dl.derive(model, key, engine="python") for key in table}
     assert {key: eom.n_dynamic for key, eom in found.items()} == table
     # phong and the null space project at every state, but the state is q̇
     states = table | dict.fromkeys(("phong", "nullspace"), n)
@@ -62,27 +62,27 @@ def test_every_formalism_says_what_it_is(module):
 
 
 def test_what_was_chosen_is_said():
-    eom = dl.derive(dl.load("double-pendulum"), "kane", engine="portable")
+    eom = dl.derive(dl.load("double-pendulum"), "kane", engine="python")
     assert eom.notes == ("speeds chosen by the program: u1 = dot(theta1), u2 = dot(theta2)",)
     assert eom.speeds == {"u1": "dot(theta1)", "u2": "dot(theta2)"}
     assert eom.velocity_names == ("u1", "u2")
 
 
 def test_lagrange_needs_no_speeds():
-    eom = dl.derive(dl.load("double-pendulum"), "lagrange", engine="portable")
+    eom = dl.derive(dl.load("double-pendulum"), "lagrange", engine="python")
     assert (eom.speeds, eom.notes) == ({}, ())
     assert eom.velocity_names == ("dot(theta1)", "dot(theta2)")
 
 
 def test_what_reduction_found_is_said():
-    cart = dl.derive(dl.load("cart-pendulum"), "volterra_reduced", engine="portable")
+    cart = dl.derive(dl.load("cart-pendulum"), "volterra_reduced", engine="python")
     assert cart.notes == (
         "the momenta of x are constants of the motion; the speeds u1 remain",
         "of the 2 given speeds 1 serves as u_NI; u2 was left out: it contains velocities of ignorable coordinates, and the "
         "constant momenta stand in their place",
     )
     assert list(cart.speeds) == ["u1"]
-    free = dl.derive(dl.load("simple-pendulum"), "volterra_reduced", engine="portable")
+    free = dl.derive(dl.load("simple-pendulum"), "volterra_reduced", engine="python")
     assert (
         free.notes[0] == "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
     )

@@ -43,7 +43,7 @@ def test_the_explicit_solution_is_that_of_the_full_system():
 
 def test_what_a_user_sees_of_it():
     model = dl.load("spherical-pendulum")
-    eom = dl.derive(model, "dalembert", engine="portable")
+    eom = dl.derive(model, "dalembert", engine="python")
     q, qd = model.initial
     space = eom.constraint_space(q, qd)
     assert np.allclose(space.Phi @ space.Phi_bar, np.eye(len(space.Phi)))
@@ -69,7 +69,7 @@ def _beta(eom, q, qd):
 def test_a_model_of_energies_has_no_b_and_g():
     model = dl.Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2")
     with pytest.raises(InputError) as caught:
-        dl.derive(model, "lagrange", engine="portable").constraint_space([0.0], [0.0])
+        dl.derive(model, "lagrange", engine="python").constraint_space([0.0], [0.0])
     assert str(caught.value) == (
         "model 'free' is given by its energies, so b and g cannot be told apart. Describe it by bodies."
     )

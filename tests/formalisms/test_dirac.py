@@ -7,8 +7,8 @@ import dalembert as dl
 from dalembert.algebra import stack, vector
 from dalembert.formalisms import dirac
 from dalembert.handles import setup, workspace_of
-from dalembert.kernels import compile_function
 from dalembert.model import Model
+from dalembert.programs import compile_function
 from dalembert.structure import samples
 
 
@@ -20,7 +20,7 @@ def bob(phi: str = "x**2 + y**2 - 1") -> Model:
 
 def system_of_equations(model, q, p, t=0.0):
     """M and f of (5.295) as numbers."""
-    space = workspace_of(setup(model, "portable"))
+    space = workspace_of(setup(model, "python"))
     form = dirac.derive(space.system)
     outputs = stack(form.linear.M.ravel(), form.linear.f)
     inputs = stack(space.system.q, form.velocity.v, vector([space.system.t]))
@@ -63,7 +63,7 @@ def test_the_multiplier_of_the_secondary_constraint_vanishes():
 
 def test_constraints_that_move_with_time_are_followed():
     model = bob("x**2 + y**2 - (1 + 0.2*sin(t))**2")
-    one, other = (dl.derive(model, key, engine="portable") for key in ("dirac", "lagrange"))
+    one, other = (dl.derive(model, key, engine="python") for key in ("dirac", "lagrange"))
     states = samples.consistent(model, 10)
     for ask in ("accelerations", "reactions"):
         found = [getattr(eom, ask)(states.q, states.qd, states.t) for eom in (one, other)]
@@ -72,7 +72,7 @@ def test_constraints_that_move_with_time_are_followed():
 
 def test_what_it_can_and_what_it_cannot_say():
     assert dirac.ABOUT.nonholonomic is False
-    assert dl.derive(bob(), "dirac", engine="portable").n_dynamic == 2
+    assert dl.derive(bob(), "dirac", engine="python").n_dynamic == 2
 
 
 # (5.291) with its multipliers
@@ -86,7 +86,7 @@ def test_without_projection_the_drift_is_a_small_part_of_that_by_hamilton(name, 
     # with q̇ = H_p alone, the drift by dirac is that by hamilton or more: 0.11 and 0.098 for the four-bar by rk45
     drifts = []
     for key in ("dirac", "hamilton"):
-        eom = dl.derive(dl.load(name), key, engine="portable")
+        eom = dl.derive(dl.load(name), key, engine="python")
         run = eom.simulate(5.0, samples=51, integrator=integrator, project=False)
         drifts.append(np.abs(run.observed.position_violation).max())
     assert drifts[0] * (30 if name == "slider-crank" else shrinks) < drifts[1]
@@ -106,7 +106,7 @@ def test_coordinates_move_by_the_multipliers_off_the_surface(mode):
 @pytest.mark.parametrize("alpha", [0.0, 3.0])
 def test_off_the_surface_all_constraints_decay_at_the_rate_alpha(alpha):
     # ċ = −αc (5.293): φ and χ die out as exp(−αt), whatever else moves
-    eom = dl.derive(bob(), "dirac", engine="portable")
+    eom = dl.derive(bob(), "dirac", engine="python")
     eom = eom.stabilized(alpha) if alpha else eom
     y, step, m = np.array([0.7, -0.8, 1.7, 1.1]), 1e-3, 2.0
 
@@ -127,7 +127,7 @@ def test_off_the_surface_all_constraints_decay_at_the_rate_alpha(alpha):
 
 
 def test_a_stabilised_run_stays_closer_to_the_constraints():
-    eom = dl.derive(dl.load("four-bar"), "dirac", engine="portable")
+    eom = dl.derive(dl.load("four-bar"), "dirac", engine="python")
     options = {"samples": 51, "integrator": "rk45"}
     free = eom.simulate(3.0, project=False, **options)
     held = eom.simulate(3.0, stabilization=20.0, **options)
@@ -135,7 +135,7 @@ def test_a_stabilised_run_stays_closer_to_the_constraints():
 
 
 def test_energies_belong_to_the_momenta():
-    run = dl.derive(bob(), "dirac", engine="portable").simulate(2.0, samples=11, integrator="rk45", project=False)
+    run = dl.derive(bob(), "dirac", engine="python").simulate(2.0, samples=11, integrator="rk45", project=False)
     assert np.allclose(run.momenta, run.v, rtol=1e-13)
     assert np.allclose(run.kinetic, (run.v**2).sum(axis=0) / 4, rtol=1e-13)
     assert np.abs(run.qd - run.v / 2).max() > 1e-9  # q̇ itself is what was integrated
@@ -144,7 +144,7 @@ def test_energies_belong_to_the_momenta():
 def test_the_balance_of_energy_holds_with_drives_loads_and_non_ideal_forces():
     model = bob("x**2 + y**2 - (1 + 0.2*sin(t))**2").non_ideal({"x": "-0.1*dot(x)", "y": "-0.1*dot(y)"})
     model.force("bob", ("sin(3*t)", 0, 0)).start([0.6, -0.8], [0.12, -0.16])
-    for engine in ("portable", None):
+    for engine in ("python", None):
         run = dl.derive(model, "dirac", engine=engine).simulate(3.0, samples=31)
         assert np.ptp(run.energy) > 0.1
         assert np.ptp(run.balance) < 1e-8

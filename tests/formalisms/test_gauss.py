@@ -42,7 +42,7 @@ def test_near_the_chosen_acceleration_the_gaussian_is_a_bowl():
 def test_the_gaussian_of_a_pendulum_is_the_square_of_its_tension():
     model = dl.Model("bob", gravity=(0, -9.81, 0)).coordinate("x", 0.6).coordinate("y", -0.8)
     model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
-    eom = dl.derive(model.holonomic("x**2 + y**2 - 1"), "gauss", engine="portable")
+    eom = dl.derive(model.holonomic("x**2 + y**2 - 1"), "gauss", engine="python")
     q, qd = np.array([0.6, -0.8]), 1.5 * np.array([0.8, 0.6])
     tension = 2 * (1.5**2 + 9.81 * 0.8)
     assert eom.gaussian(q, qd) == pytest.approx(tension**2 / 2)
@@ -68,7 +68,7 @@ def test_dependent_constraints_do_not_disturb_the_minimum():
 
 def test_a_batch_of_states_has_a_batch_of_gaussians():
     model = dl.load("cart-pendulum")
-    eom = dl.derive(model, "gauss", engine="portable")
+    eom = dl.derive(model, "gauss", engine="python")
     states = samples.consistent(model, 4)
     together = eom.gaussian(states.q, states.qd, states.t)
     alone = [eom.gaussian(q, qd, t) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]

@@ -20,7 +20,7 @@ def table(**more) -> dl.Model:
     return dl.Model.from_energies("table", coordinates=[x, z], kinetic=T, potential=20 * z, **given)
 
 
-@pytest.mark.parametrize("engine", ["heyoka", "portable"])
+@pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("key", OF_ENERGIES)
 def test_the_printed_multiplier_and_both_parts(key, engine):
     eom = dl.derive(table(), key, engine=engine)
@@ -45,13 +45,13 @@ def coupled() -> dl.Model:
 
 def parts_of_347(model: dl.Model, states: samples.States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ideal part, non-ideal part and λ, from M, h + C, A and β in numbers, straight from the print."""
-    space = workspace_of(setup(model, "portable"))
+    space = workspace_of(setup(model, "python"))
     ideal, work, lam = [], [], []
     bare = model.copy()
     bare.non_ideal_forces = {}
-    plain = workspace_of(setup(bare, "portable"))
+    plain = workspace_of(setup(bare, "python"))
     _, _, rows, _ = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
-    qdd = dl.derive(model, "lagrange", engine="portable").accelerations(states.q, states.qd, states.t)
+    qdd = dl.derive(model, "lagrange", engine="python").accelerations(states.q, states.qd, states.t)
     M, h = plain.free_motion(states.q, states.qd, states.t, plain.values)
     _, push = space.free_motion(states.q, states.qd, states.t, space.values)
     for k in range(len(states)):
@@ -82,7 +82,7 @@ def test_every_formalism_gives_the_parts_of_347(name):
     asked = [m.ABOUT.key for m in formalisms.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_list]
     assert len(asked) >= 16
     for key in asked:
-        eom = dl.derive(model, key, engine="portable")
+        eom = dl.derive(model, key, engine="python")
         at = (states.q, states.qd, states.t)
         assert np.allclose(eom.ideal_reactions(*at), ideal, atol=1e-9), key
         assert np.allclose(eom.non_ideal_reactions(*at), work, atol=1e-9), key
@@ -124,7 +124,7 @@ def test_a_joint_carries_what_acts_through_its_coordinates_and_a_blade_its_multi
     model.knife_edge("sleigh", (0, 1, 0), point=("-a", 0, 0), name="blade")
     model.non_ideal({"x": -3, "y": 2, "phi": "0.5 - dot(phi)"})
     states = samples.consistent(workspace_of(setup(model)).model, 4)
-    eom = dl.derive(model, key, engine="portable")
+    eom = dl.derive(model, key, engine="python")
     joint = eom.joint_reactions(states.q, states.qd, states.t)["sleigh"]
     assert np.allclose(joint.force[0], -3, atol=1e-10)
     assert np.allclose(joint.force[1], 2, atol=1e-10)

@@ -36,7 +36,7 @@ def random_equations(seed=1, n=5, r=2):
 
 def test_quasi_velocities_may_depend_on_place_and_time():
     # s1 = ẋ + t ẏ, s2 = ẏ cos x, completed by ż; a free particle falls all the same
-    eom = dl.derive(particle("dot(x) + t*dot(y)", "(2 + cos(x))*dot(y)"), "poincare", engine="portable")
+    eom = dl.derive(particle("dot(x) + t*dot(y)", "(2 + cos(x))*dot(y)"), "poincare", engine="python")
     q, qd, t = np.array([0.4, 0.1, 0.2]), np.array([1.0, -0.7, 0.3]), 1.7
     s, _ = eom.kernel.start(q, qd, t, eom.workspace.values)
     assert np.allclose(sorted(s), sorted([1.0 - 1.7 * 0.7, (2 + np.cos(0.4)) * -0.7, 0.3]))
@@ -48,7 +48,7 @@ def test_quasi_velocities_may_depend_on_place_and_time():
 
 
 def test_only_the_homogeneous_part_of_the_speeds_is_taken():
-    eom = dl.derive(particle("dot(x) + sin(t)"), "poincare", engine="portable")
+    eom = dl.derive(particle("dot(x) + sin(t)"), "poincare", engine="python")
     s, _ = eom.kernel.start(np.zeros(3), np.array([1.0, 2.0, 3.0]), 0.8, eom.workspace.values)
     assert np.allclose(sorted(s), [1, 2, 3])
 
@@ -56,9 +56,9 @@ def test_only_the_homogeneous_part_of_the_speeds_is_taken():
 def test_under_constraints_it_agrees_with_lagrange_whatever_the_speeds():
     given = (), ("dot(x) + t*dot(y)",), ("(2 + cos(x))*dot(z)", "dot(y) - 0.3*t*dot(x)")
     states = samples.consistent(constrained(), 5)
-    exact = dl.derive(constrained(), "lagrange", engine="portable").accelerations(states.q, states.qd, states.t)
+    exact = dl.derive(constrained(), "lagrange", engine="python").accelerations(states.q, states.qd, states.t)
     for speeds in given:
-        eom = dl.derive(constrained(*speeds), "poincare", engine="portable")
+        eom = dl.derive(constrained(*speeds), "poincare", engine="python")
         assert np.allclose(eom.accelerations(states.q, states.qd, states.t), exact, rtol=1e-10, atol=1e-10)
 
 
@@ -108,7 +108,7 @@ def test_sliding_down_a_rough_plane(friction):
     model.body("block", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=2)
     model.holonomic(f"z + {math.tan(alpha)!r}*x", name="plane")
     drag = f"-mu*2*9.81*{math.cos(alpha)!r}/sqrt(dot(x)**2 + dot(z)**2)"
-    eom = dl.derive(model.non_ideal({c: f"{drag}*dot({c})" for c in "xz"}), "poincare", engine="portable")
+    eom = dl.derive(model.non_ideal({c: f"{drag}*dot({c})" for c in "xz"}), "poincare", engine="python")
     down = np.array([math.cos(alpha), -math.sin(alpha)])
     expected = 9.81 * (math.sin(alpha) - friction * math.cos(alpha)) * down
     assert np.allclose(eom.accelerations([0.3, -0.3 * math.tan(alpha)], 1.7 * down), expected)

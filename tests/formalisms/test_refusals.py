@@ -11,7 +11,7 @@ from dalembert.errors import NotApplicableError
 
 def said(name: str, key: str) -> str:
     with pytest.raises(NotApplicableError) as caught:
-        dl.derive(dl.load(name), key, engine="portable")
+        dl.derive(dl.load(name), key, engine="python")
     return str(caught.value)
 
 
@@ -41,39 +41,39 @@ def test_what_is_named_as_able_is_able():
     model = dl.load("tracking")
     able = said("tracking", "kane").rsplit(": ", 1)[1].rstrip(".").split(", ")
     q, qd = model.initial
-    known = dl.derive(model, "lagrange", engine="portable").accelerations(q, qd)
+    known = dl.derive(model, "lagrange", engine="python").accelerations(q, qd)
     for key in able:
-        assert dl.derive(model, key, engine="portable").accelerations(q, qd) == pytest.approx(known, abs=1e-9)
+        assert dl.derive(model, key, engine="python").accelerations(q, qd) == pytest.approx(known, abs=1e-9)
 
 
 def test_energies_alone_do_not_serve_formalisms_of_bodies():
     model = dl.Model.from_energies("spring", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2/2")
     for key in ("kane", "gibbs_appell", "volterra", "newton_euler", "dalembert"):
         with pytest.raises(NotApplicableError, match="the model is given by its energies"):
-            dl.derive(model, key, engine="portable")
+            dl.derive(model, key, engine="python")
 
 
 def test_a_large_model_is_spared_what_compiles_slowly():
     model = dl.load("rope", links=30)
-    reason = formalisms.too_large(formalisms.find("hamilton").ABOUT, model, "heyoka")
-    assert reason == "30 coordinates and 0 constraints make its equations too long to compile quickly on heyoka"
-    assert formalisms.too_large(formalisms.find("lagrange").ABOUT, model, "heyoka") is None
-    assert formalisms.too_large(formalisms.find("hamilton").ABOUT, model, "portable") is None
+    reason = formalisms.too_large(formalisms.find("hamilton").ABOUT, model, "native")
+    assert reason == "30 coordinates and 0 constraints make its equations too long to compile quickly on native"
+    assert formalisms.too_large(formalisms.find("lagrange").ABOUT, model, "native") is None
+    assert formalisms.too_large(formalisms.find("hamilton").ABOUT, model, "python") is None
     longer = dl.load("rope", links=61)
-    assert formalisms.too_large(formalisms.find("hamilton").ABOUT, longer, "portable") is not None
+    assert formalisms.too_large(formalisms.find("hamilton").ABOUT, longer, "python") is not None
     closed = dl.load("stewart-platform")
-    assert formalisms.too_large(formalisms.find("kane").ABOUT, closed, "heyoka") is not None
-    assert formalisms.too_large(formalisms.find("kane").ABOUT, closed, "portable") is None
+    assert formalisms.too_large(formalisms.find("kane").ABOUT, closed, "native") is not None
+    assert formalisms.too_large(formalisms.find("kane").ABOUT, closed, "python") is None
 
 
 def test_verify_names_what_it_leaves_out(monkeypatch):
-    monkeypatch.setattr(formalisms, "LARGE", {"heyoka": 1, "portable": 1})
-    found = dl.verify(dl.load("double-pendulum"), states=3, engines=["portable"])
+    monkeypatch.setattr(formalisms, "LARGE", {"native": 1, "python": 1})
+    found = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"])
     left = {key for key, verdict in found.formalisms.items() if verdict.status == "left out"}
     assert left == {key for key in formalisms.KEYS if formalisms.find(key).ABOUT.compiles == "small"}
     assert {"maggi", "volterra"} < left
     assert not left & {"lagrange", "kane"}
     assert "2 coordinates and 0 constraints" in found.formalisms["maggi"].reason
     assert found.agrees
-    whole = dl.verify(dl.load("double-pendulum"), states=3, engines=["portable"], everything=True)
+    whole = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"], everything=True)
     assert {verdict.status for verdict in whole.formalisms.values()} == {"agrees"}

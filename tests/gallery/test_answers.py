@@ -32,7 +32,7 @@ class Known:
 
     def __init__(self, name):
         self.model = dl.load(name)
-        self.eom = dl.derive(self.model, "lagrange", engine="portable")
+        self.eom = dl.derive(self.model, "lagrange", engine="python")
         found = samples.consistent(self.model, STATES)
         self.q, self.qd, self.t = found.q, found.qd, found.t
         self.n = len(self.q)

@@ -14,7 +14,7 @@ LARGE = ("stewart-platform", "rope", "hexapod", "quadruped", "bricard", "biped",
 )
 def test_every_row_of_the_multipliers_has_a_name(name):
     model = dl.load(name)
-    eom = dl.derive(model, "lagrange", engine="portable")
+    eom = dl.derive(model, "lagrange", engine="python")
     assert len(eom.multipliers(*model.initial)) == len(eom.constraint_names) == len(set(eom.constraint_names))
     assert set(model.constraint_names) <= set(eom.constraint_names)
 
@@ -69,7 +69,7 @@ def disc_and_block() -> dl.Model:
 
 @pytest.mark.parametrize("key", ["lagrange", "kane"])
 def test_contact_and_quaternion_and_formula_each_have_their_row(key):
-    run = dl.derive(disc_and_block(), key, engine="portable").simulate(1.0, samples=3)
+    run = dl.derive(disc_and_block(), key, engine="python").simulate(1.0, samples=3)
     row = {name: run.multipliers[i] for i, name in enumerate(run.constraint_names)}
     assert {"norm of disc", "floor, contact", "pull"} <= set(row)
     assert np.allclose(row["pull"], 3.0, atol=1e-7)  # m s̈

@@ -122,7 +122,7 @@ def test_evidence_travels():
     table = there_and_back(dl.compare(model, ["lagrange", "kane"], duration=0.5, samples=6))
     assert [row.formalism for row in table] == ["lagrange", "kane"]
     assert table.runs["kane"].energy_error < 1e-12
-    agreement = dl.verify(model, states=5, engines=["portable"])
+    agreement = dl.verify(model, states=5, engines=["python"])
     assert there_and_back(agreement) == agreement == copy.deepcopy(agreement)
     proof = dl.prove(model)
     assert there_and_back(proof) == proof

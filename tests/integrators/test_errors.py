@@ -27,7 +27,7 @@ def bob() -> Model:
 
 @pytest.fixture(scope="module")
 def pendulum():
-    return dl.derive(bob(), "lagrange", engine="portable")
+    return dl.derive(bob(), "lagrange", engine="python")
 
 
 def refusal(eom, *arguments, kind=InputError, **options):
@@ -67,7 +67,7 @@ def test_the_step_size_collapse_is_told():
 
 def test_values_that_are_not_finite_are_named():
     # the root has no value beyond x = 1.5, which is reached at t = 1
-    eom = dl.derive(line("0.001*sqrt(1.5 - x)", 1.0, 0.5), "lagrange", engine="portable")
+    eom = dl.derive(line("0.001*sqrt(1.5 - x)", 1.0, 0.5), "lagrange", engine="python")
     message = refusal(eom, 2.0, integrator="rk4", kind=SimulationError)
     assert "the next step gives values that are not finite for" in message
     assert "State: x = 1.4" in message
@@ -95,7 +95,7 @@ def test_states_of_a_wrong_shape_or_name_are_refused(pendulum):
 
 
 def test_a_state_by_name_completes_the_default():
-    run = dl.derive(line("0*x"), "lagrange", engine="portable").simulate(1.0, qd0={"x": 3.0}, samples=2)
+    run = dl.derive(line("0*x"), "lagrange", engine="python").simulate(1.0, qd0={"x": 3.0}, samples=2)
     assert run.q[0].tolist() == pytest.approx([1.0, 4.0])
 
 
@@ -125,8 +125,8 @@ def test_wrong_settings_are_refused(pendulum, options, message):
 
 def test_taylor_needs_heyoka(pendulum):
     assert refusal(pendulum, 1.0, integrator="taylor", kind=EngineError) == (
-        "the integrator 'taylor' needs the engine 'heyoka', and these equations run on 'portable'. "
-        "Use integrator='dop853', or derive with engine='heyoka' (Linux)."
+        "the integrator 'taylor' needs heyoka (Linux) and equations that are solved as formulas, and these are solved in "
+        "numbers. Use integrator='dop853', or derive with engine='native' where heyoka is installed."
     )
 
 
@@ -164,13 +164,13 @@ def test_a_state_that_cannot_be_brought_back_is_told():
     from dalembert.handles import setup, workspace_of
     from dalembert.integrators.projection import onto_positions
 
-    manifold = workspace_of(setup(bob(), "portable")).manifold
+    manifold = workspace_of(setup(bob(), "python")).manifold
     near = onto_positions(manifold, np.array([0.9, 0.3]), 0.0, np.zeros(0))
     assert np.hypot(*near) == pytest.approx(1, abs=1e-13)
     # the nearest point in the metric of M lies along the radius
     assert near == pytest.approx(np.array([0.9, 0.3]) / np.hypot(0.9, 0.3), abs=1e-3)
     far = workspace_of(
-        setup(bob().holonomic("x**2 + 0.25*y**2 - 1", name="ellipse").start([1, 0], [0, 0]), "portable")
+        setup(bob().holonomic("x**2 + 0.25*y**2 - 1", name="ellipse").start([1, 0], [0, 0]), "python")
     ).manifold
     with pytest.raises(SimulationError) as caught:
         onto_positions(far, np.array([1e6, 1e-200]), 0.5, np.zeros(0))

@@ -1,6 +1,7 @@
 """Compiled equations: one state or many, one engine or the other, one process or the next, the numbers are the same."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -9,10 +10,14 @@ import pytest
 
 import dalembert as dl
 from dalembert import formalisms
+from dalembert.algebra import vector
+from dalembert.algebra.graph import GRAPH
 from dalembert.errors import EngineError, InconsistentStateError, InputError
+from dalembert.programs import program_of
+from dalembert.programs.function import NativeFunction
 from dalembert.structure import samples
 
-ENGINES = ("heyoka", "portable")
+ENGINES = ("native", "python")
 # Dirac's equations do not take the nonholonomic constraints of these models
 by_every_formalism = pytest.mark.parametrize("key", [key for key in formalisms.KEYS if key != "dirac"])
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -84,32 +89,47 @@ def test_parameters_of_one_simulation(cart):
 
 def test_an_unknown_parameter_is_told_with_the_known_ones(cart):
     with pytest.raises(InputError, match=r"there is no parameter 'm3'\. Known names: g, l, m1, m2, tau\."):
-        dl.derive(cart, "kane", engine="portable").with_parameters(m3=1.0)
+        dl.derive(cart, "kane", engine="python").with_parameters(m3=1.0)
 
 
 # code that outlives its process
 
 SCRIPT = """
 import sys
-import heyoka
-heyoka.llvm_state.set_diskcache_path(sys.argv[1])
 import dalembert as dl
 model = dl.load("simple-pendulum")
 eom = dl.derive(model, "kane")
 print(float(eom.accelerations([0.3], [0.1])[0]), float(eom.simulate(0.1, samples=2).q[0, 1]))
-print(heyoka.llvm_state.get_diskcache_size())
 """
 
 
 def test_compiled_code_is_reused_by_the_next_process(tmp_path):
     def run():
         command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        return lines[0], int(lines[1])
+        surroundings = os.environ | {"DALEMBERT_CACHE": str(tmp_path)}
+        said = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings).stdout
+        return said, {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
 
     first, again = run(), run()
-    assert first[1] > 0
+    assert first[1]
     assert again == first
+
+
+def test_a_spoilt_file_in_the_store_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
+    program = program_of(vector(GRAPH.symbols(["x"]) * 3), ["x"])
+    assert NativeFunction(program)(np.array([2.0]), np.zeros(0)) == [6.0]
+    (kept,) = tmp_path.iterdir()
+    kept.write_bytes(b"spoilt" + kept.read_bytes()[6:])
+    assert NativeFunction(program)(np.array([2.0]), np.zeros(0)) == [6.0]
+    assert not kept.read_bytes().startswith(b"spoilt")
+
+
+def test_a_store_that_cannot_be_written_does_not_matter(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "file"))
+    program = program_of(vector(GRAPH.symbols(["x"]) * 5), ["x"])
+    assert NativeFunction(program)(np.array([2.0]), np.zeros(0)) == [10.0]
 
 
 # what is refused
@@ -117,25 +137,42 @@ def test_compiled_code_is_reused_by_the_next_process(tmp_path):
 
 def test_an_unknown_engine_is_told_with_the_nearest(cart):
     with pytest.raises(InputError) as caught:
-        dl.derive(cart, engine="heyokka")
-    assert str(caught.value) == (
-        "there is no engine 'heyokka'. Did you mean 'heyoka'? Expected 'heyoka' or 'portable'."
-    )
+        dl.derive(cart, engine="natife")
+    assert str(caught.value) == ("there is no engine 'natife'. Did you mean 'native'? Expected 'native' or 'python'.")
 
 
-def test_without_heyoka_the_portable_engine_serves(cart, monkeypatch):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name, *rest: None if name == "heyoka" else found(name, *rest)
-    )
+@pytest.fixture
+def without(monkeypatch):
+    """Leave out packages as if they were not installed."""
+
+    def leave_out(*names):
+        found = importlib.util.find_spec
+        monkeypatch.setattr(
+            "importlib.util.find_spec", lambda name, *rest: None if name in names else found(name, *rest)
+        )
+
+    return leave_out
+
+
+def test_without_heyoka_machine_code_still_serves(cart, without):
+    without("heyoka")
     eom = dl.derive(cart, "kane")
-    assert eom.engine == "portable"
+    assert eom.engine == "native"
     assert eom.simulate(0.1, samples=2).integrator == "dop853"
-    assert dl.verify(dl.load("simple-pendulum"), states=3).engines == ("portable",)
+    with pytest.raises(EngineError, match="the integrator 'taylor' needs heyoka"):
+        eom.simulate(0.1, integrator="taylor")
+
+
+def test_without_llvm_python_serves(cart, without):
+    without("llvmlite", "heyoka")
+    eom = dl.derive(cart, "kane")
+    assert eom.engine == "python"
+    assert eom.simulate(0.1, samples=2).integrator == "dop853"
+    assert dl.verify(dl.load("simple-pendulum"), states=3).engines == ("python",)
     with pytest.raises(EngineError) as caught:
-        dl.derive(cart, engine="heyoka")
+        dl.derive(cart, engine="native")
     assert str(caught.value) == (
-        "the engine 'heyoka' is not installed here. Use engine='portable', or install heyoka (Linux)."
+        "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install it."
     )
 
 
@@ -151,12 +188,12 @@ def test_without_heyoka_the_portable_engine_serves(cart, monkeypatch):
 )
 def test_states_of_a_wrong_shape_are_refused(cart, q, qd, message):
     with pytest.raises(InputError) as caught:
-        dl.derive(cart, "kane", engine="portable").accelerations(q, qd)
+        dl.derive(cart, "kane", engine="python").accelerations(q, qd)
     assert message in str(caught.value)
 
 
 def test_velocities_that_break_a_constraint_are_refused_by_name(cart):
-    eom = dl.derive(cart, "kane", engine="portable")
+    eom = dl.derive(cart, "kane", engine="python")
     with pytest.raises(InconsistentStateError) as caught:
         eom.accelerations([0, 0, 0], [1.0, 1.0, 0])
     assert "the state does not fulfil the constraints at velocity level: the rate of 'theta" in str(caught.value)

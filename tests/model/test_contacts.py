@@ -54,7 +54,7 @@ def test_the_chaplygin_sleigh_from_a_blade():
     written = sleigh()
     written.contacts = ()
     written.nonholonomic("-sin(phi)*dot(x) + cos(phi)*dot(y) + a*dot(phi)")
-    found = [dl.derive(model, "kane", engine="portable").accelerations(q, qd) for model in (sleigh(), written)]
+    found = [dl.derive(model, "kane", engine="python").accelerations(q, qd) for model in (sleigh(), written)]
     assert np.allclose(*found)
 
 
@@ -126,7 +126,7 @@ def test_coordinates_that_hold_the_disc_need_no_contact():
 
 def test_a_disc_rolls_straight_without_slipping():
     model = disc().start({}, {"x": 0.8, "phi": 0.8 / R})
-    run = dl.derive(model, "lagrange", engine="portable").simulate(1.0, samples=5)
+    run = dl.derive(model, "lagrange", engine="python").simulate(1.0, samples=5)
     assert np.allclose(run.q[0], 0.8 * run.t, atol=1e-10)
     assert np.allclose(run.q[5], 0.8 / R * run.t, atol=1e-10)
 
@@ -146,7 +146,7 @@ def test_the_model_as_declared_is_left_alone():
 def test_an_unknown_body_is_told_with_the_nearest():
     model = sleigh().knife_edge("slegh", (0, 1, 0), name="other")
     with pytest.raises(ModelError) as caught:
-        dl.derive(model, "kane", engine="portable")
+        dl.derive(model, "kane", engine="python")
     assert "contact 'other': there is no body 'slegh'. Did you mean 'sleigh'?" in str(caught.value)
 
 
@@ -155,7 +155,7 @@ def test_a_contact_needs_a_body():
     with pytest.raises(
         ModelError, match=r"contact 'knife_edge1': it touches a body, but the system is described by energies"
     ):
-        dl.derive(model, "lagrange", engine="portable")
+        dl.derive(model, "lagrange", engine="python")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def pendulum(start: float = 0.4, rate: float = 0.0) -> Model:
 def test_a_spring_in_a_joint_swings_with_its_period_about_its_rest(key):
     model = slider(0.5).joint_spring("block", stiffness=18.0, rest=0.2)
     period = 2 * math.pi / 3  # ω = √(18 / 2)
-    run = dl.derive(model, key, engine="portable").simulate(times=np.linspace(0, 2 * period, 33), **EXACT)
+    run = dl.derive(model, key, engine="python").simulate(times=np.linspace(0, 2 * period, 33), **EXACT)
     assert np.allclose(run.q[0], 0.2 + 0.3 * np.cos(3 * run.t), atol=1e-9)
     assert np.allclose(run.energy, 0.5 * 18 * 0.3**2, rtol=1e-9)
     assert np.allclose(run.potential, 0.5 * 18 * (run.q[0] - 0.2) ** 2, atol=1e-12)
@@ -134,7 +134,7 @@ def test_the_work_of_friction_is_the_loss_of_energy(key):
 @pytest.mark.parametrize("key", formalisms.KEYS)
 def test_a_rotor_adds_its_reflected_inertia(key):
     model = wheel(rate=0.5).joint_torque("wheel", 6.0).rotor("wheel", 0.01, ratio=-8)
-    eom = dl.derive(model, key, engine="portable")
+    eom = dl.derive(model, key, engine="python")
     pace = 6.0 / (0.4 + 8**2 * 0.01)
     assert eom.accelerations([0.2], [0.5])[0] == pytest.approx(pace, rel=1e-12)
     run = eom.simulate(1.0, samples=5, **EXACT)
@@ -152,7 +152,7 @@ def test_all_formalisms_agree_on_an_arm_with_geared_motors():
     # the second rotor turns with b − a
     added = 0.02 * 25 * np.array([[1, 0], [0, 0]]) + 0.04 * 6.25 * np.array([[1, -1], [-1, 1]])
     assert np.allclose(dl.mass_matrix(model, [0.3, 0.8]) - without, added)
-    agreement = dl.verify(model, states=20, engines=["heyoka"])
+    agreement = dl.verify(model, states=20, engines=["native"])
     assert {v.status for v in agreement.formalisms.values()} == {"agrees"}
     assert agreement.recursion is not None
     assert agreement.recursion.status == "agrees"
@@ -160,7 +160,7 @@ def test_all_formalisms_agree_on_an_arm_with_geared_motors():
 
 def test_a_rotor_takes_its_share_of_the_torque_in_the_joint():
     model = wheel().joint_torque("wheel", 6.0).rotor("wheel", 0.01, ratio=8)
-    eom = dl.derive(model, engine="portable")
+    eom = dl.derive(model, engine="python")
     pace = eom.accelerations([0.0], [0.0])[0]
     assert eom.joint_reactions([0.0], [0.0])["wheel"].moment[1] == pytest.approx(0.4 * pace)
 
@@ -185,7 +185,7 @@ def test_an_actuator_is_cut_off_at_its_limit():
 )
 def test_an_actuator_may_push_more_than_it_pulls(limit, low, high):
     model = slider().parameters(top=2.0).actuator("block", "10*x", limit=limit)
-    eom = dl.derive(model, engine="portable")
+    eom = dl.derive(model, engine="python")
     for x in (-1.0, -0.03, 0.0, 0.1, 1.0):
         assert eom.accelerations([x], [0.0])[0] == pytest.approx(np.clip(10 * x, low, high) / 2, abs=1e-14)
 
@@ -274,14 +274,14 @@ def test_a_table_of_force_gives_its_impulse():
 
 def test_a_table_is_met_exactly_at_its_times_and_held_outside():
     model = slider().wrench_table("block", TIMES, force=[[value, 0, 0] for value in PUSH])
-    eom = dl.derive(model, engine="portable")
+    eom = dl.derive(model, engine="python")
     for t in (-1.0, 0.0, *TIMES, 0.6, 0.99, 1.1, 1.9, 2.5):
         expected = np.interp(t, TIMES, PUSH) / 2
         assert eom.accelerations([0.0], [0.0], t)[0] == pytest.approx(expected, abs=1e-13)
-    with_heyoka = dl.derive(model)
+    in_machine_code = dl.derive(model)
     t = np.linspace(-0.5, 2.5, 61)
     assert np.allclose(
-        with_heyoka.accelerations(np.zeros((1, 61)), np.zeros((1, 61)), t)[0], np.interp(t, TIMES, PUSH) / 2
+        in_machine_code.accelerations(np.zeros((1, 61)), np.zeros((1, 61)), t)[0], np.interp(t, TIMES, PUSH) / 2
     )
 
 
@@ -298,14 +298,14 @@ def test_force_and_torque_of_one_table_act_at_a_point_in_the_axes_of_a_frame():
     model.body("arm", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 2))
     model.wrench_table("arm", [0.0], force=[[9, 3, 0]], torque=[[0, 0, 0.4]], point=(0.5, 0, 0), frame="arm")
     assert [load.name for load in model.loads] == ["wrench_table1", "wrench_table1, torque"]
-    eom = dl.derive(model, engine="portable")
+    eom = dl.derive(model, engine="python")
     for angle in (0.0, 0.7, 2.0):
         assert eom.accelerations([angle], [0.0])[0] == pytest.approx((0.5 * 3 + 0.4) / 2)
 
 
 def test_a_table_of_joint_torques():
     model = slider().torque_table("block", TIMES, PUSH)
-    eom = dl.derive(model, engine="portable")
+    eom = dl.derive(model, engine="python")
     t = np.linspace(0, 3, 31)
     found = eom.accelerations(np.zeros((1, 31)), np.zeros((1, 31)), t)[0]
     assert np.allclose(found, np.interp(t, TIMES, PUSH) / 2, atol=1e-13)
@@ -316,7 +316,7 @@ def test_long_tables_are_met_as_well():
     values = np.sin(times)
     model = slider().torque_table("block", times.tolist(), values.tolist())
     t = np.random.default_rng(1).uniform(0, 10, 50)
-    found = dl.derive(model, engine="portable").accelerations(np.zeros((1, 50)), np.zeros((1, 50)), t)[0]
+    found = dl.derive(model, engine="python").accelerations(np.zeros((1, 50)), np.zeros((1, 50)), t)[0]
     assert np.allclose(found, np.interp(t, times, values) / 2, atol=1e-12)
 
 

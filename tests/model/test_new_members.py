@@ -175,13 +175,13 @@ def test_new_members_are_written_back():
 def test_formalisms_agree_on_new_members(formalism):
     model = loads_toml(TEXT)
     q, qd = model.initial
-    known = dl.derive(model, "lagrange", engine="portable").accelerations(q, qd)
-    assert dl.derive(model, formalism, engine="portable").accelerations(q, qd) == pytest.approx(known, rel=1e-12)
+    known = dl.derive(model, "lagrange", engine="python").accelerations(q, qd)
+    assert dl.derive(model, formalism, engine="python").accelerations(q, qd) == pytest.approx(known, rel=1e-12)
     assert dl.forward_dynamics(model, q, qd) == pytest.approx(known, rel=1e-12)
 
 
 def test_the_evidence_agrees_with_new_members():
-    found = dl.verify(loads_toml(TEXT), states=5, engines=["portable"])
+    found = dl.verify(loads_toml(TEXT), states=5, engines=["python"])
     assert found
     assert found.principle is not None
     assert found.principle.status == "agrees"
@@ -190,6 +190,6 @@ def test_the_evidence_agrees_with_new_members():
 def test_the_evidence_notices_a_wrong_force(monkeypatch):
     right = CubicSpring.applied
     monkeypatch.setattr(CubicSpring, "applied", lambda load, motion: right(load, motion) * 2)
-    found = dl.verify(loads_toml(TEXT), states=5, engines=["portable"])
+    found = dl.verify(loads_toml(TEXT), states=5, engines=["python"])
     assert found.principle is not None
     assert found.principle.status == "differs"

@@ -17,7 +17,7 @@ G = 9.81
 @cache
 def system(name):
     """Lagrange's equations of a model with M, f and A as functions of (q, q̇), batches on the last axis."""
-    eom = dl.derive(dl.load(name), engine="portable")
+    eom = dl.derive(dl.load(name), engine="python")
     moving = [sp.Function(q)(sp.Symbol("t")) for q in eom.model.coordinate_names]
     plain = sp.symbols(f"x0:{2 * len(moving)}")
     table = dict(zip([*(x.diff() for x in moving), *moving], plain, strict=True))

@@ -23,7 +23,7 @@ def states(name, count=30):
 
 def directions(name, trials):
     """G and D of a model as SymPy matrices in plain symbols, by the two-step Gram–Schmidt with the unit vectors x_i."""
-    eom = dl.derive(dl.load(name), "phong", engine="portable")
+    eom = dl.derive(dl.load(name), "phong", engine="python")
     D = phong.directions(SYMBOLIC, eom.workspace.symbolic.A, trials)
     return eom.constraint_matrix, sp.Matrix(*D.shape, [sp.sympify(str(entry)) for entry in D.ravel()])
 

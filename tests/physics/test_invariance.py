@@ -28,15 +28,15 @@ def arm(gravity, rotation) -> Model:
 def test_turning_the_whole_world_changes_no_acceleration(key):
     gravity = np.array([0.5, -3.0, -9.0])
     turned = Rotation.from_euler("xyz", TURN).apply(gravity).tolist()
-    straight = dl.derive(arm(gravity.tolist(), (0, 0, 0)), key, engine="portable")
-    rotated = dl.derive(arm(turned, TURN), key, engine="portable")
+    straight = dl.derive(arm(gravity.tolist(), (0, 0, 0)), key, engine="python")
+    rotated = dl.derive(arm(turned, TURN), key, engine="python")
     q, qd = [0.3, -0.5, 0.2], [1.0, 0.4, -0.6]
     assert np.allclose(straight.accelerations(q, qd, 0.3), rotated.accelerations(q, qd, 0.3), rtol=1e-12)
 
 
 def test_turning_gravity_alone_does_change_them():
     q, qd = [0.3, -0.5, 0.2], [1.0, 0.4, -0.6]
-    one, other = (dl.derive(arm(g, (0, 0, 0)), "kane", engine="portable") for g in ((0, 0, -9), (0, -9, 0)))
+    one, other = (dl.derive(arm(g, (0, 0, 0)), "kane", engine="python") for g in ((0, 0, -9), (0, -9, 0)))
     assert not np.allclose(one.accelerations(q, qd), other.accelerations(q, qd), rtol=1e-3)
 
 
@@ -47,7 +47,7 @@ def test_units_of_length_mass_and_time_scale_out(key):
     model = dl.load("cart-pendulum")
     si = model.parameter_values | {"tau": 0.3}
     scales = {"m1": mass, "m2": mass, "l": length, "g": length / time**2, "tau": mass * length**2 / time**2}
-    eom = dl.derive(model, key, engine="portable")
+    eom = dl.derive(model, key, engine="python")
     metric = eom.with_parameters(si)
     imperial = eom.with_parameters({name: value * scales[name] for name, value in si.items()})
     q, qd = np.array([0.7, -0.4, 0.3]), np.array([1.1, -1.1 * np.cos(1.1), 0.6])
@@ -59,7 +59,7 @@ def test_units_of_length_mass_and_time_scale_out(key):
 
 
 def test_a_free_body_does_not_notice_where_it_is():
-    eom = dl.derive(dl.load("three-bodies"), "lagrange", engine="portable")
+    eom = dl.derive(dl.load("three-bodies"), "lagrange", engine="python")
     q, qd = (np.array(x) for x in eom.model.initial)
     moved = q + np.array([0, 0, 0, 0, 0, 7.0, -20.0, 300.0])
     assert np.allclose(eom.accelerations(q, qd), eom.accelerations(moved, qd), rtol=1e-12)

@@ -99,7 +99,7 @@ def test_the_table_of_this_file_is_complete():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cut_joint_moves_and_transmits_what_the_joint_of_a_tree_does(kind, by_quaternion):
     tree, loop = on_arm(kind), cut_from_arm(kind, by_quaternion)
-    by_tree, by_loop = (dl.derive(m, engine="portable").simulate(0.4, samples=9, **EXACT) for m in (tree, loop))
+    by_tree, by_loop = (dl.derive(m, engine="python").simulate(0.4, samples=9, **EXACT) for m in (tree, loop))
     assert np.allclose(motion_of_bodies(by_tree), motion_of_bodies(by_loop), atol=1e-8)
     for axes in ("world", "parent", "child"):
         held, cut = by_tree.joint_reactions(axes)["link"], by_loop.joint_reactions(axes)["cut"]
@@ -115,7 +115,7 @@ def test_a_cut_joint_moves_and_transmits_what_the_joint_of_a_tree_does(kind, by_
     assert np.allclose(in_loop["link"].moment, 0, atol=1e-7)
 
 
-def test_compiled_by_heyoka_it_is_the_same():
+def test_in_machine_code_it_is_the_same():
     tree, loop = (dl.derive(m, "lagrange") for m in (on_arm("screw"), cut_from_arm("screw", False)))
     held = tree.simulate(0.4, samples=5).joint_reactions()["link"]
     cut = loop.simulate(0.4, samples=5).joint_reactions()["cut"]
@@ -124,8 +124,8 @@ def test_compiled_by_heyoka_it_is_the_same():
 
 
 def test_a_ball_cut_the_other_way_round_pulls_the_other_way():
-    tree = dl.derive(on_arm("spherical"), engine="portable")
-    loop = dl.derive(cut_from_arm("spherical", False, swapped=True), engine="portable")
+    tree = dl.derive(on_arm("spherical"), engine="python")
+    loop = dl.derive(cut_from_arm("spherical", False, swapped=True), engine="python")
     held = tree.simulate(0.4, samples=5, **EXACT).joint_reactions()["link"]
     cut = loop.simulate(0.4, samples=5, **EXACT).joint_reactions()["cut"]
     assert (cut.body, cut.parent) == ("arm", "link")
@@ -190,7 +190,7 @@ def test_an_arch_of_three_hinges_has_thrust():
     crown = model.revolute((0, 0, 1), 0, position=(length, 0, 0))
     model.loop("crown", ("left", "right"), crown, position=(length, 0, 0))
     assert dl.mobility(model).degrees_of_freedom == 0
-    found = dl.derive(model, "lagrange", engine="portable").joint_reactions(*model.initial)
+    found = dl.derive(model, "lagrange", engine="python").joint_reactions(*model.initial)
     thrust = mass * G * b / (2 * h)
     assert np.allclose(found["crown"].force, [thrust, 0, 0], atol=1e-9)
     assert np.allclose(found["left"].force, [thrust, mass * G, 0], atol=1e-9)
@@ -218,7 +218,7 @@ def bracket(cut: bool, swapped: bool = False) -> Model:
 
 def test_a_bracket_fixed_to_the_wall_by_a_cut_holds_its_weight():
     model = bracket(cut=True)
-    found = dl.derive(model, "lagrange", engine="portable").joint_reactions(*model.initial)
+    found = dl.derive(model, "lagrange", engine="python").joint_reactions(*model.initial)
     out = Rotation.from_euler("z", 0.5)
     arm, hinge = out.apply([0.4, 0, 0]), out.apply([0.9, 0.2, 0])
     moment = -np.cross(arm, [0, 0, -3 * G]) - np.cross(hinge, [0, 0, -2 * G])
@@ -230,7 +230,7 @@ def test_a_bracket_fixed_to_the_wall_by_a_cut_holds_its_weight():
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_bracket_that_shakes_transmits_the_same_by_tree_and_by_cut(swapped):
     tree, loop = (
-        dl.derive(model, engine="portable").simulate(0.8, samples=9, qd0={"swing": 3.0}, **EXACT)
+        dl.derive(model, engine="python").simulate(0.8, samples=9, qd0={"swing": 3.0}, **EXACT)
         for model in (bracket(cut=False), bracket(cut=True, swapped=swapped))
     )
     assert np.allclose(tree.q[0], loop.q[0], atol=1e-8)
@@ -448,7 +448,7 @@ def test_quaternion_and_angles_describe_the_same_top():
 
 
 def test_every_formalism_agrees_on_the_top():
-    found = dl.verify(heavy_top(), states=20, engines=["heyoka"])
+    found = dl.verify(heavy_top(), states=20, engines=["native"])
     assert set(found.formalisms) == set(formalisms.KEYS)
     assert {v.status for v in found.formalisms.values()} == {"agrees"}
     assert found.max_difference <= 1e-10

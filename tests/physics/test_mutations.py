@@ -30,6 +30,7 @@ from dalembert.formalisms import kane
 from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.kernels import Kernel
+from dalembert.kinematics import resolved
 from dalembert.model import Model
 from dalembert.model import joints as kinds
 from dalembert.model import loads as pushing
@@ -249,7 +250,7 @@ def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
 
 def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
     """How strongly each road disagrees with Lagrange's equations, where it does by more than the limit."""
-    space = workspace_of(setup(model, "portable"))
+    space = workspace_of(setup(model, "python"))
     states = samples.consistent(space.model, 4, seed=7)
     known = by_formalism(space, "lagrange", states)
     seen = {"formalisms": 0.0, "recursion": 0.0}
@@ -493,7 +494,19 @@ MATRIX = (
     Mutation("placement of joints", arm, function(rotations.roll_pitch_yaw, transposed), "P"),
     Mutation("cross product", arm, function(rotations.skew, negated), "FRP"),
     # motion
-    Mutation("placed frame", arm, lambda patch: patch.setattr(motion.Frame, "placed", unturned), "RP"),
+    Mutation("placed frame", arm, lambda patch: patch.setattr(motion.Frame, "placed", unturned), "F"),
+    Mutation(
+        "velocity along turned axes",
+        arm,
+        method(resolved._Place, "at", lambda place: replace(place, own=(place.own[0] * 1.1, place.own[1] * 1.1))),
+        "FRP",
+    ),
+    Mutation(
+        "turns of the axes",
+        arm,
+        method(resolved._Place, "turned", lambda place: replace(place, axes=replace(place.axes, w=place.axes.w * 1.1))),
+        "FRP",
+    ),
     Mutation("position of a point", arm, frame("point", 0, lambda p: p * 1.1), "RP"),
     Mutation("lever arm of a point", arm, frame("point", 1, lambda J: J * 1.1), "FRP"),
     Mutation("drift of a point", driven, frame("point", 2, lambda c: c * 1.1), "RP"),
@@ -641,7 +654,7 @@ def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyP
 def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytest.MonkeyPatch):
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
-    space = workspace_of(setup(model, "portable"))
+    space = workspace_of(setup(model, "python"))
     states = samples.consistent(space.model, 20, seed=7)
     found = by_formalism(space, "kane", states)
     assert found.qdd is not None

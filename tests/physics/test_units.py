@@ -139,7 +139,7 @@ def test_the_same_motion_in_other_units(scaled, name, unit, size):
 @cache
 def agreed(name: str) -> dict[str, str]:
     """The status of every formalism in the units of the model."""
-    found = dl.verify(dl.load(name), states=20, engines=["portable"])
+    found = dl.verify(dl.load(name), states=20, engines=["python"])
     return {key: verdict.status for key, verdict in found.formalisms.items()}
 
 
@@ -153,7 +153,7 @@ def agreed(name: str) -> dict[str, str]:
 )
 @in_other_units
 def test_all_formalisms_agree_in_other_units(scaled, name, unit, size):
-    agreement = dl.verify(scaled(dl.load(name), **{unit: size}).model, states=20, engines=["portable"])
+    agreement = dl.verify(scaled(dl.load(name), **{unit: size}).model, states=20, engines=["python"])
     assert agreement.agrees, agreement.to_dict()
     assert agreement.states == 20
     assert {key: verdict.status for key, verdict in agreement.formalisms.items()} == agreed(name)
@@ -170,7 +170,7 @@ def two_clocks() -> Model:
 @pytest.mark.parametrize("integrator", ["taylor", "dop853"])
 @pytest.mark.parametrize("size", [Fraction(10**9), Fraction(1, 10**9)], ids=["length+", "length-"])
 def test_large_numbers_do_not_take_digits_from_small_ones(scaled, size, integrator):
-    engine = "portable" if integrator == "dop853" else None
+    engine = "python" if integrator == "dop853" else None
     options = {"samples": 11, "integrator": integrator}
     model = two_clocks()
     expected = dl.derive(model, engine=engine).simulate(**options)

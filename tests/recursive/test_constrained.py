@@ -8,9 +8,9 @@ from dalembert import gallery
 from dalembert.algebra import choose, stack, vector
 from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.kernels import compile_function
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
+from dalembert.programs import compile_function
 from dalembert.recursive import null_space, plan_of
 from dalembert.recursive.rows import rows_of
 from dalembert.structure import rank, samples, system_of
@@ -25,7 +25,7 @@ def consistent(model, count=4, seed=2):
 def moves_as_lagrange_says(model, tolerance=1e-11):
     """Accelerations agree, and the motion that nature takes needs no forces."""
     states = consistent(model)
-    known = dl.derive(model, engine="portable").accelerations(states.q, states.qd, states.t)
+    known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     ours = forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     assert np.abs(ours - known).max() <= tolerance * max(1.0, np.abs(known).max())
     everything = list(model.coordinate_names)

@@ -10,8 +10,8 @@ from dalembert import gallery
 from dalembert.algebra import FLOATS, choose, stack, vector
 from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.errors import SingularError
-from dalembert.kernels import compile_function
 from dalembert.model import Model
+from dalembert.programs import compile_function
 from dalembert.recursive import forward_dynamics as forward
 from dalembert.recursive import moving, tree_of
 from dalembert.structure import samples
@@ -23,7 +23,7 @@ OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names a
 def test_gallery_models_move_as_lagrange_says(name):
     model = dl.load(name)
     states = samples.consistent(model, 4, seed=6)
-    known = dl.derive(model, engine="portable").accelerations(states.q, states.qd, states.t)
+    known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     ours = forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     assert np.abs(ours - known).max() <= 1e-10 * max(1.0, np.abs(known).max())
 
@@ -39,7 +39,7 @@ def test_forward_undoes_inverse(name, make, draw):
 
 def test_quaternions_move_as_lagrange_says(make, draw):
     model = make("floating")
-    equations = dl.derive(model, engine="portable")
+    equations = dl.derive(model, engine="python")
     states = samples.consistent(equations.model, 4, seed=2)
     known = equations.accelerations(states.q, states.qd, states.t)
     assert np.allclose(forward_dynamics(model, states.q, states.qd, friction=True), known, atol=1e-12)
@@ -61,10 +61,8 @@ def test_random_trees_come_back(seed, random_tree):
         assert np.allclose(forward_dynamics(model, q, qd, tau, 0.3), qdd, atol=1e-14 * condition * 100)
 
 
-@pytest.mark.parametrize("engine", ["symbolic", "fast"])
+@pytest.mark.parametrize("engine", ["symbolic", "graph"])
 def test_the_same_numbers_over_every_algebra(engine, draw):
-    if engine == "fast":
-        pytest.importorskip("heyoka", reason="heyoka is not installed here")
     model, algebra = Model("arm", gravity=(0, 0, -9.81)).parameters(m=1.3).coordinates("a", "b", "c"), choose(engine)
     hook = model.universal(((1, 0, 0), (0, 1, 0)), ("a", "b"))
     model.body("upper", joint=hook, mass="m", center=(0.1, 0, 0.2), inertia=(0.1, 0.2, 0.2))

@@ -22,7 +22,7 @@ def required(model, q, qd, qdd, t):
     """M q̈ − h of Lagrange's equations, friction left out."""
     smooth = model.copy()
     smooth.loads = tuple(load for load in model.loads if type(load).__name__ != "JointFriction")
-    M, h = dl.derive(smooth, engine="portable")._free(q, qd, t)
+    M, h = dl.derive(smooth, engine="python")._free(q, qd, t)
     return np.einsum("Knm,mK->nK", M, qdd) - h.T
 
 

@@ -8,8 +8,8 @@ import dalembert as dl
 from dalembert import gallery
 from dalembert.algebra import FLOATS, choose, numbers, stack
 from dalembert.analysis.dynamics import mass_matrix
-from dalembert.kernels import compile_function
 from dalembert.model import Model
+from dalembert.programs import compile_function
 from dalembert.recursive import diagonal, moving, tree_of
 from dalembert.recursive import mass_matrix as composite_matrix
 from dalembert.recursive.speeds import to_rates
@@ -46,7 +46,7 @@ def test_double_pendulum_in_closed_form():
 
 @pytest.mark.parametrize("name", gallery.names())
 def test_gallery_models_have_the_mass_matrix_of_lagrange(name):
-    equations = dl.derive(dl.load(name), engine="portable")
+    equations = dl.derive(dl.load(name), engine="python")
     states = samples.consistent(equations.model, 4, seed=3)
     M, _ = equations._free(states.q, states.qd, states.t)
     ours = np.moveaxis(mass_matrix(dl.load(name), states.q, states.t), -1, 0)
@@ -57,7 +57,7 @@ def test_speeds_of_quaternions_are_a_congruence_away(make, draw):
     """Hᵀ M H with M of the coordinates: the part along the norm vanishes."""
     model = make("floating")
     q, _, _, _ = draw(model, 3)
-    M, _ = dl.derive(model, engine="portable")._free(q, 0 * q, 0.0)
+    M, _ = dl.derive(model, engine="python")._free(q, 0 * q, 0.0)
     known = tree_of(model)
     columns = [to_rates(known, FLOATS, list(q), list(e)) for e in np.eye(known.n_speeds)]
     H = np.stack([numbers(column, 3) for column in columns], axis=1)
@@ -98,10 +98,8 @@ def test_diagonal_is_that_of_the_matrix(name, make, draw):
     assert np.allclose(numbers(diagonal(known), 1), np.diag(mass_matrix(model, q[:, 0]))[:, None], rtol=1e-13)
 
 
-@pytest.mark.parametrize("engine", ["symbolic", "graph", "fast"])
+@pytest.mark.parametrize("engine", ["symbolic", "graph"])
 def test_the_same_numbers_over_every_algebra(engine, make, draw):
-    if engine == "fast":
-        pytest.importorskip("heyoka", reason="heyoka is not installed here")
     model, algebra = make("every joint"), choose(engine)
     q, s, parameters = symbols_of(model, algebra)
     (t,) = algebra.symbols(["t"])

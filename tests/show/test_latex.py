@@ -142,7 +142,7 @@ def test_matrices_use_the_symbols_the_user_declared() -> None:
     m = sympy.Symbol("m", positive=True)
     q = dynamicsymbols("q", real=True)
     model = Model.from_energies("mass", coordinates=[q], kinetic=m * q.diff() ** 2 / 2, parameters={m: 1.0})
-    eom = equations_of(model, "lagrange", engine="portable")
+    eom = equations_of(model, "lagrange", engine="python")
     assert eom.mass_matrix == sympy.Matrix([[m]])
     moving = latex.to_sympy_matrix(model, np.array([[se.Symbol("q") * se.Symbol("dot(q)")]], dtype=object))
     assert moving[0] == q * q.diff()

@@ -171,7 +171,7 @@ def test_a_speed_that_the_constraints_prescribe_is_refused():
 @pytest.mark.parametrize("speeds", [("dot(r) + dot(phi)",), ("dot(phi) - dot(r)", "r*dot(phi) + 2*dot(r)")])
 def test_speeds_may_mix_ignorable_and_other_velocities(speeds):
     model = orbit().speeds(*speeds)
-    reduced = dl.derive(model, "volterra_reduced", engine="portable")
+    reduced = dl.derive(model, "volterra_reduced", engine="python")
     assert (reduced.n_dynamic, reduced.ignorable) == (1, ("phi",))
     r, phi, rd, phid = 1.3, 0.4, 0.7, -0.8
     qdd = reduced.accelerations([r, phi], [rd, phid])
@@ -189,7 +189,7 @@ def test_redundant_constraints_are_dropped_and_named():
     assert len(known.rows) == 2
     assert known.d == 1
     assert len(known.dropped) == 1
-    eom = dl.derive(model, "lagrange", engine="portable")
+    eom = dl.derive(model, "lagrange", engine="python")
     assert eom.notes == (f"redundant constraints dropped: {known.dropped[0]}; multipliers are the smallest ones",)
 
 
@@ -197,7 +197,7 @@ def test_a_redundant_constraint_changes_nothing():
     single = plane().holonomic("x - 2*y", name="line").start([1.0, 0.5], [0, 0]).force("point", (3, 1, 0))
     double = single.copy().holonomic("3*x - 6*y", name="again")
     q, qd = [1.0, 0.5], [0.4, 0.2]
-    once, twice = (dl.derive(model, "lagrange", engine="portable") for model in (single, double))
+    once, twice = (dl.derive(model, "lagrange", engine="python") for model in (single, double))
     assert facts_of(double).dropped == ("again",)
     assert np.allclose(once.accelerations(q, qd), twice.accelerations(q, qd))
     assert np.allclose(once.reactions(q, qd), twice.reactions(q, qd))

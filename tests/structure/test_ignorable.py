@@ -290,14 +290,14 @@ def test_the_facts_carry_the_sentences():
 def test_verify_would_see_a_late_force_that_was_overlooked(monkeypatch):
     # states are looked at over the whole time in which formulas switch
     model = pushed("piecewise(3, t > 20, 0)")
-    assert dl.verify(model, states=20, engines=["portable"])
+    assert dl.verify(model, states=20, engines=["python"])
 
     def overlooked(model: Model, levels: Levels) -> Ignorable:
         return replace(find_ignorable(model, levels), places=(0,))
 
     monkeypatch.setattr("dalembert.structure.facts.find_ignorable", overlooked)
     forget_workspaces()
-    agreement = dl.verify(model, states=20, engines=["portable"])
+    agreement = dl.verify(model, states=20, engines=["python"])
     assert not agreement
     differing = {key for key, verdict in agreement.formalisms.items() if verdict.status == "differs"}
     assert {"volterra_reduced", "routh"} & differing

@@ -85,7 +85,7 @@ def test_nearly_dependent_constraints_are_two_for_everyone(factor):
     q, qd = np.array([0.0, 0.0, 0.3]), np.array([0.0, 0.0, 0.7])
     assert np.allclose(dl.forward_dynamics(model, q, qd), expected, atol=1e-9)
     for mode in (None, "assembled"):
-        space = workspace_of(setup(model, "portable", mode))
+        space = workspace_of(setup(model, "python", mode))
         for key in formalisms.KEYS:
             assert np.allclose(Equations(derivation_of(space.setup, key)).accelerations(q, qd), expected, atol=1e-9), (
                 key,
@@ -115,7 +115,7 @@ def test_a_constraint_may_be_written_in_any_unit(factor):
     model = slides("1").holonomic(f"{factor}*(z - 0.5*t)", name="third").start([0, 0, 0], [0, 0, 0.5])
     known = facts_of(model)
     assert (known.d, known.rows) == (0, (0, 1, 2))
-    assert dl.verify(model, states=5, engines=["portable"]).agrees
+    assert dl.verify(model, states=5, engines=["python"]).agrees
 
 
 def test_a_row_that_cancels_is_redundant_and_named():

@@ -27,7 +27,7 @@ def expected(r: float, rd: float, phid: float) -> list[float]:
 
 @pytest.mark.parametrize("formula", ["dot(r)", "dot(r) + dot(phi)", "3*dot(r) - 2*dot(z) + r*dot(phi)"])
 def test_as_many_speeds_as_reduced_equations_are_the_ones_used(formula):
-    reduced = dl.derive(orbit(("mine", formula)), "volterra_reduced", engine="portable")
+    reduced = dl.derive(orbit(("mine", formula)), "volterra_reduced", engine="python")
     assert reduced.ignorable == ("phi", "z")
     assert reduced.velocity_names == ("mine",)
     assert tuple(reduced.speeds) == ("mine",)
@@ -38,7 +38,7 @@ def test_as_many_speeds_as_reduced_equations_are_the_ones_used(formula):
 
 def test_given_speeds_keep_their_order_and_names_in_every_formalism():
     model = orbit(("second", "dot(phi)"), ("first", "dot(r) + dot(z)"))
-    kane = dl.derive(model, "kane", engine="portable")
+    kane = dl.derive(model, "kane", engine="python")
     assert kane.velocity_names[:2] == ("second", "first")
     assert any(note.startswith("the given speeds were completed by u3 = dot(") for note in kane.notes)
 
@@ -47,10 +47,10 @@ def test_speeds_that_are_constants_of_the_motion_cannot_serve():
     # r² φ̇ is the constant momentum itself, so it does not determine ṙ
     model = orbit(("momentum", "r**2*dot(phi)"))
     with pytest.raises(NotApplicableError) as caught:
-        dl.derive(model, "volterra_reduced", engine="portable")
+        dl.derive(model, "volterra_reduced", engine="python")
     assert "the speeds momentum cannot serve as u_NI" in str(caught.value)
     assert "constant momenta of the ignorable coordinates" in str(caught.value)
-    agreement = dl.verify(model, states=5, engines=["portable"])
+    agreement = dl.verify(model, states=5, engines=["python"])
     assert agreement.agrees
     assert agreement.formalisms["volterra_reduced"].status == "refused"
     assert agreement.formalisms["kane"].status == "agrees"
@@ -58,20 +58,18 @@ def test_speeds_that_are_constants_of_the_motion_cannot_serve():
 
 def test_of_more_speeds_those_without_ignorable_velocities_stay_and_the_others_are_told():
     model = orbit(("turn", "dot(phi)"), ("mixed", "dot(r) + dot(z)"), ("pure", "2*dot(r)"))
-    reduced = dl.derive(model, "volterra_reduced", engine="portable")
+    reduced = dl.derive(model, "volterra_reduced", engine="python")
     assert tuple(reduced.speeds) == ("pure",)
     (told,) = [note for note in reduced.notes if "left out" in note]
     assert told == (
         "of the 3 given speeds 1 serves as u_NI; turn, mixed were left out: they contain velocities of ignorable coordinates, "
         "and the constant momenta stand in their place"
     )
-    assert not any("left out" in note for note in dl.derive(model, "kane", engine="portable").notes)
+    assert not any("left out" in note for note in dl.derive(model, "kane", engine="python").notes)
 
 
 def test_two_given_speeds_for_one_reduced_equation():
-    reduced = dl.derive(
-        orbit(("mixed", "dot(r) + dot(z)"), ("turn", "dot(phi)")), "volterra_reduced", engine="portable"
-    )
+    reduced = dl.derive(orbit(("mixed", "dot(r) + dot(z)"), ("turn", "dot(phi)")), "volterra_reduced", engine="python")
     assert tuple(reduced.speeds) == ("mixed",)
     assert any("turn was left out" in note for note in reduced.notes)
     assert np.allclose(reduced.accelerations([1.3, 0.4, 0.1], [0.7, -0.8, 0.5]), expected(1.3, 0.7, -0.8))
@@ -79,7 +77,7 @@ def test_two_given_speeds_for_one_reduced_equation():
 
 @pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e3, 1e6])
 def test_a_speed_may_be_small_or_large(unit):
-    reduced = dl.derive(orbit(("mine", f"{unit}*(dot(r) + dot(phi))")), "volterra_reduced", engine="portable")
+    reduced = dl.derive(orbit(("mine", f"{unit}*(dot(r) + dot(phi))")), "volterra_reduced", engine="python")
     assert tuple(reduced.speeds) == ("mine",)
     assert np.allclose(reduced.accelerations([1.3, 0.4, 0.1], [0.7, -0.8, 0.5]), expected(1.3, 0.7, -0.8), rtol=1e-10)
 

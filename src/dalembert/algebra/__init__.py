@@ -11,7 +11,6 @@ from dalembert.algebra.base import stack as stack
 from dalembert.algebra.base import vector as vector
 from dalembert.algebra.base import zeros as zeros
 from dalembert.algebra.catalogue import choose as choose
-from dalembert.algebra.catalogue import default_name as default_name
 from dalembert.algebra.floats import FLOATS as FLOATS
 from dalembert.algebra.floats import numbers as numbers
 from dalembert.algebra.floats import plain as plain

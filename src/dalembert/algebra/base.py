@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +19,6 @@ from dalembert.algebra.tables import Table
 from dalembert.errors import EngineError
 
 Array = np.ndarray
-
-
-MAX_CHOICES = 1000  # rows of a table that are written as choices
 
 
 class Algebra(ABC):
@@ -64,25 +61,12 @@ class Algebra(ABC):
         return x
 
     def interpolate(self, table: Table, x: Scalar) -> Scalar:
-        """A table at `x`; where an algebra has no better way, a nest of choices that halves the table each time."""
-        if len(table) > MAX_CHOICES:
-            raise EngineError(
-                f"a table of {len(table)} rows is too long for the algebra '{self.name}', which takes {MAX_CHOICES}. "
-                "Use engine='portable', or fewer rows."
-            )
-        ends = (0.0, 0.0) if table.order else (float(table.values[0]), float(table.values[-1]))
-        inner = self._between(table, x, 0, len(table) - 1)
-        late = self.select(self.less(float(table.times[-1]), x, or_equal=True), ends[1], inner)
-        return self.select(self.less(x, float(table.times[0]), or_equal=False), ends[0], late)
+        """A table at `x`."""
+        raise EngineError(f"the algebra '{self.name}' has no tables. Use 'graph'.")
 
-    def _between(self, table: Table, x: Scalar, first: int, last: int) -> Scalar:
-        if last - first == 1:
-            (start, end), (low, high) = table.times[[first, last]].tolist(), table.values[[first, last]].tolist()
-            slope = (high - low) / (end - start)
-            return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else 0.0
-        middle = (first + last) // 2
-        early, late = self._between(table, x, first, middle), self._between(table, x, middle, last)
-        return self.select(self.less(x, float(table.times[middle]), or_equal=False), early, late)
+    def solver(self, kind: str, A: Array, columns: int) -> Callable[[Array], Array] | None:
+        """A⁻¹ as one operation on vectors and matrices of columns; None where it is to be written out."""
+        return None
 
     def sin(self, x: Scalar) -> Scalar:
         """The sine of `x`."""
@@ -115,6 +99,10 @@ class DifferentialAlgebra(Algebra):
     @abstractmethod
     def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
         """`f` with the symbols named in `values` replaced, all at once."""
+
+    def merged(self, *arrays: Array) -> list[Array]:
+        """The same functions, each in its shortest known way where the algebra can tell that two are the same."""
+        return list(arrays)
 
     def gradient(self, f: Scalar, x: Array) -> Array:
         """∂f/∂x of one scalar, as a vector."""

@@ -8,13 +8,11 @@ from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 
-from dalembert.algebra import folding
 from dalembert.algebra.base import Algebra, Array, Scalar
+from dalembert.algebra.operations import OPERATIONS
 from dalembert.algebra.tables import Table
 
 Number: TypeAlias = float | complex | np.ndarray  # or a batch of numbers
-
-_FUNCTIONS = folding.FUNCTIONS | {"pow": operator.pow}
 
 
 def number(x: Scalar) -> Number:
@@ -48,7 +46,8 @@ class Floats(Algebra):
             # first-order part for complex steps: d atan2 = (x dy − y dx)/(x² + y²)
             slope = (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / (np.real(x) ** 2 + np.real(y) ** 2)
             return angle + 1j * slope if np.iscomplexobj(x) or np.iscomplexobj(y) else angle
-        return _FUNCTIONS[name](*map(number, arguments))
+        apply = operator.pow if name == "pow" else OPERATIONS[name].array
+        return apply(*map(number, arguments))
 
     def interpolate(self, table: Table, x: Scalar) -> Number:
         return table.at(number(x))

@@ -6,8 +6,6 @@ fractions. A function of a number, such as sin(1/2), is folded only where its va
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -15,37 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dalembert.algebra.scalar import Operand
+from dalembert.algebra.operations import OPERATIONS
 
 Exact: TypeAlias = Fraction | float  # a float is an infinity or NaN
 
-FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "pow": np.power,
-}
-_SIGNS: dict[str, Callable[..., Operand]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "pow": lambda x, y: x ** int(y),
-    "negative": operator.neg,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "and": lambda a, b: bool(a) and bool(b),
-    "or": lambda a, b: bool(a) or bool(b),
-    "select": lambda condition, yes, no: yes if condition else no,
-}
-_VALUES = _SIGNS | FUNCTIONS
 _WIDEST = 512  # bits of a fraction beyond which numbers are no longer folded
 
 
@@ -69,12 +40,12 @@ def folded(operation: str, a: Exact, b: Exact) -> Exact | None:
     """
     try:
         if isinstance(a, Fraction) and isinstance(b, Fraction):
-            out = Fraction(_SIGNS[operation](a, b))
+            out = Fraction(a ** int(b) if operation == "pow" else OPERATIONS[operation].array(a, b))
             return out if max(out.numerator.bit_length(), out.denominator.bit_length()) <= _WIDEST else None
     except ZeroDivisionError:
         pass  # as a float below: an infinity or NaN
     with np.errstate(all="ignore"):
-        return float(_SIGNS[operation](np.float64(float(a)), np.float64(float(b))))
+        return value(operation, float(a), float(b))
 
 
 _RATIONAL = {("tan", 0): 0, ("asin", 0): 0, ("atan", 0): 0, ("exp", 0): 1, ("log", 1): 0}
@@ -94,4 +65,4 @@ def rational(name: str, a: Exact) -> Fraction | int | None:
 
 def value(operation: str, *arguments: float) -> float:
     """An operation on numbers as floats."""
-    return float(_VALUES[operation](*map(np.float64, arguments)))
+    return float(OPERATIONS[operation].array(*map(np.float64, arguments)))

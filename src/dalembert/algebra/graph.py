@@ -1,4 +1,4 @@
-"""Expressions as a graph of our own: what the portable engine runs.
+"""Expressions as a graph of our own: what every engine runs.
 
 All walks are loops over nodes in the order of their numbers, so their cost is that of the graph with shared parts counted
 once, and depth does not matter.
@@ -10,97 +10,70 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
+import numpy as np
+
+from dalembert.algebra import blocks
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector, zeros
+from dalembert.algebra.identities import merged
 from dalembert.algebra.nodes import (
     ONE,
     PI,
-    TWO,
     ZERO,
-    HeldTable,
     Node,
     add,
     again,
     both,
     call,
     constant,
-    divide,
     either,
     interpolate,
     less,
     less_equal,
-    multiply,
-    negative,
     node,
-    power,
     select,
-    subtract,
     symbol,
     table_leaf,
 )
+from dalembert.algebra.operations import BLOCKS, CONDITIONS, OPERATIONS, Slope
 from dalembert.algebra.tables import Table
 from dalembert.algebra.walks import ordered
 
-# differentiation: dy as a linear function of the da, for y = operation(a, ...)
-
-
-def _squares(a: Node, b: Node) -> Node:
-    """a² + b²."""
-    return add(multiply(a, a), multiply(b, b))
-
-
-def _arc(a: Node) -> Node:
-    """√(1 − a²)."""
-    return call("sqrt", subtract(ONE, multiply(a, a)))
-
-
-def _slope_of_power(y: Node, a: Node, b: Node, da: Node, db: Node) -> Node:
-    by_base = ZERO if da is ZERO else multiply(multiply(b, power(a, subtract(b, ONE))), da)
-    return by_base if db is ZERO else add(by_base, multiply(multiply(y, call("log", a)), db))
-
-
-def _slope_of_table(held: HeldTable, x: Node) -> Node:
-    return interpolate(table_leaf(held.value.slope), x)
-
-
-_SLOPES: dict[str, Callable[..., Node]] = {
-    "add": lambda y, a, b, da, db: add(da, db),
-    "subtract": lambda y, a, b, da, db: subtract(da, db),
-    "negative": lambda y, a, da: negative(da),
-    "multiply": lambda y, a, b, da, db: add(multiply(da, b), multiply(a, db)),
-    "divide": lambda y, a, b, da, db: divide(subtract(da, multiply(y, db)), b),
-    "sin": lambda y, a, da: multiply(call("cos", a), da),
-    "cos": lambda y, a, da: negative(multiply(call("sin", a), da)),
-    "tan": lambda y, a, da: multiply(add(ONE, multiply(y, y)), da),
-    "asin": lambda y, a, da: divide(da, _arc(a)),
-    "acos": lambda y, a, da: negative(divide(da, _arc(a))),
-    "atan": lambda y, a, da: divide(da, add(ONE, multiply(a, a))),
-    "atan2": lambda y, a, b, da, db: divide(subtract(multiply(b, da), multiply(a, db)), _squares(a, b)),
-    "sqrt": lambda y, a, da: divide(da, multiply(TWO, y)),
-    "exp": lambda y, a, da: multiply(y, da),
-    "log": lambda y, a, da: divide(da, a),
-    "pow": _slope_of_power,
-    "select": lambda y, c, a, b, dc, da, db: select(c, da, db),
-    "interpolate": lambda y, a, b, da, db: multiply(_slope_of_table(a, b), db),
-}
-_CONDITIONS = frozenset(("less", "less_equal", "and", "or"))
-
 Tangents = dict[Node, dict[int, Node]]  # for each node that moves, its derivative in each direction in which it does
+
+
+def _rule(y: Node) -> Slope:
+    """The derivative of the operation of a node."""
+    rule = OPERATIONS[y.operation].slope
+    assert rule is not None
+    return rule
 
 
 def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
     """The derivatives of all nodes from those of some, arguments first."""
     moving = dict(seeds)
+    solved: dict[Node, dict[int, Node]] = {}
     for y in order:
-        if y in moving or y.operation in _CONDITIONS:
+        if y in moving or y.operation in CONDITIONS:
+            continue
+        if y.operation in BLOCKS:
+            _through_block(y, moving, solved)
             continue
         slopes = [moving.get(a) for a in y.arguments]
         directions = {j: None for slope in slopes if slope for j in slope}
         if not directions:
             continue
-        rule = _SLOPES[y.operation]
-        found = {j: rule(y, *y.arguments, *[s.get(j, ZERO) if s else ZERO for s in slopes]) for j in directions}
+        rule = _rule(y)
+        found = {j: rule(GRAPH, y, *y.arguments, *[s.get(j, ZERO) if s else ZERO for s in slopes]) for j in directions}
         moving[y] = {j: dy for j, dy in found.items() if dy is not ZERO}
     return moving
+
+
+def _through_block(y: Node, moving: Tangents, solved: dict[Node, dict[int, Node]]) -> None:
+    """The derivatives of a solution as a whole, or of one of its entries."""
+    if y.operation in blocks.SOLUTIONS and (found := blocks.slopes(y, moving)):
+        solved[y] = found
+    elif y.operation == "entry" and y.arguments[0] in solved:
+        moving[y] = {j: again("entry", [each, y.arguments[1]]) for j, each in solved[y.arguments[0]].items()}
 
 
 def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> Tangents:
@@ -109,13 +82,13 @@ def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping
     for y in reversed(order):
         if not y.arguments or not active[y] or y not in by:
             continue
-        rule, still = _SLOPES[y.operation], [ZERO] * len(y.arguments)
+        rule, still = _rule(y), [ZERO] * len(y.arguments)
         for k, a in enumerate(y.arguments):
             if not active[a]:
                 continue
             into = by.setdefault(a, {})
             for i, dy in by[y].items():
-                term = rule(y, *y.arguments, *still[:k], dy, *still[k + 1 :])
+                term = rule(GRAPH, y, *y.arguments, *still[:k], dy, *still[k + 1 :])
                 into[i] = add(into[i], term) if i in into else term
     return by
 
@@ -125,7 +98,7 @@ def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]
     masks: dict[Node, int] = {}
     for y in order:
         mask = 1 << inputs[y] if y in inputs else 0
-        if y not in inputs and y.operation not in _CONDITIONS:
+        if y not in inputs and y.operation not in CONDITIONS:
             for a in y.arguments:
                 mask |= masks[a]
         masks[y] = mask
@@ -135,10 +108,11 @@ def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]
 def _backwards_is_shorter(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> bool:
     """True where fewer derivatives are formed from the outputs down than from the inputs up.
 
-    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero.
+    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero. Nor
+    with a block, whose entries are differentiated together.
     """
     moving = [y for y in order if active[y]]
-    if any(y.operation == "select" for y in moving):
+    if any(y.operation == "select" or y.operation in BLOCKS for y in moving):
         return False
     reached = {y: 1 << i for y, i in outputs.items()}
     for y in reversed(moving):
@@ -160,6 +134,15 @@ class Graph(DifferentialAlgebra):
 
     name = "graph"
     pi = PI
+
+    def __init__(self, rolled: bool = False) -> None:
+        self._rolled = rolled  # large linear systems are single nodes
+
+    def solver(self, kind: str, A: Array, columns: int) -> Callable[[Array], Array] | None:
+        if not self._rolled:
+            return None
+        pattern = np.array([[not self.is_zero(x) for x in row] for row in A], dtype=bool).reshape(A.shape)
+        return blocks.solver(kind, A) if blocks.is_large(kind, pattern, columns) else None
 
     def number(self, value: Fraction) -> Node:
         return constant(value)
@@ -222,5 +205,9 @@ class Graph(DifferentialAlgebra):
                 table[y] = again(y.operation, arguments)
         return vector([table.get(y, y) for y in flat]).reshape(f.shape)
 
+    def merged(self, *arrays: Array) -> list[Array]:
+        found = iter(merged([node(e) for f in arrays for e in f.ravel()]))
+        return [vector([next(found) for _ in range(f.size)]).reshape(f.shape) for f in arrays]
 
-GRAPH = Graph()
+
+GRAPH, ROLLED = Graph(), Graph(rolled=True)

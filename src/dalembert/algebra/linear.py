@@ -7,6 +7,7 @@ its pivots are the same everywhere, and by orthogonal columns from there on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,7 +60,15 @@ def ldl_solve(algebra: Algebra, M: Array, b: Array) -> Array:
     >>> ldl_solve(FLOATS, np.array([[2.0, 0.0], [0.0, 4.0]], dtype=object), np.array([2.0, 2.0], dtype=object))
     array([1.0, 0.5], dtype=object)
     """
-    return ldl_apply(algebra, *ldl(algebra, M), b)
+    return ldl_solver(algebra, M, _columns(b).shape[1])(b)
+
+
+def ldl_solver(algebra: Algebra, M: Array, columns: int) -> Callable[[Array], Array]:
+    """M⁻¹ as a function of vectors or matrices of columns, for a symmetric positive definite M; `columns` are expected."""
+    if (rolled := algebra.solver("symmetric", M, columns)) is not None:
+        return rolled
+    L, D = ldl(algebra, M)
+    return lambda b: ldl_apply(algebra, L, D, b)
 
 
 def ldl_apply(algebra: Algebra, L: Array, D: Array, b: Array) -> Array:
@@ -96,9 +105,8 @@ def kkt_solve(
     algebra: Algebra, M: Array, A: Array, h: Array, beta: Array, J: Array | None = None
 ) -> tuple[Array, Array]:
     """x and λ of M x = h + Jᵀλ, A x = β by the Schur complement A M⁻¹ Jᵀ; J = A unless given."""
-    L, D = ldl(algebra, M)
-    free = ldl_apply(algebra, L, D, h)
-    MiJt = ldl_apply(algebra, L, D, (A if J is None else J).T)
+    solve = ldl_solver(algebra, M, 1 + len(A))
+    free, MiJt = solve(h), solve((A if J is None else J).T)
     lam = ldl_solve(algebra, A @ MiJt, beta - A @ free)
     return free + MiJt @ lam, lam
 
@@ -214,6 +222,8 @@ def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
 def orthogonal_solve(algebra: Algebra, A: Array, b: Array) -> Array:
     """A⁻¹ b for a square A (b a matrix of columns) by A = Q R with orthogonal, not normalized, columns of Q."""
     n = len(A)
+    if (rolled := algebra.solver("general", A, b.shape[1])) is not None:
+        return rolled(b)
     Q, R, x = A.copy(), identity(n), b.copy()
     lengths = zeros(n)
     for k in range(n):

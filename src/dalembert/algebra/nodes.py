@@ -14,6 +14,7 @@ would not need weak references, but would keep every intermediate as long as the
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -25,21 +26,20 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from dalembert.algebra.folding import Exact, exact, folded, rational
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.surds import Surd
 from dalembert.algebra.tables import Table
 
-_SIGNS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "less": "<",
-    "less_equal": "<=",
-    "and": "&",
-    "or": "|",
-}
 _DEEPEST_SHOWN = 4
+
+_WORDS = {name: i for i, name in enumerate(OPERATIONS)}
+
+
+def _digest(text: str) -> int:
+    """A number for a text, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest())
+
 
 Held = TypeVar("Held")
 AnyLeaf = TypeVar("AnyLeaf", bound="Leaf")
@@ -55,10 +55,12 @@ class Node:
     ((2 * x) - (y / x))
     """
 
-    __slots__ = ("__weakref__", "arguments", "number", "operation")
+    __slots__ = ("__weakref__", "arguments", "key", "number", "operation")
 
     def __init__(self, operation: str, arguments: tuple[Node, ...]) -> None:
         self.operation, self.arguments, self.number = operation, arguments, next(_PLACES)
+        # by content: orders what commutes, and is the same in every process, as the hash of whole numbers has no random salt
+        self.key = hash((_WORDS.get(operation, -1), *[a.key for a in arguments])) if arguments else _digest(operation)
 
     def __add__(self, other: object) -> Node:
         return NotImplemented if (b := _operand(other)) is None else add(self, b)
@@ -113,6 +115,7 @@ class Leaf(Node, Generic[Held]):
     def __init__(self, value: Held) -> None:
         super().__init__(self.kind, ())
         self.value = value
+        self.key = _digest(f"{self.kind} {value!r}")
 
     def __reduce__(self) -> tuple[Callable[..., Node], tuple[object, ...]]:
         return _leaf, (type(self), self.value)
@@ -146,9 +149,10 @@ def _text(node: Node, depth: int) -> str:
     if not depth:
         return "..."
     parts = [_text(a, depth - 1) for a in node.arguments]
-    if node.operation in _SIGNS:
-        return f"({f' {_SIGNS[node.operation]} '.join(parts)})"
-    return f"-{parts[0]}" if node.operation == "negative" else f"{node.operation}({', '.join(parts)})"
+    known = OPERATIONS[node.operation]
+    if not known.llvm or known.arity == 3:
+        return f"{node.operation}({', '.join(parts)})"
+    return known.python.format(*parts) if known.arity == 1 else f"({known.python.format(*parts)})"
 
 
 # finding and making nodes
@@ -248,18 +252,17 @@ def _of_numbers(operation: str, a: Node, b: Node) -> Node | None:
 
 def add(a: Node, b: Node) -> Node:
     """a + b."""
-    if a.operation == "constant":
-        if b.operation == "constant" and (number := _of_numbers("add", a, b)) is not None:
-            return number
-        if a is ZERO:
-            return b
-    elif b is ZERO:
+    if a is ZERO:
+        return b
+    if b is ZERO:
         return a
+    if a.operation == "constant" and b.operation == "constant" and (number := _of_numbers("add", a, b)) is not None:
+        return number
     if b.operation == "negative":
         return subtract(a, b.arguments[0])
     if a.operation == "negative":
         return subtract(b, a.arguments[0])
-    return _node("add", a, b) if a.number <= b.number else _node("add", b, a)
+    return _node("add", a, b) if a.key <= b.key else _node("add", b, a)
 
 
 def subtract(a: Node, b: Node) -> Node:
@@ -290,17 +293,21 @@ def negative(a: Node) -> Node:
 
 
 def multiply(a: Node, b: Node) -> Node:
-    """a × b; zero times anything is zero."""
+    """a × b; zero times anything but an infinity is zero."""
+    if a is ONE or b is ONE:
+        return b if a is ONE else a
+    if a is ZERO and (b is ZERO or b.operation != "constant"):
+        return ZERO
     if a.operation == "constant":
         if b.operation == "constant" and (number := _of_numbers("multiply", a, b)) is not None:
             return number
         a, b = b, a
     if b.operation == "constant":
-        if b is ZERO or b is ONE:
-            return a if b is ONE else ZERO
+        if b is ZERO:
+            return ZERO
         if b is MINUS_ONE:
             return negative(a)
-    return _node("multiply", a, b) if a.number <= b.number else _node("multiply", b, a)
+    return _node("multiply", a, b) if a.key <= b.key else _node("multiply", b, a)
 
 
 def divide(a: Node, b: Node) -> Node:
@@ -376,7 +383,7 @@ def _at_number(name: str, a: Node) -> Node | None:
 
 
 def call(name: str, *arguments: Node) -> Node:
-    """A function of nodes by its name, one of `FUNCTIONS`."""
+    """A function of nodes by its name, one of `operations.FUNCTIONS`."""
     if name == "pow":
         return power(*arguments)
     if len(arguments) == 1 and (known := _at_number(name, *arguments)) is not None:
@@ -447,5 +454,7 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
 
 def again(operation: str, arguments: Sequence[Node]) -> Node:
     """The same operation on other arguments."""
+    if operation in BLOCKS:
+        return _node(operation, *arguments)
     make = _OPERATIONS.get(operation)
     return make(*arguments) if make is not None else call(operation, *arguments)

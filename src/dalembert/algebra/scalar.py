@@ -9,7 +9,7 @@ Operand: TypeAlias = Any
 
 
 class Scalar(Protocol):
-    """A number, a batch of numbers, a node, a residue, a series, an expression of SymEngine or heyoka."""
+    """A number, a batch of numbers, a node, a residue, a series, an expression of SymEngine."""
 
     def __neg__(self) -> Operand: ...
     def __add__(self, other: Operand, /) -> Operand: ...

@@ -9,7 +9,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector
-from dalembert.algebra.folding import FUNCTIONS
+from dalembert.algebra.operations import FUNCTIONS
 from dalembert.algebra.tables import Table, interpolation
 
 _FUNCTIONS = {name: getattr(se, name) for name in FUNCTIONS if name != "pow"}

@@ -9,24 +9,31 @@ import numpy as np
 
 from dalembert.algebra.folding import value
 from dalembert.algebra.nodes import PI, Constant, Node
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
+from dalembert.algebra.scalar import Operand
 
 
 def ordered(roots: Iterable[Node]) -> list[Node]:
-    """The nodes below `roots` and themselves, arguments first.
+    """The nodes below `roots` and themselves, arguments first, in an order that follows from their content.
 
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y = symbol("x"), symbol("y")
     >>> ordered([x * y + x])
     [x, y, (x * y), (x + (x * y))]
     """
-    found = set(roots)
-    waiting = list(found)
-    while waiting:
-        for a in waiting.pop().arguments:
-            if a not in found:
-                found.add(a)
-                waiting.append(a)
-    return sorted(found, key=lambda each: each.number)
+    found: set[Node] = set()
+    order: list[Node] = []
+    for root in roots:
+        waiting = [(root, False)]
+        while waiting:
+            y, ready = waiting.pop()
+            if ready:
+                order.append(y)
+            elif y not in found:
+                found.add(y)
+                waiting.append((y, True))
+                waiting += [(a, False) for a in reversed(y.arguments) if a not in found]
+    return order
 
 
 def numbers_in(order: Iterable[Node]) -> dict[Node, float]:
@@ -38,10 +45,24 @@ def numbers_in(order: Iterable[Node]) -> dict[Node, float]:
     {'pi': 3.142, '1/2': 0.5, 'sin(1/2)': 0.479}
     """
     known: dict[Node, float] = {PI: math.pi}
+    whole: dict[Node, Operand] = {}
     with np.errstate(all="ignore"):
         for y in order:
             if isinstance(y, Constant):
                 known[y] = float(y.value)
-            elif y.arguments and all(a in known for a in y.arguments):
-                known[y] = value(y.operation, *(known[a] for a in y.arguments))
+            elif y.arguments and all(a in known or a in whole for a in y.arguments):
+                found = _worked_out(y, known, whole)
+                if found is not None:
+                    known[y] = found
     return known
+
+
+def _worked_out(y: Node, known: dict[Node, float], whole: dict[Node, Operand]) -> float | None:
+    """The value of a node; those of factors and solutions are kept as a whole, for their entries."""
+    if y.operation not in BLOCKS:
+        return value(y.operation, *(known[a] for a in y.arguments))
+    found = OPERATIONS[y.operation].array(*(whole.get(a, known.get(a)) for a in y.arguments))
+    if y.operation == "entry":
+        return float(found)
+    whole[y] = found
+    return None

@@ -12,9 +12,9 @@ import numpy as np
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations.power import jacobi
-from dalembert.kernels import Function, compile_function
 from dalembert.kinematics import kinetic, potential
 from dalembert.kinematics.speeds import speed_map
+from dalembert.programs import Function, compile_function
 from dalembert.spatial import cross
 from dalembert.structure import System
 
@@ -60,7 +60,7 @@ class Observables:
         system = self.system
         inputs = stack(system.q, system.qd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
-        return compile_function(system.algebra, inputs, stack(*self._parts), parameters)
+        return compile_function(system.algebra, inputs, stack(*self._parts), parameters, system.engine)
 
     def along(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Observed:
         """The observables at the samples (t, q, q̇)."""

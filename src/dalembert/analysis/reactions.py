@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector
-from dalembert.kernels import Function, compile_function
 from dalembert.kinematics import applied_forces
 from dalembert.kinematics.contacts import Push
 from dalembert.model import WORLD
+from dalembert.programs import Function, compile_function
 from dalembert.structure import System
 
 _EACH = 24  # numbers for each body in the compiled function
@@ -55,7 +55,7 @@ class JointReactions:
             parts += [push.force, push.moment, push.point]
         inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
-        return compile_function(system.algebra, inputs, stack(*parts), parameters)
+        return compile_function(system.algebra, inputs, stack(*parts), parameters, system.engine)
 
     def _body(self, index: int) -> list[Array]:
         body = self.system.motion.bodies[index]

@@ -58,7 +58,9 @@ def add_formalisms(parser: argparse.ArgumentParser, default: str) -> None:
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """What derives and compiles."""
-    parser.add_argument("--engine", metavar="NAME", help="heyoka or portable (default: heyoka where it is installed)")
+    parser.add_argument(
+        "--engine", metavar="NAME", help="native or python (default: native where llvmlite is installed)"
+    )
 
 
 def add_values(parser: argparse.ArgumentParser, name: str, what: str) -> None:

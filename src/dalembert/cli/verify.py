@@ -24,7 +24,7 @@ def add(subparsers: shared.Subparsers) -> None:
     parser.add_argument("--states", metavar="N", type=shared.at_least(1), default=200, help=text)
     text = "largest relative difference that counts as agreement (default: %(default)s)"
     parser.add_argument("--tolerance", metavar="X", type=shared.positive, default=1e-10, help=text)
-    text = "heyoka or portable; repeatable (default: all that are installed)"
+    text = "native or python; repeatable (default: all that are installed)"
     parser.add_argument("--engine", metavar="NAME", action="append", help=text)
     text = "also the formalisms that take minutes to compile for a large model"
     parser.add_argument("--all", action="store_true", help=text)

@@ -69,7 +69,7 @@ def residual(
 
     >>> import dalembert as dl
     >>> model = dl.load("simple-pendulum")
-    >>> eom = dl.derive(model, "kane", engine="portable")
+    >>> eom = dl.derive(model, "kane", engine="python")
     >>> states = States(np.array([[0.3]]), np.array([[1.2]]), np.zeros(1))
     >>> qdd = eom.accelerations(states.q, states.qd, states.t)
     >>> residual(model, states, qdd).worst < 1e-14

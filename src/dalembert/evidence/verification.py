@@ -16,8 +16,8 @@ from dalembert.evidence.agreement import PRINCIPLE, RECURSION, Agreement, Verdic
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
 from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
-from dalembert.handles.workspace import ENGINES, choose_engine
 from dalembert.model import Elements
+from dalembert.programs import ENGINES, choose_engine
 from dalembert.structure import samples
 from dalembert.structure.facts import with_regular_speeds
 from dalembert.structure.samples import States
@@ -70,7 +70,7 @@ def verify(
     many independent roads agree, `Agreement.states` at how many states.
 
     >>> import dalembert as dl
-    >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["portable"])
+    >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["python"])
     >>> agreement.agrees, agreement.states, agreement.roads
     (True, 20, 4)
     """
@@ -103,7 +103,7 @@ def verify(
 
 def _installed_engines() -> list[str]:
     best = choose_engine(None)
-    return [best] + [engine for engine in ENGINES if engine != best and engine == "portable"]
+    return [best] + [engine for engine in ENGINES if engine != best and engine == "python"]
 
 
 def _states(space: Workspace, count: int, seed: int) -> States:

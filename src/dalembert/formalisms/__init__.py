@@ -48,7 +48,7 @@ FORMALISMS: tuple[ModuleType, ...] = (
     newton_euler,
 )
 # coordinates and constraints of a system that every formalism compiles quickly; see `About.compiles`
-LARGE = {"heyoka": 24, "portable": 60}
+LARGE = {"native": 24, "python": 60}
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 

@@ -87,7 +87,7 @@ class Equations(Value):
 
     @property
     def engine(self) -> str:
-        """`heyoka` or `portable`."""
+        """`native` or `python`."""
         return self.workspace.engine
 
     @property
@@ -159,7 +159,7 @@ class Equations(Value):
             out.append(
                 f"the constraints are nearly dependent, by {known.independence:.1e}, so they are combined before they are solved"
             )
-        if self.engine == "heyoka" and self.workspace.mode(self.about) == "assembled":
+        if self.engine == "native" and self.workspace.mode(self.about) == "assembled":
             out.append("run in assembled mode: the linear system is solved in numbers at every step")
         return tuple(out)
 

@@ -20,10 +20,10 @@ from dalembert.integrators.independence import Independence
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
-from dalembert.kernels import Function
 from dalembert.kinematics.speeds import speed_map
 from dalembert.model.elements import Formula
 from dalembert.model.frozen import Value
+from dalembert.programs import Function
 from dalembert.structure import Choice
 from dalembert.structure.rank import best_rows, singular_value
 from dalembert.structure.speed_choice import best_speeds, independence, speed_rows

@@ -19,11 +19,12 @@ from dalembert.handles.derivation import derivation_of
 from dalembert.handles.equations import Equations
 from dalembert.handles.partition import Part
 from dalembert.handles.trajectory import Trajectory
-from dalembert.handles.workspace import ENGINES, setup
+from dalembert.handles.workspace import setup
 from dalembert.importers import loads_toml
 from dalembert.integrators import Solution, Status
 from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.model import Elements
+from dalembert.programs import ENGINES
 from dalembert.structure import Choice
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from dalembert.kernels.dae import DaeFunctions
 from dalembert.model import Description
 from dalembert.model.methods import require_method
 from dalembert.model.start import Start, start_state
+from dalembert.programs import heyoka
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -104,7 +105,12 @@ def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
 
 def _default_integrator(equations: Equations) -> str:
     """`taylor` where it can run, `dop853` elsewhere."""
-    return "taylor" if equations.kernel.fused and equations.model.smooth else "dop853"
+    return "taylor" if _has_series(equations) and equations.model.smooth else "dop853"
+
+
+def _has_series(equations: Equations) -> bool:
+    """True where heyoka can step the equations."""
+    return equations.kernel.fused and heyoka.is_installed()
 
 
 def _problem(
@@ -119,7 +125,7 @@ def _problem(
     work = [done] if kernel.has_work else []
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
     taylor = None
-    if kernel.fused:
+    if _has_series(equations):
         taylor = lambda tolerance, sizes: kernel.taylor.make(tolerance, constants, sizes)  # noqa: E731
     mechanics = _mechanics(equations, constants)
     run.use(mechanics)

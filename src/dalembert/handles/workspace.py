@@ -12,41 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert import formalisms
-from dalembert.algebra import Array, default_name, stack, vector
-from dalembert.algebra.base import MAX_CHOICES
+from dalembert.algebra import Array, stack, vector
 from dalembert.analysis import operations
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About, LinearForm
 from dalembert.equations.free_motion import free_equations
-from dalembert.errors import EngineError, InputError, nearest
-from dalembert.kernels import Function, Kernel, Lengths, Manifold, compile_function
+from dalembert.errors import InputError, nearest
+from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.contacts import pushes, with_contacts
 from dalembert.model import Description, Elements
+from dalembert.programs import Function, choose_engine, compile_function
 from dalembert.structure import Choice, Facts, System, facts_of, system_of
 
-ENGINES = {"heyoka": "fast", "portable": "graph"}
 Mode = Literal["fused", "assembled"]
 MODES: tuple[Mode, ...] = ("fused", "assembled")
-
-
-def choose_engine(name: str | None) -> str:
-    """`heyoka` or `portable`; None takes heyoka where it is installed.
-
-    >>> choose_engine("portable")
-    'portable'
-    """
-    best = "heyoka" if default_name() == "fast" else "portable"
-    if name is None:
-        return best
-    if name not in ENGINES:
-        raise InputError(f"there is no engine '{name}'. {nearest(name, ENGINES)} Expected 'heyoka' or 'portable'.")
-    if name == "heyoka" and best != "heyoka":
-        raise EngineError(
-            "the engine 'heyoka' is not installed here. Use engine='portable', or install heyoka (Linux)."
-        )
-    return name
 
 
 @dataclass(frozen=True)
@@ -64,9 +45,7 @@ def setup(model: Elements, engine: str | None = None, mode: str | None = None, c
     if mode not in (None, *MODES):
         raise InputError(f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'.")
     model.require_sound()
-    # heyoka writes a table as choices, which takes it too long for long ones
-    chosen = choose_engine(engine or ("portable" if model.longest_table > MAX_CHOICES else None))
-    return Setup(model.description, chosen, mode, choice)
+    return Setup(model.description, choose_engine(engine), mode, choice)
 
 
 class Workspace:
@@ -91,12 +70,15 @@ class Workspace:
         if self.setup.mode == "assembled":
             return "assembled"
         dependent = (bool(known.dropped) and about.redundant == "takes") or (known.nearly_dependent and not known.mix)
-        return "assembled" if self.engine == "portable" or dependent or not known.regular_mass else "fused"
+        if self.setup.mode == "fused" and not dependent and known.regular_mass:
+            return "fused"
+        # Python solves in numbers, so that the two engines share no solver
+        return "assembled" if self.engine == "python" or dependent or not known.regular_mass else "fused"
 
     @cached_property
     def system(self) -> System:
         """The facts every formalism shares, over the algebra of the engine."""
-        return system_of(self.model, ENGINES[self.engine], self.facts)
+        return system_of(self.model, "rolled", self.facts, self.engine)
 
     @cached_property
     def symbolic(self) -> System:
@@ -122,7 +104,7 @@ class Workspace:
         """Outputs over the algebra of the engine as a compiled function of inputs and time, and of the parameters."""
         system, names = self.system, list(self.model.parameter_values)
         places = stack(*inputs, vector([system.t]))
-        return compile_function(system.algebra, places, outputs, system.algebra.symbols(names))
+        return compile_function(system.algebra, places, outputs, system.algebra.symbols(names), self.engine)
 
     @cached_property
     def _free_motion(self) -> Function:

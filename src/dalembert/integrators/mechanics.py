@@ -14,7 +14,8 @@ from dalembert.errors import SimulationError
 from dalembert.integrators import projection
 from dalembert.integrators.base import MachineCode
 from dalembert.integrators.native_steps import HELD, Machine, Surface
-from dalembert.kernels import Function, Kernel, Lengths, Manifold
+from dalembert.kernels import Kernel, Lengths, Manifold
+from dalembert.programs import Function
 from dalembert.structure import newton, rank
 
 

@@ -22,8 +22,8 @@ class Taylor(Stepper):
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         if problem.taylor is None:
             raise EngineError(
-                "the integrator 'taylor' needs the engine 'heyoka', and these equations run on 'portable'. "
-                "Use integrator='dop853', or derive with engine='heyoka' (Linux)."
+                "the integrator 'taylor' needs heyoka (Linux) and equations that are solved as formulas, and these are solved in "
+                "numbers. Use integrator='dop853', or derive with engine='native' where heyoka is installed."
             )
         if not problem.smooth:
             raise InputError(

@@ -13,8 +13,8 @@ import numpy as np
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.expressions import Kind
-from dalembert.kernels.compile import Function, compile_function
 from dalembert.kernels.kernel import Kernel
+from dalembert.programs import Function, compile_function
 
 
 class DaeFunctions:
@@ -59,8 +59,8 @@ class DaeFunctions:
         slope = system.algebra.jacobian(F, y) + weight * system.algebra.jacobian(F, yd)
         parameters = self._kernel.parameters
         return (
-            compile_function(system.algebra, inputs, F, parameters),
-            compile_function(system.algebra, inputs, slope.ravel(), parameters),
+            compile_function(system.algebra, inputs, F, parameters, system.engine),
+            compile_function(system.algebra, inputs, slope.ravel(), parameters, system.engine),
         )
 
     def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

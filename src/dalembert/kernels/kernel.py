@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.algebra import Array, Scalar, stack, vector, zeros
+from dalembert.algebra.shortening import shortened
 from dalembert.equations import LinearForm, Multipliers
 from dalembert.equations.power import power_into
 from dalembert.expressions import Kind
-from dalembert.kernels.compile import Function, compile_function
 from dalembert.kernels.phase import Phase
 from dalembert.kernels.pieces import Pieces
 from dalembert.kernels.solve import fused
-from dalembert.kernels.taylor import TaylorMachine
 from dalembert.kinematics import non_ideal_forces
+from dalembert.programs import Function, Program, compile_function, function_of, nodes, program_of
+from dalembert.programs.heyoka import TaylorMachine
 from dalembert.structure import System
 
 
@@ -27,9 +28,8 @@ from dalembert.structure import System
 class Kernel:
     """Compiled functions of one form, each compiled when it is first used.
 
-    Fused where the engine is heyoka (the whole right-hand side is one graph), assembled where it is portable (compiled
-    M, f, A, β and a numeric solve). States are y = (q, v, work), where work is the integral of the power in (80) and
-    stands there only when some power can flow.
+    Fused, the whole right-hand side is one graph; assembled, M, f, A and β are compiled and solved in numbers. States are
+    y = (q, v, work), where work is the integral of the power in (80) and stands there only when some power can flow.
     """
 
     form: LinearForm
@@ -39,7 +39,7 @@ class Kernel:
     @property
     def fused(self) -> bool:
         """True when the linear system is solved inside the graph."""
-        return self.form.system.algebra.name == "fast" and self.mode == "fused"
+        return self.mode == "fused"
 
     @cached_property
     def parameters(self) -> Array:
@@ -132,7 +132,7 @@ class Kernel:
         system = self.form.system
         if inputs is None:
             inputs = stack(system.q, self.form.velocity.v, vector([system.t]))
-        return compile_function(system.algebra, inputs, outputs, self.parameters)
+        return compile_function(system.algebra, inputs, outputs, self.parameters, system.engine)
 
     @cached_property
     def start_function(self) -> Function:
@@ -143,7 +143,7 @@ class Kernel:
 
     @cached_property
     def _rates(self) -> Function:
-        return self._compile(self.rates)
+        return function_of(self.program, self.form.system.engine)
 
     @property
     def rates_function(self) -> Function | None:
@@ -152,7 +152,7 @@ class Kernel:
 
     @cached_property
     def _accelerations(self) -> Function:
-        return self._compile(stack(self._qd, self._qdd, self._solution[1]))
+        return function_of(self._short(stack(self._qd, self._qdd, self._solution[1])), self.form.system.engine)
 
     @cached_property
     def state_symbols(self) -> Array:
@@ -162,8 +162,19 @@ class Kernel:
 
     @cached_property
     def taylor(self) -> TaylorMachine:
-        """The maker of Taylor integrators (heyoka only)."""
-        return TaylorMachine(self.state_symbols, self.rates, self.form.system.t, self.parameters)
+        """The maker of Taylor integrators."""
+        return TaylorMachine(self.program)
+
+    @cached_property
+    def program(self) -> Program:
+        """ẏ as a program on (q, v, t) and the parameters."""
+        return self._short(self.rates)
+
+    def _short(self, outputs: Array) -> Program:
+        """Functions of (q, v, t) as a program, with as few operations as are found."""
+        system = self.form.system
+        inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
+        return program_of(shortened(nodes(system.algebra, outputs)), inputs, [str(p) for p in self.parameters])
 
     @cached_property
     def _pieces(self) -> Pieces:

@@ -8,9 +8,9 @@ import numpy as np
 
 from dalembert.algebra import stack, vector
 from dalembert.errors import InputError
-from dalembert.kernels.compile import Function, compile_function
 from dalembert.kinematics.applied import spans
 from dalembert.model.loads.base import Span
+from dalembert.programs import Function, compile_function
 from dalembert.structure import System
 
 _NOTHING = 1e-14  # of the distances of the ends from the origin: below it a length is zero
@@ -32,7 +32,8 @@ class Lengths:
         system = self._system
         parts = [stack(*span.ends, vector([span.length])) for span in self.spans]
         parameters = system.algebra.symbols(list(system.model.parameter_values))
-        return compile_function(system.algebra, stack(system.q, vector([system.t])), stack(*parts), parameters)
+        inputs = stack(system.q, vector([system.t]))
+        return compile_function(system.algebra, inputs, stack(*parts), parameters, system.engine)
 
     def evaluate(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, ...]:
         """Vectors between the ends (elements, 3, K), sizes of their positions (elements, K) and natural lengths (elements, K)."""

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector
-from dalembert.kernels.compile import Function, compile_function
 from dalembert.kinematics import kinetic, mass_matrix
+from dalembert.programs import Function, compile_function
 from dalembert.structure import System
 
 
@@ -29,7 +29,7 @@ class Manifold:
         inputs = stack(system.q, system.qd, vector([system.t]))
         outputs = stack(known.phi, known.velocity, known.A.ravel(), self._mass().ravel())
         parameters = system.algebra.symbols(list(system.model.parameter_values))
-        return compile_function(system.algebra, inputs, outputs, parameters)
+        return compile_function(system.algebra, inputs, outputs, parameters, system.engine)
 
     def _mass(self) -> Array:
         system = self.system

@@ -10,7 +10,7 @@ from dalembert.algebra import stack, vector
 from dalembert.equations import LinearForm
 from dalembert.equations.surface import Surface
 from dalembert.errors import InconsistentStateError, SimulationError, SingularError
-from dalembert.kernels.compile import Function, compile_function
+from dalembert.programs import Function, compile_function
 
 _CLOSE = 1e-8
 _ROUNDS = 10
@@ -32,7 +32,11 @@ class Phase:
         inputs = stack(system.q, self._form.velocity.v, vector([system.t]))
         outputs = stack(known.c, known.c_q.ravel(), known.c_p.ravel())
         return compile_function(
-            system.algebra, inputs, outputs, system.algebra.symbols(list(system.model.parameter_values))
+            system.algebra,
+            inputs,
+            outputs,
+            system.algebra.symbols(list(system.model.parameter_values)),
+            system.engine,
         )
 
     def _evaluate(self, y: np.ndarray, t: float, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

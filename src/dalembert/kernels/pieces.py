@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from dalembert.algebra import Array, stack, vector
 from dalembert.equations import LinearForm, LinearSystem
-from dalembert.kernels.compile import Function, compile_function
 from dalembert.kernels.solve import assembled
+from dalembert.programs import Function, compile_function
 
 
 class Found(NamedTuple):
@@ -46,7 +46,7 @@ class Pieces:
         system = self.form.system
         inputs = stack(system.q, self.form.velocity.v, vector([system.t]))
         outputs = np.concatenate([np.asarray(part, dtype=object).ravel() for part in self._parts.values()])
-        return compile_function(system.algebra, inputs, outputs, self.parameters)
+        return compile_function(system.algebra, inputs, outputs, self.parameters, system.engine)
 
     def _at(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> dict[str, np.ndarray]:
         """The parts at states y = (q, v) (2n, K), batch on the first axis."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, default_name, vector, zeros
+from dalembert.algebra import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
 from dalembert.expressions import Kind
 from dalembert.expressions.formula import Formula
 from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.motion import Motion, MovingBody, move_symbols
+from dalembert.kinematics.resolved import Resolved
 from dalembert.kinematics.speeds import Speeds, invert, speed_map
 from dalembert.model import Elements
 from dalembert.spatial import cross
@@ -25,6 +26,7 @@ class System:
     facts: Facts
     motion: Motion
     qdd: Array
+    engine: str = "native"  # what its functions are compiled for
 
     @property
     def t(self) -> Scalar:
@@ -88,6 +90,10 @@ class System:
         """∂f/∂t + (∂f/∂q)(W u + X): the total derivative of a function of (q, u, t) with u̇ = 0."""
         return self.algebra.total_derivative(f, (self.q, speeds.qd), self.clock)
 
+    def acceleration(self, V: Resolved, speeds: Speeds) -> Resolved:
+        """The rate of a velocity in the world with u̇ = 0."""
+        return V.rate(lambda f: self.rate_of(f, speeds))
+
     def derivative(self, f: Array) -> Array:
         """The total derivative of a function of (q, q̇, t) at any q̈."""
         return self.algebra.total_derivative(f, (self.q, self.qd), (self.qd, self.qdd), self.clock)
@@ -119,8 +125,8 @@ def combined(known: Facts, rows: Array) -> Array:
     return out
 
 
-def system_of(model: Elements, algebra: str | None = None, known: Facts | None = None) -> System:
+def system_of(model: Elements, algebra: str = "graph", known: Facts | None = None, engine: str = "native") -> System:
     """The shared facts of a model over an algebra; `known` saves finding the structure again."""
-    scalars = choose(algebra or default_name())
+    scalars = choose(algebra)
     qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in model.coordinate_names])
-    return System(model, scalars, known or facts_of(model), move_symbols(model, scalars), qdd)
+    return System(model, scalars, known or facts_of(model), move_symbols(model, scalars), qdd, engine)

@@ -1,31 +1,32 @@
 """Programs from the graph: one state and many, singular states, long programs, and what their source may contain."""
 
 import builtins
+import itertools
 
 import numpy as np
 import pytest
 
 from dalembert.algebra import choose, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.walks import ordered
 from dalembert.errors import EngineError
-from dalembert.kernels import compile_function, program
-from dalembert.kernels.compile import FEW
-from dalembert.kernels.program import ON_ARRAYS, ON_FLOATS, Program, source
+from dalembert.programs import ENGINES, compile_function, program_of, python
+from dalembert.programs.function import FEW
+from dalembert.programs.python import ON_ARRAYS, ON_FLOATS, Interpreted, source
 
 call = GRAPH.function
 NAMES = ("x", "y")
 
 
-def both(entries, x, y):
-    """The outputs at one state on floats, and in the middle of a batch on arrays."""
-    function = compile_function(GRAPH, GRAPH.symbols(NAMES), vector(entries), zeros(0))
-    one = function(np.array([x, y]), np.zeros(0))
-    batch = np.full((2, FEW + 5), 0.5)
-    batch[:, 7] = x, y
-    many = function(batch, np.zeros((0, FEW + 5)))
-    assert many.shape == (len(entries), FEW + 5)
-    return one, many[:, 7]
+def everywhere(entries, x, y):
+    """The outputs at one state, and in the middle of a batch, on every engine."""
+    for engine in ENGINES:
+        function = compile_function(GRAPH, GRAPH.symbols(NAMES), vector(entries), zeros(0), engine)
+        yield function(np.array([x, y]), np.zeros(0))
+        batch = np.full((2, FEW + 5), 0.5)
+        batch[:, 7] = x, y
+        many = function(batch, np.zeros((0, FEW + 5)))
+        assert many.shape == (len(entries), FEW + 5)
+        yield many[:, 7]
 
 
 @pytest.mark.parametrize(
@@ -50,11 +51,11 @@ def both(entries, x, y):
 )
 def test_singular_states_give_inf_and_nan(formula, point, expected):
     # beside an output that is regular, which stays what it is
-    for found in both([formula(*GRAPH.symbols(NAMES)), 2 * GRAPH.symbols(NAMES)[0]], *point):
+    for found in everywhere([formula(*GRAPH.symbols(NAMES)), 2 * GRAPH.symbols(NAMES)[0]], *point):
         assert np.array_equal(found, [expected, 2 * point[0]], equal_nan=True)
 
 
-def test_conditions_are_the_same_on_floats_and_on_arrays():
+def test_conditions_are_the_same_everywhere():
     x, y = GRAPH.symbols(NAMES)
     less, loose = GRAPH.less(x, y, or_equal=False), GRAPH.less(x, y, or_equal=True)
     small = GRAPH.less(x * x, 1, or_equal=False)
@@ -65,15 +66,15 @@ def test_conditions_are_the_same_on_floats_and_on_arrays():
     for a, b in ((0.5, 2.0), (2.0, 0.5), (2.0, 2.0), (-3.0, -2.0), (0.5, -2.0)):
         strict, equal, tiny = a < b, a <= b, a * a < 1
         expected = [a if c else b * b for c in (strict, equal, strict and tiny, strict or tiny or equal)]
-        for found in both(entries, a, b):
+        for found in everywhere(entries, a, b):
             assert found.tolist() == expected
 
 
 def test_inputs_numbers_and_twins_may_be_outputs():
     x, y = GRAPH.symbols(NAMES)
-    for found in both([y, 3, x, x * y, y * x, x], 2.0, 5.0):
+    for found in everywhere([y, 3, x, x * y, y * x, x], 2.0, 5.0):
         assert found.tolist() == [5.0, 3.0, 2.0, 10.0, 10.0, 2.0]
-    for found in both([1.5, call("log", 0)], 2.0, 5.0):
+    for found in everywhere([1.5, call("log", 0)], 2.0, 5.0):
         assert found.tolist() == [1.5, -np.inf]
 
 
@@ -88,13 +89,14 @@ def recurrence(x, y, steps, sin):
 def test_long_programs_come_in_parts():
     symbols = GRAPH.symbols(NAMES)
     outputs = vector(recurrence(*symbols, 3000, GRAPH.sin)[100::50])
-    text = source(ordered(outputs), outputs, symbols, ON_FLOATS.words)
+    program = program_of(outputs, NAMES)
+    text = source(program, ON_FLOATS.words)
     assert len(text.parts) > 2
-    assert text.registers < program.LINES
+    assert text.registers < python.LINES
     assert 0 < text.slots < 3000
     states = np.random.default_rng(1).uniform(-2, 2, (2, 40))
     expected = np.array(recurrence(*states, 3000, np.sin)[100::50])
-    whole = Program(outputs, symbols)
+    whole = Interpreted(program)
     np.testing.assert_allclose(whole.many(states), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(np.transpose([whole.one(s) for s in states.T.tolist()]), expected, rtol=1e-9, atol=1e-12)
 
@@ -103,8 +105,8 @@ def test_many_states_are_treated_block_by_block(monkeypatch):
     symbols = GRAPH.symbols(NAMES)
     outputs = recurrence(*symbols, 40, GRAPH.sin)[-3:]
     states = np.random.default_rng(2).uniform(-2, 2, (2, 501))
-    monkeypatch.setattr(program, "MOST", 64)
-    in_blocks = Program(outputs, symbols)
+    monkeypatch.setattr(python, "MOST", 64)
+    in_blocks = Interpreted(program_of(outputs, NAMES))
     assert in_blocks._on_arrays[-1] == 64
     expected = recurrence(*states, 40, np.sin)[-3:]
     np.testing.assert_allclose(in_blocks.many(states), expected, rtol=1e-12)
@@ -116,36 +118,38 @@ def test_registers_are_used_again():
     y = x
     for _ in range(500):
         y = GRAPH.sin(y) * 2 + y
-    assert source(ordered([y]), [y], [x], ON_ARRAYS.words).registers <= 3
+    assert source(program_of([y], ["x"]), ON_ARRAYS.words).registers <= 3
 
 
 def test_values_cross_parts_in_slots_that_are_used_again(monkeypatch):
-    monkeypatch.setattr(program, "LINES", 10)
+    monkeypatch.setattr(python, "LINES", 10)
     (x,) = GRAPH.symbols(["x"])
     y = x
     for _ in range(500):
         y = GRAPH.sin(y) * 0.5 + y
-    text = source(ordered([y]), [y], [x], ON_FLOATS.words)
+    program = program_of([y], ["x"])
+    text = source(program, ON_FLOATS.words)
     assert len(text.parts) > 100
     assert text.slots <= 4
     value = 0.7
     for _ in range(500):
         value = np.sin(value) * 0.5 + value
-    assert Program([y], [x]).one([0.7]) == pytest.approx([value], rel=1e-13)
+    assert Interpreted(program).one([0.7]) == pytest.approx([value], rel=1e-13)
 
 
 def test_no_text_of_a_model_gets_into_the_source():
     name = "print('got here')\nx"
     (x,) = GRAPH.symbols([name])
-    (text,) = source(ordered([x / 2]), [x / 2], [x], ON_FLOATS.words).parts
+    program = program_of([x / 2], [name])
+    (text,) = source(program, ON_FLOATS.words).parts
     lines = [line.strip() for line in text.splitlines()]
-    assert lines == ["def part(x, out, state):", "r0 = x[0]", "r0 = r0 / 2.0", "out[0] = r0", "return"]
-    assert Program([x / 2], [x]).one([4.0]) == [2.0]
+    assert lines == ["def part(x, out, state):", "r0 = x[0]", "r0 = r0 / (2.0)", "out[0] = r0", "return"]
+    assert Interpreted(program).one([4.0]) == [2.0]
 
 
 def test_programs_reach_no_builtins():
     for dialect in (ON_FLOATS, ON_ARRAYS):
-        (part,) = program.compiled(["def part(x, out, state):\n return state\n"], dialect.names)
+        (part,) = python.compiled(["def part(x, out, state):\n return state\n"], dialect.names)
         reachable = set(part.__globals__) - {"part", "__builtins__"}
         assert part.__globals__["__builtins__"] == {}
         assert not {"open", "eval", "exec", "getattr", "__import__"} & reachable
@@ -161,8 +165,8 @@ def test_a_symbol_without_a_value_is_named():
 
 def test_parameters_may_differ_from_state_to_state():
     x, k = GRAPH.symbols(["x", "k"])
-    function = compile_function(GRAPH, vector([x]), vector([k * x]), vector([k]))
-    for batch in (3, 2 * FEW):
+    for engine, batch in itertools.product(ENGINES, (3, 2 * FEW)):
+        function = compile_function(GRAPH, vector([x]), vector([k * x]), vector([k]), engine)
         states, stiffness = np.arange(batch) * 1.0, np.linspace(1, 2, batch)
         assert np.allclose(function(states[None], stiffness[None]), [stiffness * states])
         assert np.allclose(function(states[None], np.array([3.0])), [3 * states])

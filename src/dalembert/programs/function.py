@@ -1,0 +1,227 @@
+"""Compiled functions of arrays: coordinates on the first axis, batch on the last."""
+
+from __future__ import annotations
+
+import importlib.util
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import pairwise
+from threading import local
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import Array, DifferentialAlgebra
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.nodes import Node, node, symbol
+from dalembert.errors import EngineError, InputError, nearest
+from dalembert.expressions.lower import Lowering
+from dalembert.programs.program import Program, program_of
+from dalembert.programs.python import Interpreted
+
+if TYPE_CHECKING:
+    from dalembert.programs.llvm.machine import MachineCode
+
+ENGINES: tuple[str, ...] = ("native", "python")
+FEW = 16  # columns: beyond them NumPy is quicker than floats one by one
+
+
+def choose_engine(name: str | None) -> str:
+    """`native` (machine code) or `python`; None takes native where llvmlite is installed.
+
+    >>> choose_engine("python")
+    'python'
+    """
+    installed = importlib.util.find_spec("llvmlite") is not None
+    if name is None:
+        return "native" if installed else "python"
+    if name not in ENGINES:
+        raise InputError(f"there is no engine '{name}'. {nearest(name, ENGINES)} Expected 'native' or 'python'.")
+    if name == "native" and not installed:
+        raise EngineError(
+            "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install it."
+        )
+    return name
+
+
+class Native(NamedTuple):
+    """Machine code for one state, `one(x, p, tables, out)` with four addresses of doubles, and the numbers of its tables."""
+
+    address: int
+    tables: np.ndarray
+
+
+class Function(ABC):
+    """A compiled function of inputs (n,) or (n, batch) and parameters (m,) or (m, batch)."""
+
+    n_outputs: int
+
+    @abstractmethod
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The outputs, (k,) for one state or (k, batch) for many."""
+
+    @property
+    def native(self) -> Native | None:
+        """The machine code, None on other engines."""
+        return None
+
+
+def _columns(inputs: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and parameters of every state of a batch."""
+    batch = inputs.shape[1]
+    constants = parameters[:, None] if parameters.ndim == 1 else parameters
+    return inputs, np.broadcast_to(constants, (len(parameters), batch))
+
+
+class PythonFunction(Function):
+    """A program in Python: on floats for few states, on NumPy arrays for many."""
+
+    def __init__(self, program: Program) -> None:
+        self.n_outputs = len(program.outputs)
+        self._program = Interpreted(program)
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The outputs; one state goes straight to the program on floats."""
+        if inputs.ndim == 1 and parameters.ndim == 1:
+            return np.array(self._program.one([*inputs.tolist(), *parameters.tolist()]), dtype=float)
+        single = inputs.ndim == 1
+        columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
+        if columns.shape[1] > FEW:
+            return self._program.many(np.ascontiguousarray(columns, dtype=float))
+        out = np.empty((self.n_outputs, columns.shape[1]))
+        for k, column in enumerate(columns.T.tolist()):
+            out[:, k] = self._program.one(column)
+        return out[:, 0] if single else out
+
+
+class NativeFunction(Function):
+    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used."""
+
+    def __init__(self, program: Program) -> None:
+        self.n_outputs = len(program.outputs)
+        self._program = program
+        self._sizes = len(program.inputs), len(program.parameters)
+        self._tables = np.concatenate(
+            [np.zeros(0), *(part for held in program.tables for part in (held.times, held.values))]
+        )
+        self._own = local()
+
+    @cached_property
+    def _one(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=False))
+
+    @cached_property
+    def _many(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=True))
+
+    @cached_property
+    def _varied(self) -> NativeFunction:
+        """The same with parameters among the inputs, for batches in which they differ."""
+        return NativeFunction(self._program.with_moving_parameters())
+
+    @property
+    def native(self) -> Native:
+        """The machine code for one state."""
+        return Native(self._one.address, self._tables)
+
+    def _alone(self) -> _Alone:
+        """The buffers of this thread."""
+        found = getattr(self._own, "alone", None)
+        if found is None:
+            found = self._own.alone = _Alone(self._one, self._sizes, self.n_outputs, self._tables)
+        return found
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The outputs; `threads` share a batch."""
+        if inputs.ndim == 1 and parameters.ndim == 1:
+            return self._alone()(inputs, parameters)
+        single = inputs.ndim == 1
+        if single or parameters.ndim == 2:
+            columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
+            out = self._varied(columns, np.zeros(0), threads)
+            return out[:, 0] if single else out
+        return self._batch(
+            np.ascontiguousarray(inputs, dtype=float), np.ascontiguousarray(parameters, dtype=float), threads
+        )
+
+    def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
+        count = x.shape[1]
+        lanes = self._many.lanes
+        if count < lanes:  # lanes without a state repeat the last one
+            if not count:
+                return np.empty((self.n_outputs, 0))
+            return self._batch(np.ascontiguousarray(x[:, np.minimum(np.arange(lanes), count - 1)]), p, 1)[:, :count]
+        out = np.empty((self.n_outputs, count))
+        run = self._many.many
+        addresses = [a.ctypes.data for a in (x, p, self._tables, out)]
+        shares = max(1, min(threads, count // (64 * lanes)))
+        ends = [count * i // shares for i in range(shares + 1)]
+        if shares == 1:
+            run(*addresses, 0, count, count)
+            return out
+        with ThreadPoolExecutor(shares) as pool:
+            for done in [pool.submit(run, *addresses, a, b, count) for a, b in pairwise(ends)]:
+                done.result()
+        return out
+
+
+class _Alone:
+    """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
+
+    def __init__(self, code: MachineCode, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
+        self._x, self._p, self._out = np.zeros(sizes[0]), np.zeros(sizes[1]), np.zeros(n_outputs)
+        self._run = code.one
+        self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
+        self._kept = code, tables
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        self._x[:] = inputs
+        self._p[:] = parameters
+        self._run(*self._addresses)
+        return self._out.copy()
+
+
+class EmptyFunction(Function):
+    """A function without outputs."""
+
+    n_outputs = 0
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """Nothing, for every column."""
+        return np.zeros((0, *inputs.shape[1:]))
+
+
+def compile_function(
+    algebra: DifferentialAlgebra, inputs: Array, outputs: Array, parameters: Array, engine: str | None = None
+) -> Function:
+    """A compiled function of `outputs` over the symbols `inputs` and `parameters`."""
+    if not len(outputs):
+        return EmptyFunction()
+    return function_of(
+        program_of(nodes(algebra, outputs), [str(x) for x in inputs], [str(x) for x in parameters]), engine
+    )
+
+
+def function_of(program: Program, engine: str | None = None) -> Function:
+    """A program as a function on an engine."""
+    return NativeFunction(program) if choose_engine(engine) == "native" else PythonFunction(program)
+
+
+def nodes(algebra: DifferentialAlgebra, expressions: Array) -> list[Node]:
+    """Expressions of the algebras `graph` and `symbolic` as nodes of the graph.
+
+    >>> from dalembert.algebra import choose
+    >>> nodes(choose("symbolic"), choose("symbolic").symbols(["x"]) + 1)
+    [(1.0 + x)]
+    """
+    if algebra.name == "symbolic":
+        names = {x.name for e in expressions for x in se.sympify(e).free_symbols}
+        lower = Lowering(GRAPH, {name: symbol(name) for name in names})
+        return [node(lower(e)) for e in expressions]
+    return [node(e) for e in expressions]

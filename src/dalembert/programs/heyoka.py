@@ -1,0 +1,78 @@
+"""Programs as heyoka's expressions: what its Taylor integrator is made of."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.algebra.operations import BLOCKS, CONDITIONS, OPERATIONS
+from dalembert.errors import EngineError
+from dalembert.programs.program import Program
+
+if TYPE_CHECKING:
+    import heyoka as hy
+
+
+def is_installed() -> bool:
+    """True where heyoka is at hand."""
+    return importlib.util.find_spec("heyoka") is not None
+
+
+def expressions(program: Program, symbols: list[hy.expression]) -> list[hy.expression]:
+    """The outputs over heyoka's expressions in the place of inputs and parameters."""
+    import heyoka as hy
+
+    if program.tables:
+        raise EngineError("a table has no Taylor series. Use integrator='dop853' for this model.")
+    values: list[Any] = [*symbols, *program.numbers]
+    for name, places in program.lines:
+        known = OPERATIONS[name]
+        if name in CONDITIONS or name == "select":
+            raise EngineError("a choice between formulas has no Taylor series. Use integrator='dop853' for this model.")
+        arguments = [values[a] for a in places]
+        if known.llvm or name in BLOCKS:  # blocks are written out
+            values.append(known.array(*arguments))
+        else:
+            values.append(arguments[0] ** arguments[1] if name == "pow" else getattr(hy, name)(*arguments))
+    return [hy.expression(y) if isinstance(y := values[place], float) else y for place in program.outputs]
+
+
+class TaylorMachine:
+    """Makes integrators of ẏ = rates(y, t); the machine code of one tolerance and one set of sizes is made once.
+
+    The inputs of the program are the states that rates depend on, and time behind them.
+    """
+
+    def __init__(self, rates: Program) -> None:
+        self._rates = rates
+        self._made: dict[tuple[float | None, tuple[float, ...]], Any] = {}
+        self._making = RLock()
+
+    def make(self, tolerance: float | None, constants: np.ndarray, sizes: np.ndarray | None = None) -> Any:
+        """A fresh integrator of y / sizes with its parameters set."""
+        key = (tolerance, tuple(np.ones(len(self._rates.outputs)) if sizes is None else sizes))
+        with self._making:
+            if key not in self._made:
+                self._made[key] = self._compiled(*key)
+            machine = copy.copy(self._made[key])
+        machine.pars[:] = constants[: len(machine.pars)]
+        return machine
+
+    def _compiled(self, tolerance: float | None, sizes: tuple[float, ...]) -> Any:
+        import heyoka as hy
+
+        hy.set_logger_level_critical()  # heyoka logs to stdout, which belongs to the result
+        # heyoka keeps names to itself, such as __x, that a user may choose
+        states = [hy.expression(f"y{i}") for i in range(len(sizes))]
+        inputs = [x if s == 1.0 else s * x for x, s in zip(states, sizes, strict=True)]
+        inputs = [*inputs[: len(self._rates.inputs) - 1], hy.time]
+        rates = expressions(self._rates, inputs + [hy.par[i] for i in range(len(self._rates.parameters))])
+        rates = [rate if size == 1.0 else rate * (1 / size) for rate, size in zip(rates, sizes, strict=True)]
+        options = {} if tolerance is None else {"tol": tolerance}
+        return hy.taylor_adaptive(
+            list(zip(states, rates, strict=True)), [0.0] * len(rates), compact_mode=True, opt_level=1, **options
+        )

@@ -1,0 +1,360 @@
+"""A program as the text of an LLVM module: one function for one state, or one for a batch with a state in each lane.
+
+The text is written line by line, since building it from objects takes ten times as long as the machine code itself. Products
+that are added once become fused operations where the machine has them, written so and not left to the compiler: then one state,
+every lane and every thread round alike.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+from typing import NamedTuple
+
+from dalembert.algebra.blocks import SOLUTIONS, lower_place
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
+from dalembert.algebra.rolled import order_of_symmetric
+from dalembert.programs.llvm.library import Library
+from dalembert.programs.program import Program
+
+_LONG = 300  # rows of a basic block
+_SMALL = 2**16  # bytes that are taken from the stack
+_POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What machine code is written for."""
+
+    lanes: int = 1  # states side by side
+    fused: bool = True  # a × b + c in one operation
+    single: bool = False  # numbers of 32 bits
+
+    @property
+    def real(self) -> str:
+        """The type of a number."""
+        return "float" if self.single else "double"
+
+    @property
+    def vector(self) -> str:
+        """The type of a number of every lane."""
+        return self.real if self.lanes == 1 else f"<{self.lanes} x {self.real}>"
+
+    def constant(self, x: float) -> str:
+        """A number in every lane."""
+        rounded = struct.unpack("f", struct.pack("f", x))[0] if self.single and abs(x) < 3.4e38 else x
+        text = f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
+        return text if self.lanes == 1 else f"<{', '.join([f'{self.real} {text}'] * self.lanes)}>"
+
+
+def module_text(program: Program, target: Target) -> str:
+    """The module that defines `one(x, p, tables, out)`, or `many(x, p, tables, out, begin, end, stride)` for several lanes.
+
+    `many` treats the states from `begin` to `end`, at least as many as there are lanes; the last ones are taken so that all lanes
+    are full. Rows of x and out lie `stride` numbers apart.
+    """
+    return _Writer(program, target).text()
+
+
+class _Room(NamedTuple):
+    """The memory of a factor or a solution: its order, where it lies, which value goes to which place, and where x goes."""
+
+    order: int
+    at: str
+    places: list[tuple[int, int]]
+    out: str = ""
+
+
+class _Writer:
+    """Writes one module."""
+
+    def __init__(self, program: Program, target: Target) -> None:
+        self._program, self._target = program, target
+        self._library = Library(target)
+        self._names: dict[int, str] = {}
+        self._rows: list[str] = []
+        self._rooms: list[str] = []
+        self._count = self._taken = self._blocks = self._begun = 0
+
+    def text(self) -> str:
+        """The whole module."""
+        lines = self._program.lines
+        moving = [i for i in range(len(lines)) if self._program.moves[self._program.first_line + i]]
+        still = sorted(set(range(len(lines))).difference(moving))
+        for i, x in enumerate(self._program.numbers):
+            self._names[len(self._program.inputs) + len(self._program.parameters) + i] = self._target.constant(x)
+        head = self._block(range(len(self._program.parameters)), still, "p")
+        self._settle_tables()
+        body = self._block(range(len(self._program.inputs)), moving, "x")
+        body += [self._stored(i, place) for i, place in enumerate(self._program.outputs)]
+        frame = _ALONE if self._target.lanes == 1 else _LOOP
+        rooms, left = self._memory_rows()
+        function = frame.format(
+            pointers=_POINTERS,
+            head="\n".join(rooms + head),
+            body="\n".join(body),
+            left="\n".join(left),
+            lanes=self._target.lanes,
+        )
+        return f"{self._library.text}\n{function}"
+
+    # the two parts: what parameters decide, and what every state decides
+
+    def _block(self, leaves: range, lines: list[int], array: str) -> list[str]:
+        """The rows for lines, and for the symbols in front of them."""
+        self._rows, self._begun = [], 0
+        for i in leaves:
+            self._load(i, array)
+        for i in lines:
+            if self._program.first_line + i not in self._fused:
+                self._line(i)
+                self._part()
+        return self._rows
+
+    def _part(self) -> None:
+        """Begin another basic block where one has grown long: LLVM's work on one grows with the square of its length."""
+        if len(self._rows) - self._begun > _LONG:
+            self._blocks += 1
+            self._rows += [f"br label %part{self._blocks}", f"part{self._blocks}:"]
+            self._begun = len(self._rows)
+
+    def _load(self, i: int, array: str) -> None:
+        real, vector, lanes = self._target.real, self._target.vector, self._target.lanes
+        if array == "p":
+            place = len(self._program.inputs) + i
+            at = self._row(f"getelementptr {real}, ptr %p, i64 {i}")
+            value = self._row(f"load {real}, ptr {at}")
+            if lanes > 1:
+                first = self._row(f"insertelement {vector} poison, {real} {value}, i32 0")
+                value = self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
+            self._names[place] = value
+            return
+        at = self._row(f"getelementptr {real}, ptr %x, i64 {self._offset(i)}")
+        self._names[i] = self._row(f"load {vector}, ptr {at}, align {4 if self._target.single else 8}")
+
+    def _offset(self, row: int) -> str:
+        """The place of a row of x or out at the present states."""
+        if self._target.lanes == 1:
+            return str(row)
+        return self._row(f"add i64 %k, {self._row(f'mul i64 %stride, {row}')}")
+
+    def _stored(self, i: int, place: int) -> str:
+        self._rows = []
+        at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {self._offset(i)}")
+        self._rows.append(
+            f"store {self._target.vector} {self._names[place]}, ptr {at}, align {4 if self._target.single else 8}"
+        )
+        return "\n".join(self._rows)
+
+    def _row(self, instruction: str) -> str:
+        """The name of the value of an instruction."""
+        self._count += 1
+        self._rows.append(f"%v{self._count} = {instruction}")
+        return f"%v{self._count}"
+
+    # lines
+
+    def _line(self, i: int) -> None:
+        operation, places = self._program.lines[i]
+        y = self._program.first_line + i
+        if operation in ("add", "subtract") and (found := self._sum_of_product(operation, places)) is not None:
+            self._names[y] = found
+        elif operation in ("sin", "cos") and places[0] in self._pairs:
+            for name, value in zip(("sin", "cos"), self._library.pair(self._row, self._names[places[0]]), strict=True):
+                for twin in self._pairs[places[0]][name]:
+                    self._names[twin] = value
+            del self._pairs[places[0]]
+        elif y not in self._names:
+            self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, places)
+        for at, k in self._goes.get(y, ()):
+            self._put(self._names[y], at, k)
+
+    def _value(self, operation: str, places: tuple[int, ...]) -> str:
+        vector, known = self._target.vector, OPERATIONS[operation].llvm
+        if operation == "interpolate":
+            return self._library.table(self._row, self._names[places[0]], self._names[places[1]])
+        names = [self._names[a] for a in places]
+        if not known:
+            return self._library.call(self._row, operation, names)
+        if operation == "select":
+            return self._row(f"select {self._bits} {names[0]}, {vector} {names[1]}, {vector} {names[2]}")
+        kind = self._bits if operation in ("and", "or") else vector
+        return self._row(f"{known} {kind} {', '.join(names)}")
+
+    # linear systems: numbers go into memory, a function works on them there
+
+    def _block_value(self, y: int) -> str:
+        """Where a factor or a solution lies, or one number of a solution."""
+        operation, places = self._program.lines[y - self._program.first_line]
+        if operation == "entry":
+            i = int(self._program.numbers[places[1] - len(self._program.inputs) - len(self._program.parameters)])
+            return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[places[0]], i)}")
+        self._library.blocks()
+        room = self._room[y]
+        for a, i in room.places:
+            if not self._put_at_once(a, y):
+                self._put(self._names[a], room.at, i)
+        if operation.endswith("factor"):
+            self._rows.append(f'call void @"block.{operation}"(ptr {room.at}, i64 {room.order})')
+            return room.at
+        arguments = [self._names[places[0]], room.at, *([room.out] if room.out else [])]
+        factor, *rest = (f"ptr {each}" for each in arguments)
+        self._rows.append(f'call void @"block.{operation}"({factor}, i64 {room.order}, {", ".join(rest)})')
+        return room.out or room.at
+
+    @cached_property
+    def _room(self) -> dict[int, _Room]:
+        """The memory of every factor and solution, and which values go where."""
+        rooms: dict[int, _Room] = {}
+        for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
+            if operation == "symmetric_factor":
+                n = order_of_symmetric(len(places))
+                where = [i * n + j for i, j in map(lower_place, range(len(places)))]
+                rooms[y] = _Room(n, self._memory(n * n), list(zip(places, where, strict=True)))
+            elif operation == "general_factor":
+                n = isqrt(len(places))
+                where = [k % n * n + k // n for k in range(n * n)]  # by columns, R behind
+                rooms[y] = _Room(n, self._memory(2 * n * n), list(zip(places, where, strict=True)))
+            elif operation in SOLUTIONS:
+                n = len(places) - 1
+                out = self._memory(n) if operation == "general_solve" else ""
+                rooms[y] = _Room(n, self._memory(n), list(zip(places[1:], range(n), strict=True)), out)
+        return rooms
+
+    @cached_property
+    def _goes(self) -> dict[int, list[tuple[str, int]]]:
+        """Where values go as soon as they are known, so that they need not be kept elsewhere."""
+        goes: dict[int, list[tuple[str, int]]] = {}
+        for y, room in self._room.items():
+            for a, i in room.places:
+                if self._put_at_once(a, y):
+                    goes.setdefault(a, []).append((room.at, i))
+        return goes
+
+    def _put_at_once(self, a: int, y: int) -> bool:
+        """Inputs and numbers wait for their block, and so does what is worked out once for many rounds."""
+        return a >= self._program.first_line and self._program.moves[a] == self._program.moves[y]
+
+    def _memory(self, count: int) -> str:
+        """Room for numbers of every lane, taken once for the whole function."""
+        at = f"%m{len(self._rooms)}"
+        self._rooms.append(f"{at} = getelementptr {self._target.vector}, ptr %memory, i64 {self._taken}")
+        self._taken += count
+        return at
+
+    def _inside(self, at: str, i: int) -> str:
+        return self._row(f"getelementptr {self._target.vector}, ptr {at}, i64 {i}")
+
+    def _put(self, value: str, at: str, i: int) -> None:
+        self._rows.append(f"store {self._target.vector} {value}, ptr {self._inside(at, i)}")
+
+    def _memory_rows(self) -> tuple[list[str], list[str]]:
+        """The rows that take the room and give it back: on the stack where it is small, since threads have little of it."""
+        if not self._taken:
+            return [], []
+        size = self._taken * self._target.lanes * (4 if self._target.single else 8)
+        if size <= _SMALL:
+            return [f"%memory = alloca {self._target.vector}, i64 {self._taken}, align 64", *self._rooms], []
+        self._library.memory()
+        rows = [
+            f"%whole = call ptr @malloc(i64 {size + 64})",
+            "%number = ptrtoint ptr %whole to i64",
+            "%above = add i64 %number, 63",
+            "%even = and i64 %above, -64",
+            "%memory = inttoptr i64 %even to ptr",
+        ]
+        return rows + self._rooms, ["call void @free(ptr %whole)"]
+
+    @property
+    def _bits(self) -> str:
+        """The type of a condition."""
+        return "i1" if self._target.lanes == 1 else f"<{self._target.lanes} x i1>"
+
+    @cached_property
+    def _pairs(self) -> dict[int, dict[str, list[int]]]:
+        """The angles of which both sine and cosine are asked for, and where."""
+        found: dict[int, dict[str, list[int]]] = {}
+        for i, (operation, places) in enumerate(self._program.lines):
+            if operation in ("sin", "cos"):
+                asked = found.setdefault(places[0], {"sin": [], "cos": []})
+                asked[operation].append(self._program.first_line + i)
+        return {a: asked for a, asked in found.items() if asked["sin"] and asked["cos"]}
+
+    @cached_property
+    def _fused(self) -> frozenset[int]:
+        """The products that are added or subtracted once and wanted nowhere else."""
+        if not self._target.fused:
+            return frozenset()
+        program, first = self._program, self._program.first_line
+        uses = Counter(a for _, places in program.lines for a in places)
+        uses.update(program.outputs)
+        single = {
+            first + i
+            for i, (operation, _) in enumerate(program.lines)
+            if operation == "multiply" and uses[first + i] == 1
+        }
+        taken: set[int] = set()
+        for i, (operation, places) in enumerate(program.lines):
+            if operation in ("add", "subtract"):
+                fit = [a for a in places if a in single and program.moves[a] == program.moves[first + i]]
+                taken.update(fit[-1:])
+        return frozenset(taken)
+
+    def _sum_of_product(self, operation: str, places: tuple[int, ...]) -> str | None:
+        """a b + c, a b − c or c − a b in one operation; None where there is no such product."""
+        product = next((a for a in reversed(places) if a in self._fused), None)
+        if product is None:
+            return None
+        vector = self._target.vector
+        a, b = (self._names[k] for k in self._program.lines[product - self._program.first_line][1])
+        second = places[1] == product
+        c = self._names[places[0] if second else places[1]]
+        if operation == "subtract" and second:
+            a = self._row(f"fneg {vector} {a}")
+        elif operation == "subtract":
+            c = self._row(f"fneg {vector} {c}")
+        return self._library.multiply_add(self._row, a, b, c)
+
+    def _settle_tables(self) -> None:
+        """The places of tables in the numbers behind `tables`."""
+        place, start = self._program.first_line - len(self._program.tables), 0
+        for i, held in enumerate(self._program.tables):
+            self._names[place + i] = f"i64 {start}, i64 {len(held)}, i64 {held.order}"
+            start += 2 * len(held)
+
+
+_ALONE = """
+define void @one({pointers}) {{
+entry:
+{head}
+{body}
+{left}
+ret void
+}}
+"""
+_LOOP = """
+define void @many({pointers}, i64 %begin, i64 %end, i64 %stride) {{
+entry:
+%last = sub i64 %end, {lanes}
+{head}
+br label %start
+start:
+br label %loop
+loop:
+%next = phi i64 [ %begin, %start ], [ %after, %tail ]
+%late = icmp sgt i64 %next, %last
+%k = select i1 %late, i64 %last, i64 %next
+{body}
+br label %tail
+tail:
+%after = add i64 %next, {lanes}
+%more = icmp slt i64 %after, %end
+br i1 %more, label %loop, label %done
+done:
+{left}
+ret void
+}}
+"""

@@ -1,0 +1,315 @@
+"""Arithmetic on LLVM values, written with operators, on one double or on a vector of them.
+
+`Real`, `Bits` and `Truth` hold doubles, 64-bit integers and conditions; each operator appends one instruction to the
+builder of their `Lanes`. No instruction mixes two lanes, none carries a fast-math flag, and a fused multiply-add stands only
+where `madd` asks for it: a result has the same bits in every lane and at every width.
+
+`Pair` is an unevaluated sum hi + lo of two doubles, for the steps where 53 bits are not enough (T. J. Dekker 1971).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+DOUBLE, INTEGER = ir.DoubleType(), ir.IntType(64)
+NAN = float("nan")
+INF = float("inf")
+
+
+def pattern(x: float) -> int:
+    """The 64 bits of a double, read as an integer."""
+    return struct.unpack("<Q", struct.pack("<d", x))[0]
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A place to write instructions: a builder, the number of lanes, and whether fused multiply-adds are allowed."""
+
+    builder: ir.IRBuilder
+    width: int
+    fma: bool
+
+    def shape(self, scalar: ir.Type) -> ir.Type:
+        """The type of all lanes together: the scalar itself for one lane, a vector for more."""
+        return scalar if self.width == 1 else ir.VectorType(scalar, self.width)
+
+    def constant(self, scalar: ir.Type, value: float) -> ir.Constant:
+        """The same number in every lane."""
+        return ir.Constant(self.shape(scalar), value if self.width == 1 else [value] * self.width)
+
+    def real(self, x: Real | float) -> Real:
+        """A double, or a number as double."""
+        return x if isinstance(x, Real) else Real(self, self.constant(DOUBLE, x))
+
+    def bits(self, i: Bits | int) -> Bits:
+        """An integer, or a number as integer."""
+        return i if isinstance(i, Bits) else Bits(self, self.constant(INTEGER, i))
+
+    def emit(self, instruction: str, *operands: object) -> ir.Value:
+        """The value of a new instruction, by the name of its method of the builder."""
+        return getattr(self.builder, instruction)(*operands)
+
+    def intrinsic(self, name: str, scalar: ir.Type, *operands: ir.Value) -> ir.Value:
+        """The value of an LLVM intrinsic whose operands and result are all of one type."""
+        suffix = "f64" if scalar == DOUBLE else "i64"
+        full = f"{name}.{suffix}" if self.width == 1 else f"{name}.v{self.width}{suffix}"
+        kind = self.shape(scalar)
+        function = self.builder.module.declare_intrinsic(full, fnty=ir.FunctionType(kind, [kind] * len(operands)))
+        return self.builder.call(function, operands)
+
+    def apart(self, value: ir.Value) -> list[ir.Value]:
+        """The scalars in the lanes of a value."""
+        if self.width == 1:
+            return [value]
+        return [self.emit("extract_element", value, ir.IntType(32)(i)) for i in range(self.width)]
+
+    def together(self, scalar: ir.Type, parts: list[ir.Value]) -> ir.Value:
+        """One scalar per lane as a value."""
+        if self.width == 1:
+            return parts[0]
+        whole: ir.Value = ir.Constant(self.shape(scalar), ir.Undefined)
+        for i, part in enumerate(parts):
+            whole = self.emit("insert_element", whole, part, ir.IntType(32)(i))
+        return whole
+
+    def struct(self, kind: ir.LiteralStructType, parts: Sequence[ir.Value]) -> ir.Value:
+        """Several values as one, for a function to return."""
+        whole: ir.Value = ir.Constant(kind, ir.Undefined)
+        for i, part in enumerate(parts):
+            whole = self.emit("insert_value", whole, part, i)
+        return whole
+
+
+def internal(module: ir.Module, name: str, result: ir.Type, arguments: Sequence[ir.Type]) -> ir.Function:
+    """A new function of a module for itself alone; it is called, not inlined, so that many calls compile fast."""
+    function = ir.Function(module, ir.FunctionType(result, arguments), name)
+    function.linkage = "internal"
+    for attribute in ("noinline", "nounwind", "readnone"):
+        function.attributes.add(attribute)
+    return function
+
+
+@dataclass(frozen=True, eq=False)
+class Real:
+    """Doubles."""
+
+    lanes: Lanes
+    value: ir.Value
+
+    def _make(self, instruction: str, other: Real | float) -> Real:
+        return Real(self.lanes, self.lanes.emit(instruction, self.value, self.lanes.real(other).value))
+
+    def _compare(self, relation: str, other: Real | float) -> Truth:
+        right = self.lanes.real(other).value
+        return Truth(self.lanes, self.lanes.emit("fcmp_ordered", relation, self.value, right))
+
+    def __add__(self, other: Real | float) -> Real:
+        return self._make("fadd", other)
+
+    def __sub__(self, other: Real | float) -> Real:
+        return self._make("fsub", other)
+
+    def __mul__(self, other: Real | float) -> Real:
+        return self._make("fmul", other)
+
+    def __truediv__(self, other: Real | float) -> Real:
+        return self._make("fdiv", other)
+
+    def __radd__(self, other: float) -> Real:
+        return self.lanes.real(other) + self
+
+    def __rsub__(self, other: float) -> Real:
+        return self.lanes.real(other) - self
+
+    def __rmul__(self, other: float) -> Real:
+        return self.lanes.real(other) * self
+
+    def __neg__(self) -> Real:
+        return Real(self.lanes, self.lanes.emit("fneg", self.value))
+
+    def __abs__(self) -> Real:
+        return Real(self.lanes, self.lanes.intrinsic("llvm.fabs", DOUBLE, self.value))
+
+    # comparisons are false where an operand is not a number
+    def __lt__(self, other: Real | float) -> Truth:
+        return self._compare("<", other)
+
+    def __le__(self, other: Real | float) -> Truth:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Real | float) -> Truth:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Real | float) -> Truth:
+        return self._compare(">=", other)
+
+    def equals(self, other: Real | float) -> Truth:
+        """Where both are the same number."""
+        return self._compare("==", other)
+
+    def is_number(self) -> Truth:
+        """Where this is not a nan."""
+        return self._compare("ord", self)
+
+    def sqrt(self) -> Real:
+        """The square root, correctly rounded."""
+        return Real(self.lanes, self.lanes.intrinsic("llvm.sqrt", DOUBLE, self.value))
+
+    def bits(self) -> Bits:
+        """The bit pattern."""
+        return Bits(self.lanes, self.lanes.emit("bitcast", self.value, self.lanes.shape(INTEGER)))
+
+    def sign(self) -> Bits:
+        """The sign bit alone, in its place."""
+        return self.bits() & 1 << 63
+
+    def flipped(self, sign: Bits) -> Real:
+        """The opposite number where the sign bit is set."""
+        return (self.bits() ^ sign).real()
+
+
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """Integers of 64 bits; sums and differences wrap around, a shift to the right brings in zeros."""
+
+    lanes: Lanes
+    value: ir.Value
+
+    def _make(self, instruction: str, other: Bits | int) -> Bits:
+        return Bits(self.lanes, self.lanes.emit(instruction, self.value, self.lanes.bits(other).value))
+
+    def __add__(self, other: Bits | int) -> Bits:
+        return self._make("add", other)
+
+    def __sub__(self, other: Bits | int) -> Bits:
+        return self._make("sub", other)
+
+    def __and__(self, other: Bits | int) -> Bits:
+        return self._make("and_", other)
+
+    def __or__(self, other: Bits | int) -> Bits:
+        return self._make("or_", other)
+
+    def __xor__(self, other: Bits | int) -> Bits:
+        return self._make("xor", other)
+
+    def __lshift__(self, other: Bits | int) -> Bits:
+        return self._make("shl", other)
+
+    def __rshift__(self, other: Bits | int) -> Bits:
+        return self._make("lshr", other)
+
+    def equals(self, other: Bits | int) -> Truth:
+        """Where both are the same integer."""
+        return Truth(self.lanes, self.lanes.emit("icmp_signed", "==", self.value, self.lanes.bits(other).value))
+
+    def real(self) -> Real:
+        """The double with these bits."""
+        return Real(self.lanes, self.lanes.emit("bitcast", self.value, self.lanes.shape(DOUBLE)))
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Conditions, one per lane."""
+
+    lanes: Lanes
+    value: ir.Value
+
+    def __and__(self, other: Truth) -> Truth:
+        return Truth(self.lanes, self.lanes.emit("and_", self.value, other.value))
+
+    def __or__(self, other: Truth) -> Truth:
+        return Truth(self.lanes, self.lanes.emit("or_", self.value, other.value))
+
+    def __invert__(self) -> Truth:
+        return Truth(self.lanes, self.lanes.emit("not_", self.value))
+
+    def real(self, yes: Real | float, no: Real | float) -> Real:
+        """`yes` where this holds, `no` elsewhere."""
+        either = self.lanes.real(yes).value, self.lanes.real(no).value
+        return Real(self.lanes, self.lanes.emit("select", self.value, *either))
+
+    def bits(self, yes: Bits | int, no: Bits | int) -> Bits:
+        """`yes` where this holds, `no` elsewhere."""
+        either = self.lanes.bits(yes).value, self.lanes.bits(no).value
+        return Bits(self.lanes, self.lanes.emit("select", self.value, *either))
+
+    def pair(self, yes: Pair, no: Pair) -> Pair:
+        """`yes` where this holds, `no` elsewhere."""
+        return Pair(self.real(yes.hi, no.hi), self.real(yes.lo, no.lo))
+
+    def anywhere(self) -> ir.Value:
+        """One bit: does it hold in any lane?"""
+        if self.lanes.width == 1:
+            return self.value
+        together = ir.IntType(self.lanes.width)
+        return self.lanes.emit("icmp_unsigned", "!=", self.lanes.emit("bitcast", self.value, together), together(0))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """hi + lo, with |lo| not above half a unit in the last place of hi, or a little more where a sentence says so."""
+
+    hi: Real
+    lo: Real
+
+    def rounded(self) -> Real:
+        """The double nearest to the sum."""
+        return self.hi + self.lo
+
+
+def madd(a: Real, b: Real, c: Real | float) -> Real:
+    """a b + c: rounded once where fused multiply-adds are allowed, twice elsewhere."""
+    lanes = a.lanes
+    if not lanes.fma:
+        return a * b + c
+    return Real(lanes, lanes.intrinsic("llvm.fma", DOUBLE, a.value, b.value, lanes.real(c).value))
+
+
+def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
+    """c₀ + c₁x + c₂x² + ..., neighbours first: the terms of one round do not wait for each other."""
+    terms: list[Real | float] = list(coefficients)
+    while len(terms) > 1:
+        rest = terms[len(terms) & ~1 :]
+        terms = [madd(x.lanes.real(odd), x, even) for even, odd in zip(terms[::2], terms[1::2], strict=False)] + rest
+        x = x * x
+    return x.lanes.real(terms[0])
+
+
+def ordered_sum(a: Real, b: Real) -> Pair:
+    """a + b exactly, where |a| ≥ |b| or a = 0."""
+    total = a + b
+    return Pair(total, b - (total - a))
+
+
+def exact_product(a: Real, b: Real) -> Pair:
+    """a b exactly, where the error neither underflows nor |a|, |b| exceed 2⁹⁰⁰."""
+    product = a * b
+    if a.lanes.fma:
+        return Pair(product, madd(a, b, -product))
+    (a_hi, a_lo), (b_hi, b_lo) = halves(a), halves(b)
+    return Pair(product, a_lo * b_lo - (((product - a_hi * b_hi) - a_lo * b_hi) - a_hi * b_lo))
+
+
+def halves(a: Real) -> tuple[Real, Real]:
+    """a as the sum of two numbers of 26 bits, whose products are exact (Veltkamp's splitting)."""
+    spread = a * (2.0**27 + 1)
+    hi = spread - (spread - a)
+    return hi, a - hi
+
+
+def product(a: Pair, b: Pair) -> Pair:
+    """a b, to about 2⁻¹⁰²."""
+    exact = exact_product(a.hi, b.hi)
+    return ordered_sum(exact.hi, exact.lo + madd(a.hi, b.lo, a.lo * b.hi))
+
+
+def quotient(a: Pair, b: Pair) -> Pair:
+    """a / b, to about 2⁻¹⁰⁰; hi is the rounded quotient of the two hi."""
+    q = a.hi / b.hi
+    back = exact_product(q, b.hi)
+    return Pair(q, ((((a.hi - back.hi) - back.lo) + a.lo) - q * b.lo) / b.hi)

@@ -1,0 +1,149 @@
+"""From text to machine code in memory, with a store on disk by content and processor."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from threading import RLock
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from dalembert.errors import EngineError
+from dalembert.programs.llvm.emit import Target, module_text
+from dalembert.programs.program import Program
+
+FORMAT = "1"  # of the code that is emitted: counts up whenever the same program is written in another way
+_MOST_FILES = 4000
+_COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
+_WIDTHS = {"avx512f": 512, "avx": 256}
+
+
+@lru_cache(maxsize=1)
+def _processor() -> tuple[str, str]:
+    """The name of the processor and what it can do."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def host_target(*, many: bool, single: bool = False) -> Target:
+    """What this machine runs best: as many lanes as its registers have, and fused products where it has them."""
+    has = _processor()[1].split(",")
+    bits = next((width for feature, width in _WIDTHS.items() if f"+{feature}" in has), 128)
+    lanes = bits // (32 if single else 64) if many else 1
+    return Target(lanes, "+fma" in has or "+neon" in has, single)
+
+
+class MachineCode:
+    """The code of one program for one target; it lives as long as this object."""
+
+    def __init__(self, program: Program, target: Target) -> None:
+        name, features = _processor()
+        key = "\n".join([FORMAT, llvmlite.__version__, name, features, repr(target), program.digest])
+        self._digest = hashlib.sha256(key.encode()).hexdigest()
+        with _COMPILING:
+            code = _stored(self._digest)
+            if code is None:
+                code = _compiled(module_text(program, target))
+                _store(self._digest, code)
+            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+            engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+            engine.finalize_object()
+        self.lanes = target.lanes
+        self._engine = engine  # owns the memory
+        self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
+
+    @property
+    def one(self) -> Callable[..., None]:
+        """The code as a function of four addresses."""
+        return _ONE(self.address)
+
+    @property
+    def many(self) -> Callable[..., None]:
+        """The code as a function of four addresses, begin, end and stride."""
+        return _MANY(self.address)
+
+
+_ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+_MANY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)
+
+
+def _machine() -> llvm.TargetMachine:
+    name, features = _processor()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=name, features=features, opt=_OPTIMIZE, jit=True)
+
+
+_OPTIMIZE = 2
+
+
+def _compiled(text: str) -> bytes:
+    """Object code of a module."""
+    try:
+        module = llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise EngineError(
+            f"LLVM refuses the code of a program: {error}. Use engine='python', and report this."
+        ) from error
+    module.triple = llvm.get_process_triple()
+    return _machine().emit_object(module)
+
+
+# the store on disk
+
+
+def _folder() -> Path | None:
+    """Where code is kept: the folder named by DALEMBERT_CACHE, else one in the user's cache; none where that is empty."""
+    named = os.environ.get("DALEMBERT_CACHE")
+    if named is not None:
+        return Path(named) if named else None
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "dalembert"
+    except RuntimeError:  # a user without a home
+        return None
+
+
+def _stored(digest: str) -> bytes | None:
+    """Code from the store; None where there is none, or where the file does not hold what was written."""
+    folder = _folder()
+    if folder is None:
+        return None
+    try:
+        data = (folder / f"{digest}.o").read_bytes()
+    except OSError:
+        return None
+    return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
+
+
+def _store(digest: str, code: bytes) -> None:
+    """Keep code; where the folder cannot be written, it is made again next time."""
+    folder = _folder()
+    if folder is None:
+        return
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(name, folder / f"{digest}.o")
+        except OSError:
+            os.unlink(name)
+            raise
+        _prune(folder)
+
+
+def _prune(folder: Path) -> None:
+    """Forget the oldest half where there are too many."""
+    files = list(folder.glob("*.o"))
+    if len(files) > _MOST_FILES:
+        for old in sorted(files, key=lambda each: each.stat().st_mtime)[: len(files) // 2]:
+            old.unlink(missing_ok=True)

@@ -1,0 +1,110 @@
+"""Linear systems as blocks: the same numbers as NumPy on every engine, derivatives by the factor, and as formulas for Taylor."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import choose, vector
+from dalembert.algebra.blocks import is_large
+from dalembert.algebra.linear import kkt_solve, ldl_solve, orthogonal_solve
+from dalembert.programs import ENGINES, compile_function, nodes, program_of
+
+ROLLED, WRITTEN_OUT = choose("rolled"), choose("graph")
+RNG = np.random.default_rng(3)
+
+
+def matrices(algebra, n, symmetric):
+    """A dense matrix whose entries move with x, and the same in numbers."""
+    (x, y) = algebra.symbols(["x", "y"])
+    weights = RNG.uniform(-1, 1, (2, n, n))
+    if symmetric:
+        weights = weights + np.swapaxes(weights, 1, 2)
+    A = np.empty((n, n), dtype=object)
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = weights[0, i, j] + weights[1, i, j] * algebra.sin(x) * y + (2 * n if i == j else 0)
+    return A, lambda x, y: weights[0] + weights[1] * np.sin(x) * y + 2 * n * np.eye(n)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["symmetric", "general"])
+@pytest.mark.parametrize("n", [14, 40])
+def test_a_block_solves_what_numpy_solves(kind, n, engine):
+    A, numbers = matrices(ROLLED, n, kind == "symmetric")
+    x, y = ROLLED.symbols(["x", "y"])
+    b = np.array([[x * i + 1, y - i] for i in range(n)], dtype=object)
+    found = ldl_solve(ROLLED, A, b) if kind == "symmetric" else orthogonal_solve(ROLLED, A, b)
+    assert len(program_of(nodes(ROLLED, found.ravel()), ["x", "y"]).lines) < 4 * n * n + 10 * n
+    function = compile_function(ROLLED, vector([x, y]), found.ravel(), vector([]), engine)
+    states = RNG.uniform(-1, 1, (2, 7))
+    many = function(states, np.zeros(0))
+    for k, (a, c) in enumerate(states.T):
+        right = np.array([[a * i + 1, c - i] for i in range(n)])
+        expected = np.linalg.solve(numbers(a, c), right).ravel()
+        np.testing.assert_allclose(many[:, k], expected, rtol=1e-11, atol=1e-13)
+        assert np.allclose(function(np.array([a, c]), np.zeros(0)), many[:, k], rtol=1e-12, atol=1e-14)
+    if engine == "native":
+        alone = np.stack([function(state, np.zeros(0)) for state in states.T], axis=1)
+        assert np.array_equal(alone, many)
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "general"])
+def test_a_block_is_differentiated_by_its_factor(kind):
+    n = 15
+    A, numbers = matrices(ROLLED, n, kind == "symmetric")
+    x, y = ROLLED.symbols(["x", "y"])
+    b = vector([x * x * i + y for i in range(n)])
+    solved = ldl_solve(ROLLED, A, b) if kind == "symmetric" else orthogonal_solve(ROLLED, A, b[:, None])[:, 0]
+    slope = ROLLED.jacobian(solved, vector([x, y]))
+    program = program_of(nodes(ROLLED, slope.ravel()), ["x", "y"])
+    assert sum(name.endswith("factor") for name, _ in program.lines) == 1
+    found = compile_function(ROLLED, vector([x, y]), slope.ravel(), vector([]))(np.array([0.3, 0.4]), np.zeros(0))
+
+    def solution(a, c):
+        return np.linalg.solve(numbers(a, c), np.array([a * a * i + c for i in range(n)]))
+
+    h = 1e-6
+    by_x = (solution(0.3 + h, 0.4) - solution(0.3 - h, 0.4)) / (2 * h)
+    by_y = (solution(0.3, 0.4 + h) - solution(0.3, 0.4 - h)) / (2 * h)
+    np.testing.assert_allclose(found.reshape(n, 2), np.stack([by_x, by_y], axis=1), rtol=1e-7, atol=1e-9)
+
+
+def test_multipliers_of_a_large_system():
+    n, r = 16, 13
+    M, numbers = matrices(ROLLED, n, True)
+    x, y = ROLLED.symbols(["x", "y"])
+    rows = RNG.uniform(-1, 1, (r, n))
+    A = rows.astype(object) + 0 * np.eye(r, n)
+    h, beta = vector([x * i for i in range(n)]), vector([y + i for i in range(r)])
+    found = np.concatenate(kkt_solve(ROLLED, M, A, h, beta))
+    ours = compile_function(ROLLED, vector([x, y]), found, vector([]))(np.array([0.2, -0.3]), np.zeros(0))
+    whole = np.block([[numbers(0.2, -0.3), -rows.T], [rows, np.zeros((r, r))]])
+    right = np.concatenate([0.2 * np.arange(n), -0.3 + np.arange(r)])
+    np.testing.assert_allclose(ours, np.linalg.solve(whole, right), rtol=1e-9, atol=1e-11)
+
+
+def test_sparse_systems_are_written_out():
+    assert is_large("symmetric", np.ones((16, 16)), 1)
+    assert not is_large("symmetric", np.ones((8, 8)), 1)
+    assert not is_large("symmetric", np.eye(100), 1)
+    band = np.abs(np.subtract.outer(np.arange(60), np.arange(60))) <= 1
+    assert not is_large("symmetric", band, 1)
+
+
+def test_a_substitution_of_numbers_goes_through_a_block():
+    A, numbers = matrices(ROLLED, 14, True)
+    (x,) = ROLLED.symbols(["x"])
+    found = ldl_solve(ROLLED, A, vector([x] * 14))
+    solved = ROLLED.substitute(found, {"x": 0.4, "y": 0.5})
+    function = compile_function(ROLLED, vector([x]), solved, vector([]))
+    expected = np.linalg.solve(numbers(0.4, 0.5), np.full(14, 0.4))
+    np.testing.assert_allclose(function(np.zeros(1), np.zeros(0)), expected, rtol=1e-11)
+
+
+def test_taylor_writes_blocks_out():
+    model = dl.load("rope", links=16)
+    eom = dl.derive(model, "lagrange")
+    assert any(name == "symmetric_factor" for name, _ in eom.kernel.program.lines)
+    taylor = eom.simulate(0.02, samples=2, integrator="taylor")
+    other = eom.simulate(0.02, samples=2, integrator="dop853", rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(taylor.q[:, -1], other.q[:, -1], atol=1e-11)

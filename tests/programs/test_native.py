@@ -1,0 +1,161 @@
+"""Machine code: the same numbers as Python, in every lane, on every thread, and the same program from every process."""
+
+import gc
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import vector
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.tables import table
+from dalembert.programs import Program, compile_function, program_of
+from dalembert.programs.function import NativeFunction
+from dalembert.programs.llvm.emit import Target, module_text
+from dalembert.programs.llvm.machine import MachineCode, host_target
+
+RNG = np.random.default_rng(7)
+
+
+def everything():
+    """A program that has every operation in it, on x, y and the parameter k."""
+    x, y, k = GRAPH.symbols(["x", "y", "k"])
+    call = GRAPH.function
+    small = x / (1 + x * x)
+    held = GRAPH.interpolate(table([0, 1, 3], [0, 2, -1]), x + k)
+    outputs = [
+        x + y * k - x * y,
+        call("sin", x) * call("cos", x) - call("tan", small),
+        call("asin", small) + call("acos", small) + call("atan", x) + call("atan2", x, y),
+        call("sqrt", x * x + 1) + call("exp", small) + call("log", 1 + x * x) + call("pow", 2 + small, k),
+        GRAPH.select(GRAPH.logical("or", GRAPH.less(x, y, or_equal=False), GRAPH.less(y, k, or_equal=True)), -x, k / y),
+        GRAPH.select(GRAPH.logical("and", GRAPH.less(x, y, or_equal=False), GRAPH.less(y, k, or_equal=True)), x, y),
+        held,
+        GRAPH.gradient(held * x, vector([x]))[0],
+        call("exp", k) * call("sin", k),  # moved by no state
+        k,
+        x,
+        2.5,
+    ]
+    return vector(outputs), vector([x, y]), vector([k])
+
+
+@pytest.fixture(scope="module")
+def pair():
+    outputs, inputs, parameters = everything()
+    return tuple(compile_function(GRAPH, inputs, outputs, parameters, engine) for engine in ("native", "python"))
+
+
+def test_it_gives_what_python_gives(pair):
+    native, python = pair
+    states = RNG.uniform(-4, 4, (2, 500))
+    found, expected = (f(states, np.array([0.7])) for f in pair)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+    for state in states.T[:20]:
+        np.testing.assert_allclose(
+            native(state, np.array([0.7])), python(state, np.array([0.7])), rtol=1e-13, atol=1e-14
+        )
+
+
+def test_results_do_not_depend_on_lane_batch_or_thread(pair):
+    native, _ = pair
+    k = np.array([0.7])
+    states = RNG.uniform(-4, 4, (2, 4001))
+    whole = native(states, k)
+    alone = np.stack([native(state, k) for state in states.T[:50]], axis=1)
+    assert np.array_equal(alone, whole[:, :50])
+    for count in (1, 2, 3, 4, 5, 7, 8, 9, 17):
+        assert np.array_equal(native(states[:, :count], k), whole[:, :count])
+        assert np.array_equal(native(states[:, count:], k), whole[:, count:])
+    assert np.array_equal(native(states, k, threads=2), whole)
+    assert np.array_equal(native(states, np.full((1, 4001), 0.7)), whole)
+    assert native(states[:, :0], k).shape == (12, 0)
+
+
+def test_many_threads_may_call_one_function(pair):
+    native, _ = pair
+    states = RNG.uniform(-4, 4, (2, 200))
+    expected = native(states, np.array([0.7]))
+    wrong = []
+
+    def work():
+        for _ in range(20):
+            for j, state in enumerate(states.T):
+                if not np.array_equal(native(state, np.array([0.7])), expected[:, j]):
+                    wrong.append(j)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []
+
+
+def test_code_goes_with_its_function():
+    outputs, inputs, parameters = everything()
+    function = compile_function(GRAPH, inputs, outputs, parameters, "native")
+    function(np.array([1.0, 2.0]), np.array([0.7]))
+    code = weakref.ref(function._one)
+    del function
+    gc.collect()
+    assert code() is None
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_numbers_of_half_the_length(fused):
+    x, y, k = GRAPH.symbols(["x", "y", "k"])
+    program = program_of([GRAPH.sin(x) * 3 + y * k], ["x", "y"], ["k"])
+    code = MachineCode(program, Target(8, fused and host_target(many=True).fused, single=True))
+    x = RNG.uniform(-3, 3, (2, 20)).astype(np.float32)
+    p, out = np.array([0.7], dtype=np.float32), np.zeros((1, 20), dtype=np.float32)
+    code.many(x.ctypes.data, p.ctypes.data, 0, out.ctypes.data, 0, 20, 20)
+    np.testing.assert_allclose(out[0], np.sin(x[0]) * 3 + x[1] * np.float32(0.7), rtol=1e-5, atol=1e-5)
+
+
+# programs as values
+
+SCRIPT = """
+import dalembert as dl
+for name, key in [("three-bodies", "kane"), ("four-bar", "hamilton"), ("rolling-disk", "newton_euler")]:
+    {first}
+    print(dl.derive(dl.load(name), key).kernel.program.digest)
+"""
+
+
+def test_the_same_equations_give_the_same_program_in_every_process():
+    others = 'dl.derive(dl.load("double-pendulum"), "lagrange").accelerations([0.1, 0.2], [0.0, 0.1])'
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(first=first)], capture_output=True, text=True, check=True
+        ).stdout
+        for first in ("pass", others)
+    ]
+    assert said[0] == said[1]
+    assert len(set(said[0].split())) == 3
+
+
+def test_a_program_pickles_and_compares_by_content():
+    program = dl.derive("cart-pendulum", "kane").kernel.program
+    again = pickle.loads(pickle.dumps(program))  # noqa: S301
+    assert isinstance(again, Program)
+    assert (again, again.digest, hash(again)) == (program, program.digest, hash(program))
+    x = np.linspace(0.1, 1, len(program.inputs))
+    p = np.linspace(1, 2, len(program.parameters))
+    assert np.array_equal(NativeFunction(again)(x, p), NativeFunction(program)(x, p))
+
+
+def test_operations_are_counted_by_the_table():
+    x, y = GRAPH.symbols(["x", "y"])
+    assert program_of([x * y + GRAPH.sin(x * y), x * y], ["x", "y"]).operations == 3
+
+
+def test_names_of_a_model_do_not_get_into_machine_code():
+    name = '"} define void @evil() {'
+    (x,) = GRAPH.symbols([name])
+    assert "evil" not in module_text(program_of([x * x], [name]), Target())
