@@ -11,6 +11,7 @@ import pytest
 from numba import types
 from scipy.integrate import DOP853
 
+import dalembert as dl
 from dalembert.errors import SimulationError
 from dalembert.integrators import InitialValueProblem, Settings, Status, base, find, integrate
 from dalembert.integrators.base import Guide, MachineCode
@@ -263,6 +264,33 @@ def test_what_machine_code_does_not_settle_is_left_to_python():
     found, usual = run(hard, "rk4", times, step=0.01), run(given, "rk4", times, step=0.01)
     assert len(asked) > 50
     np.testing.assert_allclose(found.y, usual.y, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["dop853", "rk45", "rk4"])
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [("four-bar", "lagrange"), ("four-bar", "kane"), ("rolling-disk", "hamilton"), ("cart-pendulum", "kane")],
+)
+def test_models_run_alike_on_both_engines(model, key, name):
+    options = {"dop853": {"rtol": 1e-8}, "rk45": {"rtol": 1e-6}, "rk4": {"step": 0.01}}[name]
+    first, second = (
+        dl.derive(dl.load(model), key, engine=engine).simulate(0.4, integrator=name, samples=9, **options)
+        for engine in ("native", "python")
+    )
+    assert (first.solution.steps, first.notes) == (second.solution.steps, second.notes)
+    np.testing.assert_allclose(first.q, second.q, atol=1e-10)
+    np.testing.assert_allclose(first.qd, second.qd, atol=1e-8)
+    assert np.abs(first.violation).max() < 1e-12
+
+
+def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
+    from dalembert.handles.simulation import _mechanics
+
+    eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
+    machine = _mechanics(eom, eom.values).machine
+    assert machine is not None
+    assert machine.surface is not None
+    assert _mechanics(dl.derive(dl.load("four-bar"), "kane", engine="python"), eom.values).machine is None
 
 
 # guides, progress, errors
