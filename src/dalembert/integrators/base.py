@@ -237,7 +237,8 @@ class _Run:
     def _lead(self, stepper: Stepper) -> None:
         problem = self._problem
         with np.errstate(all="ignore"):  # what is not finite is told below
-            step = stepper.advance(min([self._end, *(guide.limit(self._t) for guide in problem.guides)]))
+            limits = [guide.limit(self._t) for guide in problem.guides]
+            step = stepper.advance(min([self._end, *limits]) if limits else self._end)
         self._steps += 1
         if not np.isfinite(step.y1).all():
             raise not_finite(problem, self._t, self._last, step.y1)
@@ -249,7 +250,7 @@ class _Run:
         if self._settings.dense:
             self._kept.append(step.piece)
         self._settle(step)
-        if self._turn(np.array([self._t]), self._last[None]) is not None:
+        if problem.turn is not None and self._turn(np.array([self._t]), self._last[None]) is not None:
             self.status = Status.TURNED
 
     def _run(self, runner: Runner) -> None:
