@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from dalembert.algebra.nodes import HeldTable, Node, Symbol
+from dalembert.algebra.nodes import HeldTable, Node, Symbol, again, constant, symbol, table_leaf
 from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.tables import Table
 from dalembert.algebra.walks import numbers_in, ordered
@@ -123,6 +123,22 @@ def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Seque
             place[y] = first + len(lines) - 1
     floats, held = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
     return Program(tuple(inputs), tuple(parameters), floats, held, tuple(lines), tuple(place[y] for y in outputs))
+
+
+def nodes_of(program: Program) -> list[Node]:
+    """The outputs of a program as nodes of the graph, over symbols with the names of its inputs and parameters.
+
+    >>> from dalembert.algebra.graph import GRAPH
+    >>> x, k = GRAPH.symbols(["x", "k"])
+    >>> nodes_of(program_of([k * GRAPH.sin(x)], ["x"], ["k"]))
+    [(k * sin(x))]
+    """
+    values: list[Node] = [symbol(name) for name in (*program.inputs, *program.parameters)]
+    values += [constant(x) for x in program.numbers]
+    values += [table_leaf(held) for held in program.tables]
+    for operation, places in program.lines:
+        values.append(again(operation, [values[a] for a in places]))
+    return [values[place] for place in program.outputs]
 
 
 def _without_numbers(outputs: Sequence[Node], values: Mapping[Node, float]) -> list[Node]:
