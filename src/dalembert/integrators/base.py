@@ -54,6 +54,7 @@ class InitialValueProblem:
     turn: Callable[[float, np.ndarray], bool] | None = None  # True: these variables have served, go on with others
     sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
     guides: tuple[Guide, ...] = ()
+    slope: Callable[[float, np.ndarray], np.ndarray] | None = None  # ∂(rates)/∂y at (t, y); None: by differences
 
     def errors(self, tolerance: float) -> np.ndarray:
         """The absolute error allowed in each state by a tolerance that has no unit."""

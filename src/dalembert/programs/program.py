@@ -31,7 +31,7 @@ class Program:
     >>> x, y, k = GRAPH.symbols(["x", "y", "k"])
     >>> program = program_of([k * (x / y)], inputs=["x", "y"], parameters=["k"])
     >>> program.lines, program.outputs, program.operations
-    ((('divide', (0, 1)), ('multiply', (2, 3))), (4,), 2)
+    ((('divide', (0, 1)), ('multiply', (3, 2))), (4,), 2)
     """
 
     inputs: tuple[str, ...]
@@ -78,7 +78,7 @@ class Program:
         >>> (x,) = GRAPH.symbols(["x"])
         >>> print(program_of([x * GRAPH.sin(x)], ["x"]).text("c"))
         z1 = sin(x);
-        z2 = x * z1;
+        z2 = z1 * x;
         """
         names = [*self.inputs, *self.parameters, *(repr(x) for x in self.numbers)]
         names += [f"table{i + 1}" for i in range(len(self.tables))]
@@ -131,7 +131,7 @@ def nodes_of(program: Program) -> list[Node]:
     >>> from dalembert.algebra.graph import GRAPH
     >>> x, k = GRAPH.symbols(["x", "k"])
     >>> nodes_of(program_of([k * GRAPH.sin(x)], ["x"], ["k"]))
-    [(k * sin(x))]
+    [(sin(x) * k)]
     """
     values: list[Node] = [symbol(name) for name in (*program.inputs, *program.parameters)]
     values += [constant(x) for x in program.numbers]
