@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.algebra import blocks
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector, zeros
+from dalembert.algebra.identities import merged
 from dalembert.algebra.nodes import (
     ONE,
     PI,
@@ -209,6 +210,10 @@ class Graph(DifferentialAlgebra):
             if any(new is not old for new, old in zip(arguments, y.arguments, strict=True)):
                 table[y] = again(y.operation, arguments)
         return vector([table.get(y, y) for y in flat]).reshape(f.shape)
+
+    def merged(self, *arrays: Array) -> list[Array]:
+        found = iter(merged([node(e) for f in arrays for e in f.ravel()]))
+        return [vector([next(found) for _ in range(f.size)]).reshape(f.shape) for f in arrays]
 
 
 GRAPH, ROLLED = Graph(), Graph(rolled=True)

@@ -252,13 +252,12 @@ def _of_numbers(operation: str, a: Node, b: Node) -> Node | None:
 
 def add(a: Node, b: Node) -> Node:
     """a + b."""
-    if a.operation == "constant":
-        if b.operation == "constant" and (number := _of_numbers("add", a, b)) is not None:
-            return number
-        if a is ZERO:
-            return b
-    elif b is ZERO:
+    if a is ZERO:
+        return b
+    if b is ZERO:
         return a
+    if a.operation == "constant" and b.operation == "constant" and (number := _of_numbers("add", a, b)) is not None:
+        return number
     if b.operation == "negative":
         return subtract(a, b.arguments[0])
     if a.operation == "negative":
@@ -294,14 +293,18 @@ def negative(a: Node) -> Node:
 
 
 def multiply(a: Node, b: Node) -> Node:
-    """a × b; zero times anything is zero."""
+    """a × b; zero times anything but an infinity is zero."""
+    if a is ONE or b is ONE:
+        return b if a is ONE else a
+    if a is ZERO and (b is ZERO or b.operation != "constant"):
+        return ZERO
     if a.operation == "constant":
         if b.operation == "constant" and (number := _of_numbers("multiply", a, b)) is not None:
             return number
         a, b = b, a
     if b.operation == "constant":
-        if b is ZERO or b is ONE:
-            return a if b is ONE else ZERO
+        if b is ZERO:
+            return ZERO
         if b is MINUS_ONE:
             return negative(a)
     return _node("multiply", a, b) if a.key <= b.key else _node("multiply", b, a)

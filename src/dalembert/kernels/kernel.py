@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.algebra import Array, Scalar, stack, vector, zeros
+from dalembert.algebra.shortening import shortened
 from dalembert.equations import LinearForm, Multipliers
 from dalembert.equations.power import power_into
 from dalembert.expressions import Kind
@@ -18,7 +19,7 @@ from dalembert.kernels.phase import Phase
 from dalembert.kernels.pieces import Pieces
 from dalembert.kernels.solve import fused
 from dalembert.kinematics import non_ideal_forces
-from dalembert.programs import Function, Program, compile_function, nodes, program_of
+from dalembert.programs import Function, Program, compile_function, function_of, nodes, program_of
 from dalembert.programs.derivatives import Slopes
 from dalembert.programs.heyoka import TaylorMachine
 from dalembert.structure import System
@@ -142,11 +143,11 @@ class Kernel:
 
     @cached_property
     def _rates(self) -> Function:
-        return self._compile(self.rates)
+        return function_of(self.program, self.form.system.engine)
 
     @cached_property
     def _accelerations(self) -> Function:
-        return self._compile(stack(self._qd, self._qdd, self._solution[1]))
+        return function_of(self._short(stack(self._qd, self._qdd, self._solution[1])), self.form.system.engine)
 
     @cached_property
     def state_symbols(self) -> Array:
@@ -162,9 +163,13 @@ class Kernel:
     @cached_property
     def program(self) -> Program:
         """ẏ as a program on (q, v, t) and the parameters."""
+        return self._short(self.rates)
+
+    def _short(self, outputs: Array) -> Program:
+        """Functions of (q, v, t) as a program, with as few operations as are found."""
         system = self.form.system
         inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
-        return program_of(nodes(system.algebra, self.rates), inputs, [str(p) for p in self.parameters])
+        return program_of(shortened(nodes(system.algebra, outputs)), inputs, [str(p) for p in self.parameters])
 
     @cached_property
     def _pieces(self) -> Pieces:
