@@ -73,6 +73,7 @@ class InitialValueProblem:
     sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
     guides: tuple[Guide, ...] = ()
     machine: MachineCode | None = None  # None: the rates are known to Python only
+    slope: Callable[[float, np.ndarray], np.ndarray] | None = None  # ∂(rates)/∂y at (t, y); None: by differences
 
     def errors(self, tolerance: float) -> np.ndarray:
         """The absolute error allowed in each state by a tolerance that has no unit."""

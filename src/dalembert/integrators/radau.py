@@ -21,8 +21,8 @@ class RadauIIA(Stepper):
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, self._settings, self._end = problem, settings, end
         self.tolerance = settings.rtol or 1e-10
-        self._solver = self._begin(problem.t0, problem.y0, None)
         self._before = 0
+        self._solver = self._begin(problem.t0, problem.y0, None)
 
     def _begin(self, t: float, y: np.ndarray, h: float | None) -> Any:
         from scipy.integrate import Radau
@@ -61,10 +61,17 @@ class RadauIIA(Stepper):
         return Step(t0, t1, solver.y.copy(), lambda: Piece(t0, t1, t1 - t0, _polynomial(solver.dense_output())))
 
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+        """∂(rates)/∂y as the problem knows it; by differences where it does not, or where a formula has no slope."""
+        if self._problem.slope is not None and np.isfinite(found := self._problem.slope(t, y)).all():
+            return found
+        return self._differences(t, y)
+
+    def _differences(self, t: float, y: np.ndarray) -> np.ndarray:
         """∂(rates)/∂y by differences over steps of a fixed share of each state's usual size.
 
         SciPy's own differences widen the step for a state that moves nothing, such as an ignorable coordinate, without bound.
         """
+        self._before += len(y) + 1  # evaluations that SciPy does not see
         rates, steps = self._problem.rates, _SHARE * np.maximum(np.abs(y), self._problem.errors(1.0))
         moved = y[:, None] + np.diag(steps)
         steps = moved.diagonal() - y  # as the numbers of the machine have it

@@ -20,6 +20,7 @@ from dalembert.kernels.pieces import Pieces
 from dalembert.kernels.solve import fused
 from dalembert.kinematics import non_ideal_forces
 from dalembert.programs import Function, Program, compile_function, function_of, nodes, program_of
+from dalembert.programs.derivatives import Slopes
 from dalembert.programs.heyoka import TaylorMachine
 from dalembert.structure import System
 
@@ -215,14 +216,23 @@ class Kernel:
             parts.append(self._power_of(_stacked(q, found.qd, found.qdd, t), constants))
         return np.concatenate(parts, axis=0)
 
+    @cached_property
+    def _slopes(self) -> Slopes:
+        return Slopes(self.program, self.program.inputs[:-1], self.form.system.engine)
+
+    def state_slopes(self, y: np.ndarray, t: float, constants: np.ndarray) -> np.ndarray:
+        """∂ẏ/∂y at one state, where the form is fused; nothing depends on the work."""
+        size = self.form.n_states
+        return self._slopes(np.append(y[:size], t), constants, np.eye(size, len(y)))
+
     def accelerations(
-        self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray
+        self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray, threads: int = 1
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q̇ as it is integrated, q̈ and λ at states (q, v, t)."""
+        """q̇ as it is integrated, q̈ and λ at states (q, v, t); `threads` share a batch."""
         n = len(q)
         y = np.concatenate([q, v], axis=0)
         if self.fused or self._canonical:
-            out = self._accelerations(_stacked(y, t), constants)
+            out = self._accelerations(_stacked(y, t), constants, threads)
             return out[:n], out[n : 2 * n], out[2 * n :]
         found = self._pieces.solved(y, t, constants)
         return found.qd, found.qdd, found.lam
