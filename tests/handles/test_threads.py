@@ -1,5 +1,6 @@
 """Threads share a batch and change nothing in its numbers."""
 
+import re
 import threading
 
 import numpy as np
@@ -45,16 +46,9 @@ def test_a_small_batch_and_one_state_need_no_threads():
     assert np.array_equal(eom.accelerations(q[:, 2], qd[:, 2], threads=4), many[:, 2])
 
 
-@pytest.mark.parametrize(
-    ("threads", "said"),
-    [
-        (0, r"accelerations: threads is 0\. Expected a whole number of at least 1\."),
-        (-2, r"accelerations: threads is -2\. Expected a whole number of at least 1\."),
-        (1.5, r"accelerations, threads: got 1\.5\. Expected a whole number\."),
-        ("two", r"accelerations, threads: got 'two'\. Expected a whole number\."),
-    ],
-)
-def test_other_numbers_of_threads_are_refused(threads, said):
+@pytest.mark.parametrize("threads", [0, -2, 1.5, True, "two", None])
+def test_other_numbers_of_threads_are_refused(threads):
     eom = dl.derive(dl.load("simple-pendulum"), "kane")
-    with pytest.raises(InputError, match=said):
+    said = f"accelerations: threads is {threads!r}. Expected a whole number of at least 1."
+    with pytest.raises(InputError, match=re.escape(said)):
         eom.accelerations([0.1], [0.0], threads=threads)

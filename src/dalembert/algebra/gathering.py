@@ -88,7 +88,7 @@ def gathered(outputs: Sequence[Node], residues: Residues | None = None) -> list[
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
     >>> gathered([x * y + z * x + x])
-    [(x * (y + (1 + z)))]
+    [((y + (z + 1)) * x)]
     """
     parts = _Parts(outputs, Residues() if residues is None else residues)
     return _Writing(parts.atoms, parts.outputs).nodes()

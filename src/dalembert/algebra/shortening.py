@@ -65,7 +65,7 @@ def shortened(outputs: Sequence[Node]) -> list[Node]:
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
     >>> shortened([x * y + z * x, 2 * x * z + y * (x + x)])
-    [(x * (y + z)), (2 * (x * (y + z)))]
+    [(x * (z + y)), (2 * (x * (z + y)))]
     """
     best, length, kept = list(outputs), operations(outputs), set[int]()
     if length > MOST:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dalembert.algebra import Array
 from dalembert.analysis import consistency
 from dalembert.analysis.reactions import JointReaction
-from dalembert.arguments import checked, numbers_given
+from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.equations import About, LinearForm
 from dalembert.equations.legendre import canonical_of
 from dalembert.errors import InputError
@@ -237,7 +237,6 @@ class Equations(Value):
         """The values of the parameters in use."""
         return dict(zip(self.model.parameter_values, self.values.tolist(), strict=True))
 
-    @checked
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
     ) -> np.ndarray:
@@ -245,8 +244,8 @@ class Equations(Value):
 
         With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it.
         """
-        if threads < 1:
-            raise InputError(f"accelerations: threads is {threads}. Expected a whole number of at least 1.")
+        if not is_whole(threads) or threads < 1:
+            raise InputError(f"accelerations: threads is {shown(threads)}. Expected a whole number of at least 1.")
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
         if not np.isfinite(qdd).all():
