@@ -300,7 +300,7 @@ class _Writer:
         taken: set[int] = set()
         for i, (operation, places) in enumerate(program.lines):
             if operation in ("add", "subtract"):
-                fit = [a for a in places if a in single and program.moves[a] == program.moves[first + i]]
+                fit = [a for a in places if a in single]
                 taken.update(fit[-1:])
         return frozenset(taken)
 
