@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dalembert.integrators.radau import RadauIIA
 
 import dalembert as dl
 from dalembert.integrators import InitialValueProblem, Settings, integrate
+from dalembert.integrators.radau import RadauIIA
 from dalembert.model import Model
 
 N = 8

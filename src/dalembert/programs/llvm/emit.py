@@ -298,7 +298,7 @@ class _Writer:
             if operation == "multiply" and uses[first + i] == 1
         }
         taken: set[int] = set()
-        for i, (operation, places) in enumerate(program.lines):
+        for operation, places in program.lines:
             if operation in ("add", "subtract"):
                 fit = [a for a in places if a in single]
                 taken.update(fit[-1:])
