@@ -182,7 +182,7 @@ def show(found: dict[str, dict[str, Row]], formalism: str, worst: dict[str, tupl
     for name, rows in found.items():
         for who, row in rows.items():
             table.add_row(name if who == "ours" else f"  {who}", *_cells(row))
-    console = Console()
+    console = Console(width=110)
     console.print(table)
     for name, (key, row) in worst.items():
         console.print(f"{name}: slowest to derive and compile is {key}, {row['derive']:.2f} + {row['compile']:.2f} s.")

@@ -66,7 +66,7 @@ class _Writer:
             self.b.ret_void()
 
     @contextmanager
-    def _loop(self, start: ir.Value, end: ir.Value) -> Iterator[ir.PhiInstr]:
+    def _loop(self, start: ir.Value, end: ir.Value, step: int = 1) -> Iterator[ir.PhiInstr]:
         """For i from start up to end, end left out."""
         b = self.b
         before, head, body, after = b.block, *(b.append_basic_block() for _ in range(3))
@@ -77,7 +77,7 @@ class _Writer:
         b.cbranch(b.icmp_signed("<", i, end), body, after)
         b.position_at_end(body)
         yield i
-        i.add_incoming(b.add(i, _whole(1)), b.block)
+        i.add_incoming(b.add(i, _whole(step)), b.block)
         b.branch(head)
         b.position_at_end(after)
 
@@ -109,19 +109,32 @@ class _Writer:
     # parts that the others share
 
     def _less_products(self) -> None:
-        """c − Σ x y over k numbers from x and y, those of y some numbers apart."""
+        """c − Σ x y over k numbers; four sums side by side, since each waits for its own last term only."""
         p, v = self._pointer, self._number
-        with self._function("less_products", v, p, p, _I64, _I64, gives=v):
-            c, x, y, apart, k = self.arguments
-            before = self.b.block
-            with self._loop(_whole(0), k) as i:
-                total = ir.PhiInstr(i.parent, v, "total", flags=())
+        with self._function("less_products", v, p, p, _I64, gives=v):
+            c, x, y, k = self.arguments
+            zero, most = ir.Constant(v, None), self.b.and_(k, _whole(-4))
+            four = self._sums([c, zero, zero, zero], _whole(0), most, x, y)
+            total = self.b.fadd(self.b.fadd(four[0], four[1]), self.b.fadd(four[2], four[3]))
+            self.b.ret(*self._sums([total], most, k, x, y))
+
+    def _sums(
+        self, starts: list[ir.Value], begin: ir.Value, end: ir.Value, x: ir.Value, y: ir.Value
+    ) -> list[ir.PhiInstr]:
+        """Sums from `starts` on, less products that are dealt out to them in turn."""
+        before = self.b.block
+        with self._loop(begin, end, step=len(starts)) as i:
+            totals = [
+                ir.PhiInstr(i.parent, self._number, self.b.function.scope.deduplicate("total"), flags=())
+                for _ in starts
+            ]
+            for j, (total, start) in enumerate(zip(totals, starts, strict=True)):
                 i.parent.instructions.insert(0, total)
-                total.add_incoming(c, before)
-                a = self._load(self._next(x, i))
-                d = self._load(self._next(y, self.b.mul(i, apart)))
-                total.add_incoming(self._less(total, a, d), self.b.block)
-            self.b.ret(total)
+                total.add_incoming(start, before)
+                at = self.b.add(i, _whole(j))
+                term = self._load(self._next(x, at)), self._load(self._next(y, at))
+                total.add_incoming(self._less(total, *term), self.b.block)
+        return totals
 
     def _less_multiple(self) -> None:
         """y − s x in the place of y, k numbers."""
@@ -135,7 +148,7 @@ class _Writer:
     def _products(self, x: ir.Value, y: ir.Value, k: ir.Value) -> ir.Value:
         """Σ x y."""
         zero = ir.Constant(self._number, None)
-        return self.b.fneg(self._call("less_products", zero, x, y, _whole(1), k))
+        return self.b.fneg(self._call("less_products", zero, x, y, k))
 
     # symmetric matrices
 
@@ -147,7 +160,7 @@ class _Writer:
                 row = self._row(A, i, n)
                 with self._loop(_whole(0), i) as j:
                     at = self._next(row, j)
-                    b.store(self._call("less_products", self._load(at), row, self._row(A, j, n), _whole(1), j), at)
+                    b.store(self._call("less_products", self._load(at), row, self._row(A, j, n), j), at)
                 end = self._next(row, i)
                 with self._loop(_whole(0), i) as j:
                     at = self._next(row, j)
@@ -162,7 +175,7 @@ class _Writer:
             b = self.b
             with self._loop(_whole(1), n) as i:
                 at = self._next(x, i)
-                b.store(self._call("less_products", self._load(at), self._row(A, i, n), x, _whole(1), i), at)
+                b.store(self._call("less_products", self._load(at), self._row(A, i, n), x, i), at)
             with self._loop(_whole(0), n) as i:
                 at = self._next(x, i)
                 b.store(b.fdiv(self._load(at), self._load(self._at(A, i, n, i))), at)
@@ -201,4 +214,4 @@ class _Writer:
                 k = b.sub(b.sub(n, _whole(1)), i)
                 at, behind = self._next(x, k), b.add(k, _whole(1))
                 above = self._at(R, k, n, behind)
-                b.store(self._call("less_products", self._load(at), above, self._next(x, behind), _whole(1), i), at)
+                b.store(self._call("less_products", self._load(at), above, self._next(x, behind), i), at)
