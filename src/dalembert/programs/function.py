@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 from threading import local
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import symengine as se
@@ -96,34 +97,50 @@ class PythonFunction(Function):
         return out[:, 0] if single else out
 
 
-class NativeFunction(Function):
-    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used."""
+class Code(Protocol):
+    """Machine code in memory, for one state or for many."""
 
-    def __init__(self, program: Program) -> None:
-        self.n_outputs = len(program.outputs)
-        self._program = program
-        self._sizes = len(program.inputs), len(program.parameters)
-        self._tables = np.concatenate(
-            [np.zeros(0), *(part for held in program.tables for part in (held.times, held.values))]
-        )
+    lanes: int
+    address: int
+
+    @property
+    def one(self) -> Callable[..., None]:
+        """The code as a function of four addresses."""
+        ...
+
+    @property
+    def many(self) -> Callable[..., None]:
+        """The code as a function of four addresses, begin, end and stride."""
+        ...
+
+
+class MachineFunction(Function):
+    """Machine code for one state and for many."""
+
+    def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int) -> None:
+        self.n_outputs = n_outputs
+        self.sizes = n_inputs, n_parameters
         self._own = local()
 
-    @cached_property
-    def _one(self) -> MachineCode:
-        from dalembert.programs.llvm.machine import MachineCode, host_target
+    @property
+    @abstractmethod
+    def _tables(self) -> np.ndarray:
+        """The numbers of the tables."""
 
-        return MachineCode(self._program, host_target(many=False))
+    @property
+    @abstractmethod
+    def _one(self) -> Code:
+        """The code for one state."""
 
-    @cached_property
-    def _many(self) -> MachineCode:
-        from dalembert.programs.llvm.machine import MachineCode, host_target
+    @property
+    @abstractmethod
+    def _many(self) -> Code:
+        """The code for many."""
 
-        return MachineCode(self._program, host_target(many=True))
-
-    @cached_property
-    def _varied(self) -> NativeFunction:
+    @property
+    @abstractmethod
+    def varied(self) -> MachineFunction:
         """The same with parameters among the inputs, for batches in which they differ."""
-        return NativeFunction(self._program.with_moving_parameters())
 
     @property
     def native(self) -> Native:
@@ -134,7 +151,7 @@ class NativeFunction(Function):
         """The buffers of this thread."""
         found = getattr(self._own, "alone", None)
         if found is None:
-            found = self._own.alone = _Alone(self._one, self._sizes, self.n_outputs, self._tables)
+            found = self._own.alone = _Alone(self._one, self.sizes, self.n_outputs, self._tables)
         return found
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -144,7 +161,7 @@ class NativeFunction(Function):
         single = inputs.ndim == 1
         if single or parameters.ndim == 2:
             columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
-            out = self._varied(columns, np.zeros(0), threads)
+            out = self.varied(columns, np.zeros(0), threads)
             return out[:, 0] if single else out
         return self._batch(
             np.ascontiguousarray(inputs, dtype=float), np.ascontiguousarray(parameters, dtype=float), threads
@@ -174,7 +191,7 @@ class NativeFunction(Function):
 class _Alone:
     """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
 
-    def __init__(self, code: MachineCode, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
+    def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
         self._x, self._p, self._out = np.zeros(sizes[0]), np.zeros(sizes[1]), np.zeros(n_outputs)
         self._run = code.one
         self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
@@ -185,6 +202,36 @@ class _Alone:
         self._p[:] = parameters
         self._run(*self._addresses)
         return self._out.copy()
+
+
+class NativeFunction(MachineFunction):
+    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(len(program.inputs), len(program.parameters), len(program.outputs))
+        self._program = program
+
+    @cached_property
+    def _tables(self) -> np.ndarray:
+        held = (part for table in self._program.tables for part in (table.times, table.values))
+        return np.concatenate([np.zeros(0), *held])
+
+    @cached_property
+    def _one(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=False))
+
+    @cached_property
+    def _many(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=True))
+
+    @cached_property
+    def varied(self) -> NativeFunction:
+        """The same with parameters among the inputs, for batches in which they differ."""
+        return NativeFunction(self._program.with_moving_parameters())
 
 
 class EmptyFunction(Function):

@@ -9,6 +9,9 @@ Where the scales are not at hand, inertia stands in for them: M_ii^(−1/2) make
 metric in which solutions are smallest. Where the rank on the constraints is known from `Facts`, it is the most that is
 counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
 tells them from rows that are.
+
+What solves the equations at every step is compiled for one state by Numba from this text (`kernels/numeric`), which is why it is
+written on the functions of `structure/rowwise`.
 """
 
 from __future__ import annotations
@@ -16,12 +19,13 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algebra.linear import RANK_TOLERANCE
+from dalembert.structure.rowwise import chosen, chosen_rows, diagonal, first, largest, lengths, turned
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
 NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
 ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
 _MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
-_DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
+DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
 
 
 def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
@@ -30,26 +34,26 @@ def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
     >>> inertia_scale(np.diag([4.0, 0.0]), np.array([[1.0, 10.0]])).tolist()
     [0.5, 0.05]
     """
-    diagonal, heavy = np.einsum("...ii->...i", M), ~massless(M)
-    scale = np.where(heavy, 1 / np.sqrt(np.where(heavy, diagonal, 1.0)), 0.0)
+    heavy = ~massless(M)
+    scale = _inverse(np.sqrt(chosen(heavy, diagonal(M), 1.0)), heavy)
     if heavy.all() or A is None:
-        return np.where(scale > 0, scale, 1.0)
+        return chosen(scale > 0, scale, 1.0)
     for _ in range(scale.shape[-1]):  # rows are measured by what has inertia, then the other columns by the rows
-        size = np.linalg.norm(A * scale[..., None, :], axis=-1)
-        told = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
-        column = np.linalg.norm(A * told[..., :, None], axis=-2)
+        size = lengths(A * scale[..., None, :])
+        column = lengths(turned(A * _inverse(size, size > 0)[..., :, None]))
         new = (scale == 0) & (column > 0)
         if not new.any():
             break
-        scale = np.where(new, 1 / np.where(new, column, 1.0), scale)
-    column = np.linalg.norm(A, axis=-2)
-    return np.where(scale > 0, scale, 1 / np.where(column > 0, column, 1.0))
+        scale = scale + _inverse(column, new)
+    column = lengths(turned(A))
+    scale = scale + _inverse(column, (scale == 0) & (column > 0))
+    return chosen(scale > 0, scale, 1.0)
 
 
 def massless(M: np.ndarray) -> np.ndarray:
     """Which coordinates have no inertia (…, n)."""
-    diagonal = np.nan_to_num(np.einsum("...ii->...i", M))
-    return diagonal <= _MASSLESS * diagonal.max(axis=-1, keepdims=True, initial=0.0)
+    inertia = np.nan_to_num(diagonal(M))
+    return inertia <= _MASSLESS * largest(inertia)
 
 
 def definite(M: np.ndarray) -> bool:
@@ -60,27 +64,27 @@ def definite(M: np.ndarray) -> bool:
     """
     if massless(M).any():
         return False
-    return not M.size or bool(np.linalg.eigvalsh(_unit_diagonal(M)).min() > _DEFINITE)
+    return not M.size or bool(np.linalg.eigvalsh(_unit_diagonal(M)).min() > DEFINITE)
 
 
 def _unit_diagonal(M: np.ndarray) -> np.ndarray:
-    root = np.sqrt(np.einsum("...ii->...i", M))
+    root = np.sqrt(diagonal(M))
     return M / root[..., :, None] / root[..., None, :]
 
 
 def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A (…, r, n) with its columns scaled and rows of length one, and the lengths; rows of zeros stay, with length one."""
     rows = A if scale is None else A * scale[..., None, :]
-    size = np.linalg.norm(rows, axis=-1)
-    told = size > ROUNDING * size.max(axis=-1, keepdims=True, initial=0.0)
-    size = np.where(told, size, 1.0)
-    return np.where(told[..., None], rows / size[..., None], 0.0), size
+    size = lengths(rows)
+    told = size > ROUNDING * largest(size)
+    size = chosen(told, size, 1.0)
+    return chosen_rows(told, rows / size[..., :, None]), size
 
 
 def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
     """The singular values of the leveled rows, the largest first, each relative to the largest: (…, min(r, n))."""
     sigma = np.linalg.svd(leveled(A, scale)[0], compute_uv=False)
-    return sigma / np.maximum(sigma.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
+    return sigma / np.maximum(largest(sigma), 1e-300)
 
 
 def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
@@ -120,8 +124,8 @@ def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | 
     """
     rows, size = leveled(A, scale)
     U, sigma, Vt = np.linalg.svd(rows, full_matrices=False)
-    inner = _inverted(sigma, count)[..., None] * (np.swapaxes(U, -1, -2) / size[..., None, :])
-    out = np.swapaxes(Vt, -1, -2) @ inner
+    inner = _inverted(sigma, count)[..., :, None] * (turned(U) / size[..., None, :])
+    out = turned(Vt) @ inner
     return out if scale is None else scale[..., :, None] * out
 
 
@@ -136,32 +140,36 @@ def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = No
     U, sigma, Vt = np.linalg.svd(rows)
     kept = _inverted(sigma, count)
     rank, unit = int((kept > 0).sum()), np.ones(A.shape[1]) if scale is None else scale
-    pseudo = unit[:, None] * (Vt[:rank].T @ (kept[:rank, None] * U[:, :rank].T)) / size
+    pseudo = (unit[:, None] * Vt[:rank].T) @ (kept[:rank, None] * U[:, :rank].T / size)
     return pseudo, unit[:, None] * Vt[rank:].T
 
 
 def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
     """1/σ where σ counts, else 0."""
     if count is None:
-        kept = sigma > TOLERANCE * sigma.max(axis=-1, keepdims=True, initial=0.0)
-    else:
-        kept = (np.arange(sigma.shape[-1]) < np.asarray(count)[..., None]) & (sigma > 0)
-    return np.where(kept, 1 / np.where(kept, sigma, 1.0), 0.0)
+        return _inverse(sigma, sigma > TOLERANCE * largest(sigma))
+    return _inverse(sigma, first(count, sigma.shape[-1]) & (sigma > 0))
 
 
-def combined(A: np.ndarray, scale: np.ndarray, count: int | np.ndarray) -> np.ndarray:
-    """T (…, m, r), combinations T A of the rows that are orthonormal in the metric of `scale`; the last are zero.
+def _inverse(values: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """One over the values that are chosen, else 0."""
+    return chosen(which, 1 / chosen(which, values, 1.0), 0.0)
 
-    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. Only as many combinations are
-    told as the rank counts: of redundant rows, which a state off the constraints makes look independent, nothing is left.
 
-    >>> A = np.array([[1.0, 0.0], [1.0, 1e-7]])
+def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
+    """T (m, r), combinations T A of the rows at one state that are orthonormal in the metric of `scale`.
+
+    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. There are no more combinations than
+    independent rows, and than `most`: of redundant rows, which a state off the constraints makes look independent, nothing is left.
+
+    >>> A = np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])
     >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     rows, size = leveled(A, scale)
     U, sigma, _ = np.linalg.svd(rows, full_matrices=False)
-    return _inverted(sigma, count)[..., None] * np.swapaxes(U, -1, -2) / size[..., None, :]
+    count = min(int((sigma > TOLERANCE * largest(sigma)).sum()), most)
+    return U[:, :count].T / sigma[:count, None] / size
 
 
 def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:
