@@ -14,8 +14,8 @@ from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.equations import LinearForm, Multipliers
 from dalembert.equations.power import power_into
 from dalembert.expressions import Kind
+from dalembert.kernels.assembled import Assembly, Wanted, parts_of
 from dalembert.kernels.phase import Phase
-from dalembert.kernels.pieces import Pieces
 from dalembert.kernels.solve import fused
 from dalembert.kinematics import non_ideal_forces
 from dalembert.programs import Function, Program, compile_function, nodes, program_of
@@ -141,11 +141,21 @@ class Kernel:
 
     @cached_property
     def _rates(self) -> Function:
-        return self._compile(self.rates)
+        return self._compile(self.rates) if self.fused else self._assembled("rates")
 
     @cached_property
     def _accelerations(self) -> Function:
-        return self._compile(stack(self._qd, self._qdd, self._solution[1]))
+        if self.fused or self._canonical:
+            return self._compile(stack(self._qd, self._qdd, self._solution[1]))
+        return self._assembled("accelerations")
+
+    @cached_property
+    def _parts(self) -> Function:
+        return self._compile(parts_of(self.form))
+
+    def _assembled(self, wanted: Wanted) -> Function:
+        power = self._power_of if self.has_work and self._own is None else None
+        return Assembly(self.form, self._parts, power, self.has_work, wanted).function
 
     @cached_property
     def state_symbols(self) -> Array:
@@ -164,10 +174,6 @@ class Kernel:
         system = self.form.system
         inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
         return program_of(nodes(system.algebra, self.rates), inputs, [str(p) for p in self.parameters])
-
-    @cached_property
-    def _pieces(self) -> Pieces:
-        return Pieces(self.form, self.parameters)
 
     @cached_property
     def _power_of(self) -> Function:
@@ -191,29 +197,15 @@ class Kernel:
 
     def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
-        size = self.form.n_states
-        if self.fused:
-            return self._rates(_stacked(y[:size], t), constants)
-        found = self._pieces.solved(y[:size], t, constants)
-        parts = [found.qd, found.vd]
-        if found.power is not None and self.has_work:
-            parts.append(found.power)
-        elif self.has_work:
-            q = y[: len(self.form.system.q)]
-            parts.append(self._power_of(_stacked(q, found.qd, found.qdd, t), constants))
-        return np.concatenate(parts, axis=0)
+        return self._rates(_stacked(y[: self.form.n_states], t), constants)
 
     def accelerations(
         self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q̇ as it is integrated, q̈ and λ at states (q, v, t)."""
         n = len(q)
-        y = np.concatenate([q, v], axis=0)
-        if self.fused or self._canonical:
-            out = self._accelerations(_stacked(y, t), constants)
-            return out[:n], out[n : 2 * n], out[2 * n :]
-        found = self._pieces.solved(y, t, constants)
-        return found.qd, found.qdd, found.lam
+        out = self._accelerations(_stacked(q, v, t), constants)
+        return out[:n], out[n : 2 * n], out[2 * n :]
 
     def reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""

@@ -7,6 +7,7 @@ is called, and numbers that change belong to that text or to the arguments.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import importlib.util
 import inspect
@@ -24,6 +25,12 @@ def call(one: int | Text, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out:
     """Run a function that is known by itself; in machine code this is a jump to its address."""
     assert callable(one)
     one(x, p, tables, out)
+
+
+def array_at(address: Any, shape: Any, dtype: Any) -> np.ndarray:
+    """The numbers at an address."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
 
 
 def available() -> bool:
@@ -47,7 +54,8 @@ def address_of(
         for text in vars(module).values():
             if inspect.isfunction(text) and text.__module__ == module.__name__ and text not in instead:
                 extending.register_jitable(error_model="numpy")(text)
-    for text, other in {**instead, call: _jump(numba)}.items():
+    here = {call: _jump(numba), array_at: lambda address, shape, dtype: numba.carray(address, shape, dtype)}
+    for text, other in {**instead, **here}.items():
         extending.overload(text, jit_options={"error_model": "numpy"})(_always(other))
     version = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers))])
     entry.__qualname__ = f"{entry.__name__}_{hashlib.sha256(version.encode()).hexdigest()[:16]}"
