@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from inspect import isfunction
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from dalembert.kernels.solution import PLAN, Plan
 from dalembert.programs import Function
 from dalembert.programs.function import MachineFunction
 from dalembert.programs.numba_code import address_of, available
-from dalembert.structure import constraint_rows, rank, rowwise
+from dalembert.structure import constraint_rows, loops, matrices, rank
 
 Wanted = Literal["rates", "accelerations"]  # (q̇, v̇[, power]) or (q̇, q̈, λ)
 
@@ -106,18 +107,12 @@ class Interpreted(Function):
         out, plan = np.empty((self.n_outputs, inputs.shape[1])), solution.read(self._numbers)
         power, moved = self._assembly.power, np.empty((2 * plan.n_q, inputs.shape[1]))
         for k in range(inputs.shape[1]):
-            x, lam = self._unknowns(plan, parts[k])
-            out[:, k], moved[:, k] = solution.motion(plan, parts[k], x, lam)
+            x, lam = solution.unknowns_of(plan, self._numbers, parts[k])
+            solution.motion(plan, parts[k], x, lam, moved[:, k], out[:, k])
         if plan.has_work and power is not None and not plan.accelerations:
             n, k = plan.n_q, plan.n_v
             out[-1:] = power(np.concatenate([inputs[:n], moved, inputs[n + k :]]), parameters, threads)
         return out
-
-    def _unknowns(self, plan: Plan, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        try:
-            return solution.unknowns_of(plan, self._numbers, parts)
-        except np.linalg.LinAlgError:
-            return solution.nothing(plan)
 
 
 class AssembledCode(MachineFunction):
@@ -174,10 +169,11 @@ class AssembledCode(MachineFunction):
 @cache
 def _addresses() -> tuple[int, int]:
     """The code for one state and for many."""
-    called = (solution, numeric, constraint_rows, rank, rowwise)
+    called = (solution, numeric, constraint_rows, rank, loops)
+    instead = {operation: getattr(loops, name) for name, operation in vars(matrices).items() if isfunction(operation)}
     four = "voidptr, voidptr, voidptr, voidptr"
     one, many = (
-        address_of(entry, f"void({four}{more})", called, rowwise.FOR_ONE_STATE, (rank.TOLERANCE,))
+        address_of(entry, f"void({four}{more})", called, instead, (rank.TOLERANCE,))
         for entry, more in ((solution.one, ""), (solution.many, ", int64, int64, int64"))
     )
     return one, many

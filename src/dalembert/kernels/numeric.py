@@ -14,7 +14,24 @@ import numpy as np
 from dalembert.equations import Numeric
 from dalembert.structure import rank
 from dalembert.structure.constraint_rows import dimensionless
-from dalembert.structure.rowwise import chosen, lengths, turned
+from dalembert.structure.matrices import (
+    above,
+    bordered,
+    columns,
+    diagonal,
+    factors,
+    inverse,
+    joined,
+    lengths,
+    positive,
+    product,
+    root,
+    scaled,
+    singular,
+    solved,
+    times,
+    turned,
+)
 
 Solution = tuple[np.ndarray, np.ndarray]
 
@@ -44,26 +61,26 @@ def unknowns(
     large. In units of equal energy the diagonal of M is 1.
     """
     unit = rank.inertia_scale(M, A) if rules.even else np.ones(len(h))
-    M, h, A, J = unit[:, None] * M * unit, h * unit, A * unit, J * unit
+    M, h, A, J = scaled(M, unit, unit), h * unit, scaled(A, None, unit), scaled(J, None, unit)
     if rules.most < 0:
         x, lam = by(rules.way, M, h, A, beta, J)
         return x * unit, lam
-    T = combinations(rules, A, W * unit)
-    x, lam = by(rules.way, M, h, T @ A, T @ beta, T @ J)
-    return x * unit, T.T @ lam
+    T = combinations(rules, A, scaled(W, None, unit))
+    x, lam = by(rules.way, M, h, product(T, A), times(T, beta), product(T, J))
+    return x * unit, times(turned(T), lam)
 
 
 def combinations(rules: Rules, A: np.ndarray, W: np.ndarray) -> np.ndarray:
     """T, orthonormal combinations T A of the rows, no more of them than are independent on the manifold."""
-    move = lengths(turned(W / rules.positions[:, None]))
-    unit = 1 / chosen(move > 0, move, 1.0)  # of v: what moves the coordinates by their scales
-    return rank.combined(dimensionless(A, unit, rules.sizes), unit, rules.most) / rules.sizes
+    move = lengths(scaled(turned(W), None, 1 / rules.positions))
+    unit = inverse(positive(move), move, 1.0)  # of v: what moves the coordinates by their scales
+    return scaled(rank.combined(dimensionless(A, unit, rules.sizes), unit, rules.most), None, 1 / rules.sizes)
 
 
 def by(way: int, M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x and λ by one of the ways."""
     if not len(beta):
-        return np.linalg.solve(M, h), np.zeros(0)
+        return solved(M, h), np.zeros(0)
     if way == MOORE_PENROSE:
         return smallest_force(M, h, A, beta)
     if way == LEAST_SQUARES:
@@ -77,64 +94,63 @@ def by(way: int, M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, 
 
 def whole(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β)."""
-    n, r = len(h), len(beta)
-    matrix, right = np.zeros((n + r, n + r)), np.empty(n + r)
-    matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = M, -J.T, A
-    right[:n], right[n:] = h, beta
-    found = np.linalg.solve(matrix, right)
-    return found[:n], found[n:]
+    found = solved(bordered(M, J, A), joined(h, beta))
+    return found[: len(h)], found[len(h) :]
 
 
 def smallest_force(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
     """x = x₀ + M^(−1/2) B⁺(β − A x₀) with B = A M^(−1/2): (3.22)–(3.35) of papers/poincare, by the symmetric root of M."""
-    values, vectors = np.linalg.eigh(M)
-    if not (values > rank.DEFINITE).all():
+    V, values, _ = singular(M)  # M = V values Vᵀ, for M is symmetric and has no negative values
+    if not above(values, rank.DEFINITE).all():
         return where_mass_is_singular(M, h, A, beta)
-    root = (vectors / np.sqrt(values)) @ vectors.T  # M^(−1/2)
-    free = np.linalg.solve(M, h)  # (3.22)
-    B_plus = rank.pseudo_inverse(A @ root, None, len(beta))  # (3.27)
-    pull = B_plus @ (beta - A @ free)
-    return free + root @ pull, B_plus.T @ pull  # (3.35)
+    half = product(scaled(V, None, 1 / np.sqrt(values)), turned(V))  # M^(−1/2)
+    free = solved(M, h)  # (3.22)
+    B_plus = rank.pseudo_inverse(product(A, half), None, len(beta))  # (3.27)
+    pull = times(B_plus, beta - times(A, free))
+    return free + times(half, pull), times(turned(B_plus), pull)  # (3.35)
 
 
 def where_mass_is_singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
     """x = [(1 − A⁺A) M; A]⁺ [(1 − A⁺A) h; β]: Udwadia and Phohomsiri (2006)."""
     A_plus = rank.pseudo_inverse(A, None, len(beta))
-    P = np.eye(len(h)) - A_plus @ A
-    x = rank.pseudo_inverse(np.concatenate((P @ M, A)), None, None) @ np.concatenate((P @ h, beta))
-    return x, A_plus.T @ (M @ x - h)
+    P = np.eye(len(h)) - product(A_plus, A)
+    x = times(rank.pseudo_inverse(joined(product(P, M), A), None, None), joined(times(P, h), beta))
+    return x, times(turned(A_plus), times(M, x) - h)
 
 
 def least_gaussian(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
     """min ‖Rᵀ(x − x₀)‖ over A x = β with M = R Rᵀ: (3.36)(3.37) of papers/poincare, by orthogonal factors of Aᵀ and RᵀN."""
     n, r = len(h), len(beta)
-    R = np.linalg.cholesky(M)
-    target = np.linalg.solve(R, h)  # Rᵀ x₀
-    Q, S = np.linalg.qr(np.concatenate((A.T, np.eye(n)), axis=1))
-    held, N, S = Q[:, :r].copy(), Q[:, r:].copy(), S[:r, :r].copy()  # Aᵀ = held S, A N = 0
-    x = held @ np.linalg.solve(S.T, beta)
+    R = root(M)
+    target = solved(R, h)  # Rᵀ x₀
+    Q, S = factors(turned(A))
+    held, N, S = columns(Q, 0, r), columns(Q, r, n), S[:r]  # Aᵀ = held S, A N = 0
+    x = times(held, solved(turned(S), beta))
     if r < n:
-        P, L = np.linalg.qr(R.T @ N)
-        x = x + N @ np.linalg.solve(L, P.T @ (target - R.T @ x))
-    return x, np.linalg.solve(S, held.T @ (M @ x - h))
+        P, L = factors(product(turned(R), N))
+        gap = times(turned(P), target - times(turned(R), x))
+        x = x + times(N, solved(L[: n - r], gap[: n - r]))
+    return x, solved(S, times(turned(held), times(M, x) - h))
 
 
 def in_null_space(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
     """x with an orthonormal basis N of the null space, and A⁺: (5.299)–(5.302) of papers/desapio."""
     A_plus, N = rank.split(A, None, len(beta))  # (5.299)
-    x = A_plus @ beta
+    x = times(A_plus, beta)
     if N.shape[1]:
-        x = x + N @ np.linalg.solve(N.T @ M @ N, N.T @ (h - M @ x))  # (5.302)
-    return x, A_plus.T @ (M @ x - h)
+        free = turned(N)
+        z = solved(product(free, product(M, N)), times(free, h - times(M, x)))  # (5.302)
+        x = x + times(N, z)
+    return x, times(turned(A_plus), times(M, x) - h)
 
 
 def along_directions(M: np.ndarray, h: np.ndarray, G: np.ndarray, beta: np.ndarray) -> Solution:
     """[DᵀM; G] x = [Dᵀh; β], (2.7) of papers/phong: redundant rows left out in step 1, trial vectors chosen in step 2."""
     rows, D = free_directions(G)
-    left = np.concatenate((D.T @ M, G[rows]))
-    x = np.linalg.solve(left, np.concatenate((D.T @ h, beta[rows])))  # (2.7)
-    Q, S = np.linalg.qr(G.T)
-    return x, np.linalg.solve(S, Q.T @ (M @ x - h))
+    left = joined(product(turned(D), M), G[rows])
+    x = solved(left, joined(times(turned(D), h), beta[rows]))  # (2.7)
+    Q, S = factors(turned(G))
+    return x, solved(S[: len(beta)], times(turned(Q), times(M, x) - h)[: len(beta)])
 
 
 def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -147,15 +163,19 @@ def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n, even = G.shape[1], rank.leveled(G, None)[0]
     basis, rows, count = np.zeros((n, n)), np.zeros(len(G), dtype=np.int64), 0
     for i in range(len(G)):  # step 1
-        b = even[i] - basis.T @ (basis @ even[i])
-        b = b - basis.T @ (basis @ b)
-        length = np.linalg.norm(b)
+        b = apart(basis, even[i])
+        length = np.sqrt(np.sum(b * b))
         if length > rank.TOLERANCE and count < n:
             basis[count], rows[count] = b / length, i
             count += 1
     for k in range(count, n):  # step 2, with the unit vector that is farthest from what is there
-        rest = np.eye(n) - basis.T @ basis
-        d = rest[np.argmax(np.diag(rest))]
-        d = d - basis.T @ (basis @ d)
-        basis[k] = d / np.linalg.norm(d)
-    return rows[:count], basis[count:].T.copy()
+        rest = np.eye(n) - product(turned(basis), basis)
+        d = apart(basis, rest[np.argmax(diagonal(rest))])
+        basis[k] = d / np.sqrt(np.sum(d * d))
+    return rows[:count], turned(basis[count:])
+
+
+def apart(basis: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What is left of b without its part along orthonormal rows; twice, for rounding."""
+    b = b - times(turned(basis), times(basis, b))
+    return b - times(turned(basis), times(basis, b))

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.kernels.numeric import Rules, Solution, unknowns
 from dalembert.programs.numba_code import array_at, call
+from dalembert.structure.matrices import joined
 
 # what the text has to know of a form, in front of the tables of numbers
 PLAN = np.dtype(
@@ -82,28 +83,33 @@ def nothing(plan: Plan) -> Solution:
     return np.full(plan.n_x, np.nan), np.full(plan.n_rows, np.nan)
 
 
-def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is asked for, but for a power that has a program of its own, and (q̇, q̈)."""
+def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved: np.ndarray, out: np.ndarray) -> None:
+    """Write (q̇, q̈), and what is asked for, but for a power that has a program of its own."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
     W = m * m + m + r * m + r
     qd = W + n * k + (r * m if plan.apart else 0)
-    bias, S = qd + n, qd + 2 * n
+    S = qd + 2 * n
     power = S + n * (m - k)
-    moved = np.empty(2 * n)
-    moved[:n] = parts[qd:bias]
-    moved[n:] = parts[W : W + n * k].reshape((n, k)) @ x[:k] + parts[bias:S]
-    if plan.own:
-        moved[:n] += parts[S:power].reshape((n, m - k)) @ x[k:]
-    out = np.empty(plan.outputs)
-    out[:n] = moved[:n]
+    for i in range(n):
+        moved[i], moved[n + i] = parts[qd + i], parts[qd + n + i]
+        for j in range(k):
+            moved[n + i] += parts[W + i * k + j] * x[j]
+        for j in range(k, m if plan.own else k):
+            moved[i] += parts[S + i * (m - k) + j - k] * x[j]
+    for i in range(n):
+        out[i] = moved[i]
     if plan.accelerations:
-        out[n : 2 * n] = moved[n:]
-        out[2 * n :] = x[k : k + plan.n_lam] if plan.own else lam
-        return out, moved
-    out[n : n + k] = x[:k]
+        for i in range(n):
+            out[n + i] = moved[n + i]
+        for i in range(plan.n_lam):
+            out[2 * n + i] = x[k + i] if plan.own else lam[i]
+        return
+    for j in range(k):
+        out[n + j] = x[j]
     if plan.has_work and plan.own:
-        out[n + k] = parts[power] + np.sum(parts[power + 1 : power + 1 + m - k] * x[k:])
-    return out, moved
+        out[n + k] = parts[power]
+        for j in range(k, m):
+            out[n + k] += parts[power + 1 + j - k] * x[j]
 
 
 # machine code
@@ -121,30 +127,21 @@ def many(x: Any, p: Any, tables: Any, out: Any, begin: int, end: int, stride: in
     states, results = array_at(x, (plan.inputs, stride), np.float64), array_at(out, (plan.outputs, stride), np.float64)
     here, found = np.empty(plan.inputs), np.empty(plan.outputs)
     for k in range(begin, end):
-        here[:] = states[:, k]
+        for i in range(plan.inputs):
+            here[i] = states[i, k]
         state(plan, here, p, tables, found)
-        results[:, k] = found
+        for i in range(plan.outputs):
+            results[i, k] = found[i]
 
 
 def state(plan: Plan, x: np.ndarray, p: Any, tables: Any, out: np.ndarray) -> None:
     """What is asked for at one state."""
     n, k = plan.n_q, plan.n_v
-    numbers, p_ = array_at(tables, plan.power_tables + 1, np.float64), array_at(p, 1, np.float64)
-    parts = np.empty(plan.n_parts)
-    call(plan.parts, x, p_, numbers[plan.parts_tables :], parts)
-    unknown, lam = found(plan, numbers, parts)
-    done, moved = motion(plan, parts, unknown, lam)
-    out[:] = done
+    numbers, constants = array_at(tables, plan.power_tables + 1, np.float64), array_at(p, 1, np.float64)
+    parts, moved = np.empty(plan.n_parts), np.empty(2 * n)
+    call(plan.parts, x, constants, numbers[plan.parts_tables :], parts)
+    unknown, lam = unknowns_of(plan, numbers, parts)
+    motion(plan, parts, unknown, lam, moved, out)
     if plan.power and not plan.accelerations:
-        call(
-            plan.power, np.concatenate((x[:n], moved, x[n + k :])), p_, numbers[plan.power_tables :], out[n + k :]
-        )
-
-
-def found(plan: Plan, numbers: np.ndarray, parts: np.ndarray) -> Solution:
-    """x and λ; not a number where a matrix is singular."""
-    try:
-        x, lam = unknowns_of(plan, numbers, parts)
-    except Exception:  # machine code knows no kinds of them
-        x, lam = nothing(plan)
-    return x, lam
+        at = joined(x[:n], joined(moved, x[n + k :]))
+        call(plan.power, at, constants, numbers[plan.power_tables :], out[n + k :])

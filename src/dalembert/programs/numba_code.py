@@ -39,7 +39,11 @@ def available() -> bool:
 
 
 def address_of(
-    entry: Text, signature: str, called: Sequence[ModuleType], instead: Mapping[Text, Text], numbers: Sequence[float] = ()
+    entry: Text,
+    signature: str,
+    called: Sequence[ModuleType],
+    instead: Mapping[Text, Text],
+    numbers: Sequence[float] = (),
 ) -> int:
     """The address of a function in machine code with the signature of C.
 

@@ -11,7 +11,7 @@ counted: a state that is off the constraints by a small error makes redundant ro
 tells them from rows that are.
 
 What solves the equations at every step is compiled for one state by Numba from this text (`kernels/numeric`), which is why it is
-written on the functions of `structure/rowwise`.
+written on the operations of `structure/matrices`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,24 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algebra.linear import RANK_TOLERANCE
-from dalembert.structure.rowwise import chosen, chosen_rows, diagonal, first, largest, lengths, turned
+from dalembert.structure.matrices import (
+    above,
+    chosen,
+    chosen_rows,
+    columns,
+    diagonal,
+    factors,
+    filled,
+    first,
+    inverse,
+    lengths,
+    numbers,
+    positive,
+    product,
+    scaled,
+    singular,
+    turned,
+)
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
 NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
@@ -34,26 +51,28 @@ def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
     >>> inertia_scale(np.diag([4.0, 0.0]), np.array([[1.0, 10.0]])).tolist()
     [0.5, 0.05]
     """
-    heavy = ~massless(M)
-    scale = _inverse(np.sqrt(chosen(heavy, diagonal(M), 1.0)), heavy)
+    heavy = _heavy(M)
+    scale = inverse(heavy, np.sqrt(chosen(heavy, diagonal(M), 1.0)), 0.0)
     if heavy.all() or A is None:
-        return chosen(scale > 0, scale, 1.0)
+        return filled(scale, np.ones(scale.shape))
     for _ in range(scale.shape[-1]):  # rows are measured by what has inertia, then the other columns by the rows
-        size = lengths(A * scale[..., None, :])
-        column = lengths(turned(A * _inverse(size, size > 0)[..., :, None]))
-        new = (scale == 0) & (column > 0)
-        if not new.any():
+        size = lengths(scaled(A, None, scale))
+        column = lengths(turned(scaled(A, inverse(positive(size), size, 0.0), None)))
+        known = positive(scale).sum()
+        scale = filled(scale, inverse(positive(column), column, 0.0))
+        if positive(scale).sum() == known:
             break
-        scale = scale + _inverse(column, new)
     column = lengths(turned(A))
-    scale = scale + _inverse(column, (scale == 0) & (column > 0))
-    return chosen(scale > 0, scale, 1.0)
+    return filled(scale, inverse(positive(column), column, 1.0))
+
+
+def _heavy(M: np.ndarray) -> np.ndarray:
+    return above(numbers(diagonal(M)), _MASSLESS)
 
 
 def massless(M: np.ndarray) -> np.ndarray:
     """Which coordinates have no inertia (…, n)."""
-    inertia = np.nan_to_num(diagonal(M))
-    return inertia <= _MASSLESS * largest(inertia)
+    return ~_heavy(M)
 
 
 def definite(M: np.ndarray) -> bool:
@@ -74,17 +93,16 @@ def _unit_diagonal(M: np.ndarray) -> np.ndarray:
 
 def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A (…, r, n) with its columns scaled and rows of length one, and the lengths; rows of zeros stay, with length one."""
-    rows = A if scale is None else A * scale[..., None, :]
+    rows = scaled(A, None, scale)
     size = lengths(rows)
-    told = size > ROUNDING * largest(size)
-    size = chosen(told, size, 1.0)
-    return chosen_rows(told, rows / size[..., :, None]), size
+    told = above(size, ROUNDING)
+    return chosen_rows(told, scaled(rows, inverse(told, size, 1.0), None)), chosen(told, size, 1.0)
 
 
 def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
     """The singular values of the leveled rows, the largest first, each relative to the largest: (…, min(r, n))."""
     sigma = np.linalg.svd(leveled(A, scale)[0], compute_uv=False)
-    return sigma / np.maximum(largest(sigma), 1e-300)
+    return sigma / np.maximum(sigma.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
 
 
 def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
@@ -123,10 +141,8 @@ def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | 
     `count` is the rank where it is known, one number or one for each state; else it is found in this metric.
     """
     rows, size = leveled(A, scale)
-    U, sigma, Vt = np.linalg.svd(rows, full_matrices=False)
-    inner = _inverted(sigma, count)[..., :, None] * (turned(U) / size[..., None, :])
-    out = turned(Vt) @ inner
-    return out if scale is None else scale[..., :, None] * out
+    U, sigma, Vt = singular(rows)
+    return scaled(product(turned(Vt), scaled(turned(U), _inverted(sigma, count), 1 / size)), scale, None)
 
 
 def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -137,23 +153,18 @@ def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = No
     ((2, 2), [[0.0], [1.0]])
     """
     rows, size = leveled(A, scale)
-    U, sigma, Vt = np.linalg.svd(rows)
+    U, sigma, Vt = singular(rows)
     kept = _inverted(sigma, count)
-    rank, unit = int((kept > 0).sum()), np.ones(A.shape[1]) if scale is None else scale
-    pseudo = (unit[:, None] * Vt[:rank].T) @ (kept[:rank, None] * U[:, :rank].T / size)
-    return pseudo, unit[:, None] * Vt[rank:].T
+    rank, V = int(positive(kept).sum()), turned(Vt)
+    free = columns(factors(columns(V, 0, rank))[0], rank, A.shape[1])
+    return scaled(product(V, scaled(turned(U), kept, 1 / size)), scale, None), scaled(free, scale, None)
 
 
 def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
     """1/σ where σ counts, else 0."""
     if count is None:
-        return _inverse(sigma, sigma > TOLERANCE * largest(sigma))
-    return _inverse(sigma, first(count, sigma.shape[-1]) & (sigma > 0))
-
-
-def _inverse(values: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """One over the values that are chosen, else 0."""
-    return chosen(which, 1 / chosen(which, values, 1.0), 0.0)
+        return inverse(above(sigma, TOLERANCE), sigma, 0.0)
+    return inverse(first(sigma, count), sigma, 0.0)
 
 
 def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
@@ -167,9 +178,9 @@ def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     rows, size = leveled(A, scale)
-    U, sigma, _ = np.linalg.svd(rows, full_matrices=False)
-    count = min(int((sigma > TOLERANCE * largest(sigma)).sum()), most)
-    return U[:, :count].T / sigma[:count, None] / size
+    U, sigma, _ = singular(rows)
+    count = min(int(above(sigma, TOLERANCE).sum()), most)
+    return scaled(turned(columns(U, 0, count)), 1 / sigma[:count], 1 / size)
 
 
 def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:
