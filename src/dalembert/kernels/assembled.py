@@ -11,14 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from inspect import isfunction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from dalembert.algebra import Array
 from dalembert.equations import LinearForm, Numeric, Rows
 from dalembert.kernels import numeric, solution
-from dalembert.kernels.solution import PLAN, Plan
 from dalembert.programs import Function
 from dalembert.programs.function import MachineFunction
 from dalembert.programs.numba_code import address_of, available
@@ -53,6 +52,11 @@ class Assembly:
         n, k = len(self.form.system.q), len(self.form.velocity.v)
         return n + k + self.has_work if self.wanted == "rates" else 2 * n + len(self.form.directions)
 
+    @property
+    def way(self) -> Numeric:
+        """How the form is solved."""
+        return Numeric.WHOLE if self.form.solver is None else self.form.solver.numeric
+
     @cached_property
     def function(self) -> Function:
         """The function of (q, v, t), in machine code where that can be."""
@@ -63,15 +67,10 @@ class Assembly:
     def numbers(self, **programs: int) -> np.ndarray:
         """The plan, the scales of the coordinates and the sizes of the rows."""
         form, linear, known = self.form, self.form.linear, self.form.system.facts
-        way = Numeric.WHOLE if form.solver is None else form.solver.numeric
-        rows = range(len(known.levels.names)) if form.rows is Rows.ALL else known.rows
-        if not linear.constrained:
-            most = -1
-        elif way.takes_dependent_rows:
+        rows, most = range(len(known.levels.names)) if form.rows is Rows.ALL else known.rows, -1
+        nearly = known.nearly_dependent and known.mix is None and form.rows is Rows.INDEPENDENT
+        if linear.constrained and (self.way.takes_dependent_rows or nearly):
             most = len(known.rows)
-        else:
-            mixed = known.nearly_dependent and known.mix is None and form.rows is Rows.INDEPENDENT
-            most = len(known.rows) if mixed else -1
         plan = {
             "outputs": self.n_outputs,
             "n_parts": self.parts.n_outputs,
@@ -84,7 +83,6 @@ class Assembly:
             "own": form.own_multipliers is not None,
             "apart": linear.J is not None,
             "accelerations": self.wanted == "accelerations",
-            "way": list(Numeric).index(way),
             "even": form.solver is not None and form.behind is None,
             "most": most,
         }
@@ -97,7 +95,7 @@ class Interpreted(Function):
 
     def __init__(self, assembly: Assembly) -> None:
         self.n_outputs = assembly.n_outputs
-        self._assembly, self._numbers = assembly, assembly.numbers()
+        self._assembly, self._numbers, self._solve = assembly, assembly.numbers(), solution.WAYS[assembly.way]
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs of one state (k,) or of many (k, batch)."""
@@ -107,7 +105,7 @@ class Interpreted(Function):
         out, plan = np.empty((self.n_outputs, inputs.shape[1])), solution.read(self._numbers)
         power, moved = self._assembly.power, np.empty((2 * plan.n_q, inputs.shape[1]))
         for k in range(inputs.shape[1]):
-            x, lam = solution.unknowns_of(plan, self._numbers, parts[k])
+            x, lam = solution.unknowns(plan, self._solve, self._numbers, parts[k])
             solution.motion(plan, parts[k], x, lam, moved[:, k], out[:, k])
         if plan.has_work and power is not None and not plan.accelerations:
             n, k = plan.n_q, plan.n_v
@@ -131,6 +129,8 @@ class AssembledCode(MachineFunction):
         own = self._assembly.numbers()
         numbers = self._assembly.numbers(
             inputs=self.sizes[0],
+            one=self.address,
+            solve=_address(self._assembly.way),
             parts=parts.address,
             power=0 if power is None else power.address,
             parts_tables=len(own),
@@ -147,17 +147,17 @@ class AssembledCode(MachineFunction):
     @property
     def address(self) -> int:
         """The address of the code for one state."""
-        return _addresses()[0]
+        return _address("one")
 
     @cached_property
     def one(self) -> Callable[..., None]:
         """The code as a function of four addresses."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(_addresses()[0])
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(_address("one"))
 
     @cached_property
     def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(_addresses()[1])
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(_address("many"))
 
     @cached_property
     def varied(self) -> AssembledCode:
@@ -167,13 +167,10 @@ class AssembledCode(MachineFunction):
 
 
 @cache
-def _addresses() -> tuple[int, int]:
-    """The code for one state and for many."""
+def _address(text: Numeric | Literal["one", "many"]) -> int:
+    """One of the texts as machine code."""
+    entry = {"one": solution.one, "many": solution.many, **solution.WAYS}[text]
+    signature = f"void({', '.join(['voidptr'] * 4 + ['int64'] * (3 if text == 'many' else 0))})"
     called = (solution, numeric, constraint_rows, rank, loops)
     instead = {operation: getattr(loops, name) for name, operation in vars(matrices).items() if isfunction(operation)}
-    four = "voidptr, voidptr, voidptr, voidptr"
-    one, many = (
-        address_of(entry, f"void({four}{more})", called, instead, (rank.TOLERANCE,))
-        for entry, more in ((solution.one, ""), (solution.many, ", int64, int64, int64"))
-    )
-    return one, many
+    return address_of(entry, signature, called, instead, (rank.TOLERANCE,))

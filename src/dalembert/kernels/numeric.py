@@ -1,8 +1,8 @@
 """How a linear system is solved in numbers at one state: at once, or in the ways that take dependent rows.
 
 Plain functions on arrays of floats. Numba compiles them (`kernels/assembled`), and where it is missing they run as they stand.
-The ways are written in units of equal energy, in which the diagonal of M is 1, for rows that are independent: `unknowns` sees
-to both.
+The ways are written in units of equal energy, in which the diagonal of M is 1, for rows that are independent: `independent`
+sees to both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.equations import Numeric
 from dalembert.structure import rank
 from dalembert.structure.constraint_rows import dimensionless
 from dalembert.structure.matrices import (
@@ -35,61 +34,30 @@ from dalembert.structure.matrices import (
 
 Solution = tuple[np.ndarray, np.ndarray]
 
-MOORE_PENROSE = list(Numeric).index(Numeric.MOORE_PENROSE)
-LEAST_SQUARES = list(Numeric).index(Numeric.LEAST_SQUARES)
-NULL_SPACE = list(Numeric).index(Numeric.NULL_SPACE)
-GRAM_SCHMIDT = list(Numeric).index(Numeric.GRAM_SCHMIDT)
-
 
 class Rules(NamedTuple):
-    """How the system of a form is solved."""
+    """How the rows of a form are taken."""
 
-    way: int  # the place among `Numeric`
-    even: bool  # in units of equal energy
+    even: bool  # v is measured in units of equal energy
     most: int  # rows are combined, into no more than these; −1: they are taken as they are
     positions: np.ndarray  # (n,) by how much coordinates move
     sizes: np.ndarray  # (r,) how large the rows are by nature
 
 
-def unknowns(
-    rules: Rules, M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray, W: np.ndarray
-) -> Solution:
-    """x and λ of M x = h + Jᵀλ, A x = β with q̇ = W v: by combinations of the rows where these are (nearly) dependent.
+def independent(rules: Rules, M: np.ndarray, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The units of v and combinations T of the rows, in which M x = h + Jᵀλ, A x = β is solved; q̇ = W v.
 
     Where a formalism solves by its own way, v is measured in M_ii^(−1/2). Roots of M and orthogonal factors mix the
     velocities: with lengths in micrometres M has entries from 1e-12 to 1, and what is small drowns in the rounding of what is
     large. In units of equal energy the diagonal of M is 1.
     """
-    unit = rank.inertia_scale(M, A) if rules.even else np.ones(len(h))
-    M, h, A, J = scaled(M, unit, unit), h * unit, scaled(A, None, unit), scaled(J, None, unit)
+    unit = rank.inertia_scale(M, A) if rules.even else np.ones(len(M))
     if rules.most < 0:
-        x, lam = by(rules.way, M, h, A, beta, J)
-        return x * unit, lam
-    T = combinations(rules, A, scaled(W, None, unit))
-    x, lam = by(rules.way, M, h, product(T, A), times(T, beta), product(T, J))
-    return x * unit, times(turned(T), lam)
-
-
-def combinations(rules: Rules, A: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """T, orthonormal combinations T A of the rows, no more of them than are independent on the manifold."""
-    move = lengths(scaled(turned(W), None, 1 / rules.positions))
-    unit = inverse(positive(move), move, 1.0)  # of v: what moves the coordinates by their scales
-    return scaled(rank.combined(dimensionless(A, unit, rules.sizes), unit, rules.most), None, 1 / rules.sizes)
-
-
-def by(way: int, M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
-    """x and λ by one of the ways."""
-    if not len(beta):
-        return solved(M, h), np.zeros(0)
-    if way == MOORE_PENROSE:
-        return smallest_force(M, h, A, beta)
-    if way == LEAST_SQUARES:
-        return least_gaussian(M, h, A, beta)
-    if way == NULL_SPACE:
-        return in_null_space(M, h, A, beta)
-    if way == GRAM_SCHMIDT:
-        return along_directions(M, h, A, beta)
-    return whole(M, h, A, beta, J)
+        return unit, np.eye(len(A))
+    move = lengths(scaled(turned(scaled(W, None, unit)), None, 1 / rules.positions))
+    told = inverse(positive(move), move, 1.0)  # of v: what moves the coordinates by their scales
+    rows = dimensionless(scaled(A, None, unit), told, rules.sizes)
+    return unit, scaled(rank.combined(rows, told, rules.most), None, 1 / rules.sizes)
 
 
 def whole(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
@@ -98,11 +66,11 @@ def whole(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.n
     return found[: len(h)], found[len(h) :]
 
 
-def smallest_force(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
+def smallest_force(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x = x₀ + M^(−1/2) B⁺(β − A x₀) with B = A M^(−1/2): (3.22)–(3.35) of papers/poincare, by the symmetric root of M."""
     V, values, _ = singular(M)  # M = V values Vᵀ, for M is symmetric and has no negative values
     if not above(values, rank.DEFINITE).all():
-        return where_mass_is_singular(M, h, A, beta)
+        return where_mass_is_singular(M, h, A, beta, J)
     half = product(scaled(V, None, 1 / np.sqrt(values)), turned(V))  # M^(−1/2)
     free = solved(M, h)  # (3.22)
     B_plus = rank.pseudo_inverse(product(A, half), None, len(beta))  # (3.27)
@@ -110,7 +78,7 @@ def smallest_force(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray
     return free + times(half, pull), times(turned(B_plus), pull)  # (3.35)
 
 
-def where_mass_is_singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
+def where_mass_is_singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x = [(1 − A⁺A) M; A]⁺ [(1 − A⁺A) h; β]: Udwadia and Phohomsiri (2006)."""
     A_plus = rank.pseudo_inverse(A, None, len(beta))
     P = np.eye(len(h)) - product(A_plus, A)
@@ -118,7 +86,7 @@ def where_mass_is_singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np
     return x, times(turned(A_plus), times(M, x) - h)
 
 
-def least_gaussian(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
+def least_gaussian(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """min ‖Rᵀ(x − x₀)‖ over A x = β with M = R Rᵀ: (3.36)(3.37) of papers/poincare, by orthogonal factors of Aᵀ and RᵀN."""
     n, r = len(h), len(beta)
     R = root(M)
@@ -133,7 +101,7 @@ def least_gaussian(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray
     return x, solved(S, times(turned(held), times(M, x) - h))
 
 
-def in_null_space(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> Solution:
+def in_null_space(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x with an orthonormal basis N of the null space, and A⁺: (5.299)–(5.302) of papers/desapio."""
     A_plus, N = rank.split(A, None, len(beta))  # (5.299)
     x = times(A_plus, beta)
@@ -144,7 +112,7 @@ def in_null_space(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray)
     return x, times(turned(A_plus), times(M, x) - h)
 
 
-def along_directions(M: np.ndarray, h: np.ndarray, G: np.ndarray, beta: np.ndarray) -> Solution:
+def along_directions(M: np.ndarray, h: np.ndarray, G: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """[DᵀM; G] x = [Dᵀh; β], (2.7) of papers/phong: redundant rows left out in step 1, trial vectors chosen in step 2."""
     rows, D = free_directions(G)
     left = joined(product(turned(D), M), G[rows])
@@ -166,12 +134,16 @@ def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         b = apart(basis, even[i])
         length = np.sqrt(np.sum(b * b))
         if length > rank.TOLERANCE and count < n:
-            basis[count], rows[count] = b / length, i
+            rows[count] = i
+            for j in range(n):
+                basis[count, j] = b[j] / length
             count += 1
     for k in range(count, n):  # step 2, with the unit vector that is farthest from what is there
         rest = np.eye(n) - product(turned(basis), basis)
         d = apart(basis, rest[np.argmax(diagonal(rest))])
-        basis[k] = d / np.sqrt(np.sum(d * d))
+        length = np.sqrt(np.sum(d * d))
+        for j in range(n):
+            basis[k, j] = d[j] / length
     return rows[:count], turned(basis[count:])
 
 

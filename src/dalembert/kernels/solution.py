@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from dalembert.kernels.numeric import Rules, Solution, unknowns
+from dalembert.equations import Numeric
+from dalembert.kernels import numeric
+from dalembert.kernels.numeric import Rules, Solution, independent
 from dalembert.programs.numba_code import array_at, call
-from dalembert.structure.matrices import joined
+from dalembert.structure.matrices import joined, product, scaled, solved, times, turned
 
 # what the text has to know of a form, in front of the tables of numbers
 PLAN = np.dtype(
     [
         (name, np.int64)
         for name in (
-            "parts",  # the address of the program of the parts
+            "one",  # the address of this text for one state
+            "parts",  # that of the program of the parts
             "power",  # that of the power, 0 where there is none
             "parts_tables",  # where their tables begin
             "power_tables",
@@ -32,7 +35,7 @@ PLAN = np.dtype(
             "own",  # multipliers are among the unknowns, and move q
             "apart",  # J is not A
             "accelerations",  # q̇, q̈ and λ are asked for, not q̇, v̇ and the power
-            "way",  # the place among `Numeric`
+            "solve",  # the address of one of `WAYS`
             "even",  # in units of equal energy
             "most",  # rows are combined, into no more than these; −1: they are taken as they are
         )
@@ -52,35 +55,96 @@ def read(numbers: np.ndarray) -> Plan:
     return numbers[:HEAD].view(np.dtype((np.record, PLAN)))[0]
 
 
-def unknowns_of(plan: Plan, numbers: np.ndarray, parts: np.ndarray) -> Solution:
-    """x and λ; not a number where the parts are not finite."""
+def unknowns(plan: Plan, solve: Any, numbers: np.ndarray, parts: np.ndarray) -> Solution:
+    """x and λ of M x = h + Jᵀλ, A x = β; not a number where the parts are not finite."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
+    h = m * m
+    rows = h + m
+    beta = rows + r * m
+    W = beta + r
+    J = W + n * k
+    for i in range(J + r * m if plan.apart else J):
+        if not np.isfinite(parts[i]):
+            return np.full(m, np.nan), np.full(r, np.nan)
+    M, A = parts[:h].reshape((m, m)), parts[rows:beta].reshape((r, m))
+    rules = Rules(plan.even == 1, plan.most, numbers[HEAD : HEAD + n], numbers[HEAD + n : HEAD + n + r])
+    unit, T = independent(rules, M, A, parts[W:J].reshape((n, k)))
+    start = J if plan.apart else rows
+    directions = scaled(parts[start : start + r * m].reshape((r, m)), None, unit)
+    # the system in these units and combinations, one part after the other
+    given, found = np.empty(h + m + len(T) * (2 * m + 1)), np.empty(m + len(T))
+    end = copied(scaled(M, unit, unit).ravel(), given, 0)
+    end = copied(parts[h:rows] * unit, given, end)
+    end = copied(product(T, scaled(A, None, unit)).ravel(), given, end)
+    end = copied(times(T, parts[beta:W]), given, end)
+    copied(product(T, directions).ravel(), given, end)
+    call(solve, given, np.array([float(m), float(len(T))]), numbers, found)
+    return found[:m] * unit, times(turned(T), found[m:])
+
+
+def copied(values: np.ndarray, out: np.ndarray, begin: int) -> int:
+    """Write values from a place on; the place behind them."""
+    for i in range(len(values)):
+        out[begin + i] = values[i]
+    return begin + len(values)
+
+
+def system(x: Any, p: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """M, h, A, β and J, which stand one after the other."""
+    sizes = array_at(p, 2, np.float64)
+    m, r = int(sizes[0]), int(sizes[1])
+    given = array_at(x, m * m + m + r * (2 * m + 1), np.float64)
     h = m * m
     A = h + m
     beta = A + r * m
-    W = beta + r
-    J = W + n * k
-    end = J + r * m if plan.apart else J
-    if not np.isfinite(parts[:end]).all():
-        return nothing(plan)
-    positions = numbers[HEAD : HEAD + n]
-    sizes = numbers[HEAD + n : HEAD + n + r]
-    rules = Rules(plan.way, plan.even == 1, plan.most, positions, sizes)
-    directions = J if plan.apart else A
-    return unknowns(
-        rules,
-        parts[:h].reshape((m, m)),
-        parts[h:A],
-        parts[A:beta].reshape((r, m)),
-        parts[beta:W],
-        parts[directions : directions + r * m].reshape((r, m)),
-        parts[W:J].reshape((n, k)),
-    )
+    J = beta + r
+    rows, directions = given[A:beta].reshape((r, m)), given[J:].reshape((r, m))
+    return given[:h].reshape((m, m)), given[h:A], rows, given[beta:J], directions
 
 
-def nothing(plan: Plan) -> Solution:
-    """What is given where there is no solution."""
-    return np.full(plan.n_x, np.nan), np.full(plan.n_rows, np.nan)
+def written(found: Solution, out: Any) -> None:
+    """Write x and λ."""
+    values = array_at(out, len(found[0]) + len(found[1]), np.float64)
+    copied(found[1], values, copied(found[0], values, 0))
+
+
+def whole(x: Any, p: Any, tables: Any, out: Any) -> None:
+    """`numeric.whole` with the signature of programs; so are those below."""
+    M, h, A, beta, J = system(x, p)
+    written(numeric.whole(M, h, A, beta, J) if len(beta) else (solved(M, h), beta), out)
+
+
+def smallest_force(x: Any, p: Any, tables: Any, out: Any) -> None:
+    """By the Moore–Penrose inverse."""
+    M, h, A, beta, J = system(x, p)
+    written(numeric.smallest_force(M, h, A, beta, J) if len(beta) else (solved(M, h), beta), out)
+
+
+def least_gaussian(x: Any, p: Any, tables: Any, out: Any) -> None:
+    """By least squares."""
+    M, h, A, beta, J = system(x, p)
+    written(numeric.least_gaussian(M, h, A, beta, J) if len(beta) else (solved(M, h), beta), out)
+
+
+def in_null_space(x: Any, p: Any, tables: Any, out: Any) -> None:
+    """By the null space."""
+    M, h, A, beta, J = system(x, p)
+    written(numeric.in_null_space(M, h, A, beta, J) if len(beta) else (solved(M, h), beta), out)
+
+
+def along_directions(x: Any, p: Any, tables: Any, out: Any) -> None:
+    """By Gram and Schmidt."""
+    M, h, A, beta, J = system(x, p)
+    written(numeric.along_directions(M, h, A, beta, J) if len(beta) else (solved(M, h), beta), out)
+
+
+WAYS: dict[Numeric, Callable[..., None]] = {
+    Numeric.WHOLE: whole,
+    Numeric.MOORE_PENROSE: smallest_force,
+    Numeric.LEAST_SQUARES: least_gaussian,
+    Numeric.NULL_SPACE: in_null_space,
+    Numeric.GRAM_SCHMIDT: along_directions,
+}
 
 
 def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved: np.ndarray, out: np.ndarray) -> None:
@@ -116,32 +180,29 @@ def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved:
 
 
 def one(x: Any, p: Any, tables: Any, out: Any) -> None:
-    """The signature of programs for one state."""
+    """What is asked for at one state, with the signature of programs."""
     plan = array_at(tables, 1, PLAN)[0]
-    state(plan, array_at(x, plan.inputs, np.float64), p, tables, array_at(out, plan.outputs, np.float64))
+    n, k = plan.n_q, plan.n_v
+    state, result = array_at(x, plan.inputs, np.float64), array_at(out, plan.outputs, np.float64)
+    numbers, constants = array_at(tables, plan.power_tables + 1, np.float64), array_at(p, 1, np.float64)
+    parts, moved = np.empty(plan.n_parts), np.empty(2 * n)
+    call(plan.parts, state, constants, numbers[plan.parts_tables :], parts)
+    unknown, lam = unknowns(plan, plan.solve, numbers, parts)
+    motion(plan, parts, unknown, lam, moved, result)
+    if plan.power and not plan.accelerations:
+        at = joined(state[:n], joined(moved, state[n + k :]))
+        call(plan.power, at, constants, numbers[plan.power_tables :], result[n + k :])
 
 
 def many(x: Any, p: Any, tables: Any, out: Any, begin: int, end: int, stride: int) -> None:
-    """The signature of programs for many states."""
+    """The same at many states."""
     plan = array_at(tables, 1, PLAN)[0]
     states, results = array_at(x, (plan.inputs, stride), np.float64), array_at(out, (plan.outputs, stride), np.float64)
-    here, found = np.empty(plan.inputs), np.empty(plan.outputs)
+    numbers, constants = array_at(tables, plan.power_tables + 1, np.float64), array_at(p, 1, np.float64)
+    state, result = np.empty(plan.inputs), np.empty(plan.outputs)
     for k in range(begin, end):
         for i in range(plan.inputs):
-            here[i] = states[i, k]
-        state(plan, here, p, tables, found)
+            state[i] = states[i, k]
+        call(plan.one, state, constants, numbers, result)
         for i in range(plan.outputs):
-            results[i, k] = found[i]
-
-
-def state(plan: Plan, x: np.ndarray, p: Any, tables: Any, out: np.ndarray) -> None:
-    """What is asked for at one state."""
-    n, k = plan.n_q, plan.n_v
-    numbers, constants = array_at(tables, plan.power_tables + 1, np.float64), array_at(p, 1, np.float64)
-    parts, moved = np.empty(plan.n_parts), np.empty(2 * n)
-    call(plan.parts, x, constants, numbers[plan.parts_tables :], parts)
-    unknown, lam = unknowns_of(plan, numbers, parts)
-    motion(plan, parts, unknown, lam, moved, out)
-    if plan.power and not plan.accelerations:
-        at = joined(x[:n], joined(moved, x[n + k :]))
-        call(plan.power, at, constants, numbers[plan.power_tables :], out[n + k :])
+            results[i, k] = result[i]

@@ -1,7 +1,7 @@
 """Plain functions on arrays of floats as machine code by Numba, which call programs by their address.
 
-Numba is imported when the first of them is asked for, since that takes a second. What it compiled is kept on disk. By itself it would
-only look at the file of the function that is asked for; so the name under which it is kept carries the text of all that
+Numba is imported when the first of them is asked for, since that takes a second. What it compiled is kept on disk. By itself it
+would only look at the file of the function that is asked for; so the name under which it is kept carries the text of all that
 is called, and numbers that change belong to that text or to the arguments.
 """
 
@@ -28,7 +28,9 @@ def call(one: int | Text, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out:
 
 
 def array_at(address: Any, shape: Any, dtype: Any) -> np.ndarray:
-    """The numbers at an address."""
+    """The numbers at an address; outside of machine code an array stands for its address."""
+    if isinstance(address, np.ndarray):
+        return address.reshape(shape)
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
 
@@ -56,11 +58,14 @@ def address_of(
 
     for module in called:
         for text in vars(module).values():
-            if inspect.isfunction(text) and text.__module__ == module.__name__ and text not in instead:
+            if inspect.isfunction(text) and text.__module__ == module.__name__ and text not in _KNOWN | {*instead}:
+                _KNOWN.add(text)
                 extending.register_jitable(error_model="numpy")(text)
     here = {call: _jump(numba), array_at: lambda address, shape, dtype: numba.carray(address, shape, dtype)}
     for text, other in {**instead, **here}.items():
-        extending.overload(text, jit_options={"error_model": "numpy"})(_always(other))
+        if text not in _KNOWN:
+            _KNOWN.add(text)
+            extending.overload(text, jit_options={"error_model": "numpy"})(_always(other))
     version = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers))])
     entry.__qualname__ = f"{entry.__name__}_{hashlib.sha256(version.encode()).hexdigest()[:16]}"
     with warnings.catch_warnings():
@@ -74,6 +79,7 @@ def address_of(
 
 
 _KEPT: list[object] = []  # code lives as long as the object that owns it
+_KNOWN: set[Text] = set()  # what Numba was told of
 
 
 def _always(text: Text) -> Text:
