@@ -130,7 +130,7 @@ class AssembledCode(MachineFunction):
         numbers = self._assembly.numbers(
             inputs=self.sizes[0],
             one=self.address,
-            solve=_address(self._assembly.way),
+            solve=code_address(self._assembly.way),
             parts=parts.address,
             power=0 if power is None else power.address,
             parts_tables=len(own),
@@ -147,17 +147,17 @@ class AssembledCode(MachineFunction):
     @property
     def address(self) -> int:
         """The address of the code for one state."""
-        return _address("one")
+        return code_address("one")
 
     @cached_property
     def one(self) -> Callable[..., None]:
         """The code as a function of four addresses."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(_address("one"))
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code_address("one"))
 
     @cached_property
     def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(_address("many"))
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(code_address("many"))
 
     @cached_property
     def varied(self) -> AssembledCode:
@@ -167,7 +167,7 @@ class AssembledCode(MachineFunction):
 
 
 @cache
-def _address(text: Numeric | Literal["one", "many"]) -> int:
+def code_address(text: Numeric | Literal["one", "many"]) -> int:
     """One of the texts as machine code."""
     entry = {"one": solution.one, "many": solution.many, **solution.WAYS}[text]
     signature = f"void({', '.join(['voidptr'] * 4 + ['int64'] * (3 if text == 'many' else 0))})"
