@@ -19,7 +19,7 @@ from dalembert.algebra import Array
 from dalembert.equations import LinearForm, Numeric, Rows
 from dalembert.kernels import numeric, solution
 from dalembert.programs import Function
-from dalembert.programs.function import MachineFunction
+from dalembert.programs.function import Code, MachineFunction
 from dalembert.programs.numba_code import address_of, available
 from dalembert.structure import constraint_rows, loops, matrices, rank
 
@@ -113,10 +113,29 @@ class Interpreted(Function):
         return out
 
 
-class AssembledCode(MachineFunction):
-    """The text as machine code, which calls the programs of the parts and of the power."""
+class Text:
+    """The text in machine code; it is the same for all forms."""
 
     lanes = 1
+
+    @property
+    def address(self) -> int:
+        """The address of the code for one state."""
+        return code_address("one")
+
+    @property
+    def one(self) -> Callable[..., None]:
+        """The code as a function of four addresses."""
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code_address("one"))
+
+    @property
+    def many(self) -> Callable[..., None]:
+        """The code as a function of four addresses, begin, end and stride."""
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(code_address("many"))
+
+
+class AssembledCode(MachineFunction):
+    """The text as machine code, which calls the programs of the parts and of the power."""
 
     def __init__(self, assembly: Assembly, parts: MachineFunction, power: Function | None) -> None:
         super().__init__(*parts.sizes, assembly.n_outputs)
@@ -129,7 +148,7 @@ class AssembledCode(MachineFunction):
         own = self._assembly.numbers()
         numbers = self._assembly.numbers(
             inputs=self.sizes[0],
-            one=self.address,
+            one=self._one.address,
             solve=code_address(self._assembly.way),
             parts=parts.address,
             power=0 if power is None else power.address,
@@ -138,26 +157,13 @@ class AssembledCode(MachineFunction):
         )
         return np.concatenate([numbers, parts.tables, [] if power is None else power.tables, [0.0]])
 
-    @property
-    def _one(self) -> AssembledCode:
-        return self
-
-    _many = _one
-
-    @property
-    def address(self) -> int:
-        """The address of the code for one state."""
-        return code_address("one")
+    @cached_property
+    def _one(self) -> Code:
+        return Text()
 
     @cached_property
-    def one(self) -> Callable[..., None]:
-        """The code as a function of four addresses."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code_address("one"))
-
-    @cached_property
-    def many(self) -> Callable[..., None]:
-        """The code as a function of four addresses, begin, end and stride."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(code_address("many"))
+    def _many(self) -> Code:
+        return Text()
 
     @cached_property
     def varied(self) -> AssembledCode:

@@ -41,7 +41,7 @@ PLAN = np.dtype(
         )
     ]
 )
-HEAD = len(PLAN)
+HEAD = len(PLAN.names or ())
 Plan = Any  # a record of PLAN
 
 

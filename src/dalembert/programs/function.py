@@ -100,8 +100,15 @@ class PythonFunction(Function):
 class Code(Protocol):
     """Machine code in memory, for one state or for many."""
 
-    lanes: int
-    address: int
+    @property
+    def lanes(self) -> int:
+        """The number of states at a time."""
+        ...
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        ...
 
     @property
     def one(self) -> Callable[..., None]:
@@ -122,22 +129,22 @@ class MachineFunction(Function):
         self.sizes = n_inputs, n_parameters
         self._own = local()
 
-    @property
+    @cached_property
     @abstractmethod
     def _tables(self) -> np.ndarray:
         """The numbers of the tables."""
 
-    @property
+    @cached_property
     @abstractmethod
     def _one(self) -> Code:
         """The code for one state."""
 
-    @property
+    @cached_property
     @abstractmethod
     def _many(self) -> Code:
         """The code for many."""
 
-    @property
+    @cached_property
     @abstractmethod
     def varied(self) -> MachineFunction:
         """The same with parameters among the inputs, for batches in which they differ."""

@@ -32,7 +32,7 @@ def array_at(address: Any, shape: Any, dtype: Any) -> np.ndarray:
     if isinstance(address, np.ndarray):
         return address.reshape(shape)
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
+    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), dtype).reshape(shape)
 
 
 def available() -> bool:
@@ -53,7 +53,7 @@ def address_of(
     know, and `numbers` the constants of other modules.
     """
     import numba
-    from numba import extending
+    from numba import carray, extending  # pyright: ignore[reportPrivateImportUsage]
     from numba.core.errors import NumbaPerformanceWarning
 
     for module in called:
@@ -61,7 +61,7 @@ def address_of(
             if inspect.isfunction(text) and text.__module__ == module.__name__ and text not in _KNOWN | {*instead}:
                 _KNOWN.add(text)
                 extending.register_jitable(error_model="numpy")(text)
-    here = {call: _jump(numba), array_at: lambda address, shape, dtype: numba.carray(address, shape, dtype)}
+    here = {call: _jump(numba), array_at: lambda address, shape, dtype: carray(address, shape, dtype)}
     for text, other in {**instead, **here}.items():
         if text not in _KNOWN:
             _KNOWN.add(text)
@@ -75,6 +75,7 @@ def address_of(
         except RuntimeError:  # there is no directory to keep it in
             made = numba.cfunc(signature, error_model="numpy")(entry)
     _KEPT.append(made)
+    assert made.address is not None
     return made.address
 
 

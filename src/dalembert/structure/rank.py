@@ -171,7 +171,8 @@ def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
     """T (m, r), combinations T A of the rows at one state that are orthonormal in the metric of `scale`.
 
     T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. There are no more combinations than
-    independent rows, and than `most`: of redundant rows, which a state off the constraints makes look independent, nothing is left.
+    independent rows, nor than `most`: of redundant rows, which a state off the constraints makes look independent, nothing is
+    left.
 
     >>> A = np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])
     >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
