@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from dataclasses import asdict
 from importlib import import_module
@@ -50,18 +51,27 @@ def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
     import heyoka as hy
     import numpy as np
 
-    from operations import operations
+    from dalembert.handles.workspace import forget_workspaces
 
     cache.mkdir(parents=True, exist_ok=True)
     hy.llvm_state.set_diskcache_path(str(cache))
     hy.llvm_state.clear_memcache()
-    derive = best([timed(lambda: dl.derive(model, key, engine="native"))[1] for _ in range(5)])
-    eom = dl.derive(model, key, engine="native")
+    os.environ["DALEMBERT_CACHE"] = str(cache)
+
+    def derived() -> Any:
+        """The formalism's own form, from an empty store: nothing that was worked out before is used again."""
+        forget_workspaces()
+        eom = dl.derive(model, key)
+        _ = eom.form
+        return eom
+
+    derive = best([timed(derived)[1] for _ in range(5)])
+    eom = derived()
     y = np.ones(eom.n_states)
     constants = np.ones(len(eom.kernel.parameters))
     _, rhs = timed(lambda: eom.kernel.state_rates(y, 0.0, constants))
     _, taylor = timed(lambda: eom.kernel.taylor.make(None, constants))
-    return {"derive": derive, "rhs": rhs, "taylor": taylor, "operations": operations(eom)}
+    return {"derive": derive, "rhs": rhs, "taylor": taylor, "operations": eom.operations}
 
 
 def sympy(name: str, method: str) -> dict[str, Any]:

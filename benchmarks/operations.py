@@ -2,7 +2,7 @@
 
     python benchmarks/operations.py [--update] [--json]
 
-One evaluation of the right-hand side, linear solve included, shared parts counted once. Counts do not depend
+One evaluation of the right-hand side, linear solve included, as the machine runs it. Counts do not depend
 on the machine. Exit code 1 when a count has grown by more than 5 %.
 """
 

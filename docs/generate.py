@@ -124,7 +124,7 @@ def lineages() -> str:
 
 def counts(names: Sequence[str] = MODELS) -> str:
     """Numbers of dynamic equations and states, counted by deriving."""
-    spaces = {name: workspace_of(setup(dl.load(name), "portable")) for name in names}
+    spaces = {name: workspace_of(setup(dl.load(name), "python")) for name in names}
     rows = [(f"`{a.key}`", *(count(space, a) for space in spaces.values())) for a in ABOUTS]
     return table(("key", *names), rows)
 

@@ -38,10 +38,8 @@ LARGE = (
 )
 def test_every_formalism_agrees_on_the_gallery(name):
     model = dl.load(name)
-    # machine code for robots takes a minute for each; their formalisms are compared on the engine that compiles quickly
-    small = len(model.coordinate_names) <= 6
-    agreement = dl.verify(model, states=50 if small else 10, engines=None if small else ["python"])
-    assert agreement.engines == (("native", "python") if small else ("python",))
+    agreement = dl.verify(model, states=50 if len(model.coordinate_names) <= 6 else 10)
+    assert agreement.engines == ("native", "python")
     left_out = {key for key, verdict in agreement.formalisms.items() if verdict.status == "refused"}
     assert left_out == expected_to_refuse(model)
     assert {verdict.status for verdict in agreement.formalisms.values()} <= {"agrees", "refused"}

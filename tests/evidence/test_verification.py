@@ -66,7 +66,7 @@ def test_fewer_states_than_asked_for_are_told(monkeypatch):
 
 
 def test_nothing_compared_is_an_error(monkeypatch):
-    monkeypatch.setattr(formalisms, "too_large", lambda about, model, engine: "it is too large")
+    monkeypatch.setattr(formalisms, "too_large", lambda about, model: "it is too large")
     with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
         dl.verify(three_rails(1.0), states=5, engines=["python"])
 

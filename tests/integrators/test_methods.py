@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.integrators import INTEGRATORS, NAMES, InitialValueProblem, Settings, Status, integrate
-from dalembert.integrators.scipy_steps import RadauIIA
+from dalembert.integrators.radau import RadauIIA
 from dalembert.model.methods import FIXED, METHODS
 
 

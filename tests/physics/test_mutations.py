@@ -30,6 +30,7 @@ from dalembert.formalisms import kane
 from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.kernels import Kernel
+from dalembert.kinematics import resolved
 from dalembert.model import Model
 from dalembert.model import joints as kinds
 from dalembert.model import loads as pushing
@@ -493,7 +494,19 @@ MATRIX = (
     Mutation("placement of joints", arm, function(rotations.roll_pitch_yaw, transposed), "P"),
     Mutation("cross product", arm, function(rotations.skew, negated), "FRP"),
     # motion
-    Mutation("placed frame", arm, lambda patch: patch.setattr(motion.Frame, "placed", unturned), "RP"),
+    Mutation("placed frame", arm, lambda patch: patch.setattr(motion.Frame, "placed", unturned), "F"),
+    Mutation(
+        "velocity along turned axes",
+        arm,
+        method(resolved._Place, "at", lambda place: replace(place, own=(place.own[0] * 1.1, place.own[1] * 1.1))),
+        "FRP",
+    ),
+    Mutation(
+        "turns of the axes",
+        arm,
+        method(resolved._Place, "turned", lambda place: replace(place, axes=replace(place.axes, w=place.axes.w * 1.1))),
+        "FRP",
+    ),
     Mutation("position of a point", arm, frame("point", 0, lambda p: p * 1.1), "RP"),
     Mutation("lever arm of a point", arm, frame("point", 1, lambda J: J * 1.1), "FRP"),
     Mutation("drift of a point", driven, frame("point", 2, lambda c: c * 1.1), "RP"),

@@ -159,3 +159,13 @@ def test_names_of_a_model_do_not_get_into_machine_code():
     name = '"} define void @evil() {'
     (x,) = GRAPH.symbols([name])
     assert "evil" not in module_text(program_of([x * x], [name]), Target())
+
+
+@pytest.mark.parametrize("name", ["three-bodies", "four-bar"])
+def test_parameters_of_every_state_round_as_parameters_of_all(name):
+    eom = dl.derive(name, "lagrange")
+    function, values = NativeFunction(eom.kernel.program), eom.values
+    states = RNG.uniform(-1, 1, (len(eom.kernel.program.inputs), 9))
+    spread = np.repeat(values[:, None], 9, axis=1)
+    assert np.array_equal(function(states, values), function(states, spread))
+    assert np.array_equal(function(states[:, 0], values), function(states, spread)[:, 0])

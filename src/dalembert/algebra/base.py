@@ -100,6 +100,10 @@ class DifferentialAlgebra(Algebra):
     def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
         """`f` with the symbols named in `values` replaced, all at once."""
 
+    def merged(self, *arrays: Array) -> list[Array]:
+        """The same functions, each in its shortest known way where the algebra can tell that two are the same."""
+        return list(arrays)
+
     def gradient(self, f: Scalar, x: Array) -> Array:
         """∂f/∂x of one scalar, as a vector."""
         return self.jacobian(vector([f]), x)[0]

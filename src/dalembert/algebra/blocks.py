@@ -1,17 +1,18 @@
 """Linear systems in a graph as single nodes: a factor, its solutions, and their entries.
 
 Written out, the solution of n equations takes some n³ nodes; as a block it takes as many as it has numbers going in and coming
-out. A factor is a node of its own, so the derivative of a solution, dx = A⁻¹(db − dA x), uses it again.
+out. A factor is a node of its own, so the derivative of a solution, dx = A⁻¹(db − dA x), uses it again. Backwards, with the
+derivatives x̄ by the solution, w of Aᵀw = x̄ is the derivative by b, and −w xᵀ that by A.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from dalembert.algebra.base import Array, vector
-from dalembert.algebra.nodes import ZERO, Node, add, again, constant, multiply, node, subtract
+from dalembert.algebra.nodes import ZERO, Node, add, again, constant, multiply, negative, node, subtract
 from dalembert.algebra.rolled import order_of_symmetric
 
 SOLUTIONS = frozenset(("symmetric_solve", "general_solve"))
@@ -49,7 +50,6 @@ def slopes(solution: Node, moving: Mapping[Node, Mapping[int, Node]]) -> dict[in
     """In every direction the solution dx of A dx = db − dA x."""
     factor, *b = solution.arguments
     x, n = entries(solution), len(b)
-    symmetric = factor.operation == "symmetric_factor"
     right: dict[int, list[Node]] = {}
 
     def subtracted(i: int, change: Node, k: int) -> None:
@@ -61,12 +61,34 @@ def slopes(solution: Node, moving: Mapping[Node, Mapping[int, Node]]) -> dict[in
         for j, db in moving.get(each, {}).items():
             row = right.setdefault(j, [ZERO] * n)
             row[i] = add(row[i], db)
-    for place, a in enumerate(factor.arguments):
-        i, k = lower_place(place) if symmetric else divmod(place, n)
+    for a, i, k in _entries_of_matrix(factor, n):
         subtracted(i, a, k)
-        if symmetric and i != k:
-            subtracted(k, a, i)
     return {j: again(solution.operation, [factor, *rows]) for j, rows in right.items()}
+
+
+def backwards(solution: Node, by: Mapping[Node, Mapping[int, Node]]) -> Iterator[tuple[Node, int, Node]]:
+    """What derivatives by the entries of a solution add to those by A and b: node, output and term."""
+    factor, *b = solution.arguments
+    x, n = entries(solution), len(b)
+    turned = factor
+    if factor.operation == "general_factor":  # of the transposed matrix; a symmetric factor is its own
+        turned = again(factor.operation, [a for k in range(n) for a in factor.arguments[k::n]])
+    for j in dict.fromkeys(j for each in x for j in by.get(each, {})):
+        w = entries(again(solution.operation, [turned, *(by.get(each, {}).get(j, ZERO) for each in x)]))
+        yield from ((each, j, wi) for each, wi in zip(b, w, strict=True))
+        yield from ((a, j, negative(multiply(w[i], x[k]))) for a, i, k in _entries_of_matrix(factor, n))
+
+
+def _entries_of_matrix(factor: Node, n: int) -> Iterator[tuple[Node, int, int]]:
+    """The entries of a factored matrix with row and column; of a symmetric one also those above the diagonal."""
+    for place, a in enumerate(factor.arguments):
+        if factor.operation == "general_factor":
+            yield a, *divmod(place, n)
+            continue
+        i, k = lower_place(place)
+        yield a, i, k
+        if i != k:
+            yield a, k, i
 
 
 def lower_place(place: int) -> tuple[int, int]:

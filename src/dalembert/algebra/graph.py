@@ -6,7 +6,7 @@ once, and depth does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.algebra import blocks
 from dalembert.algebra.base import Array, DifferentialAlgebra, Scalar, vector, zeros
+from dalembert.algebra.identities import merged
 from dalembert.algebra.nodes import (
     ONE,
     PI,
@@ -79,17 +80,24 @@ def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping
     """The derivatives of the outputs by the active nodes, outputs first: each rule is linear, so it also runs backwards."""
     by: Tangents = {y: {i: ONE} for y, i in outputs.items()}
     for y in reversed(order):
-        if not y.arguments or not active[y] or y not in by:
+        if not y.arguments or not active[y]:
             continue
-        rule, still = _rule(y), [ZERO] * len(y.arguments)
-        for k, a in enumerate(y.arguments):
-            if not active[a]:
-                continue
-            into = by.setdefault(a, {})
-            for i, dy in by[y].items():
-                term = rule(GRAPH, y, *y.arguments, *still[:k], dy, *still[k + 1 :])
+        for a, i, term in blocks.backwards(y, by) if y.operation in blocks.SOLUTIONS else _backwards(y, active, by):
+            if active[a]:
+                into = by.setdefault(a, {})
                 into[i] = add(into[i], term) if i in into else term
     return by
+
+
+def _backwards(y: Node, active: Mapping[Node, int], by: Tangents) -> Iterator[tuple[Node, int, Node]]:
+    """What the derivatives by a node add to those by its arguments: argument, output and term."""
+    if y not in by or y.operation in BLOCKS:  # a solution collects from its entries
+        return
+    rule, still = _rule(y), [ZERO] * len(y.arguments)
+    for k, a in enumerate(y.arguments):
+        if active[a]:
+            for i, dy in by[y].items():
+                yield a, i, rule(GRAPH, y, *y.arguments, *still[:k], dy, *still[k + 1 :])
 
 
 def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]:
@@ -107,11 +115,10 @@ def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]
 def _backwards_is_shorter(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> bool:
     """True where fewer derivatives are formed from the outputs down than from the inputs up.
 
-    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero. Nor
-    with a block, whose entries are differentiated together.
+    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero.
     """
     moving = [y for y in order if active[y]]
-    if any(y.operation == "select" or y.operation in BLOCKS for y in moving):
+    if any(y.operation == "select" for y in moving):
         return False
     reached = {y: 1 << i for y, i in outputs.items()}
     for y in reversed(moving):
@@ -203,6 +210,10 @@ class Graph(DifferentialAlgebra):
             if any(new is not old for new, old in zip(arguments, y.arguments, strict=True)):
                 table[y] = again(y.operation, arguments)
         return vector([table.get(y, y) for y in flat]).reshape(f.shape)
+
+    def merged(self, *arrays: Array) -> list[Array]:
+        found = iter(merged([node(e) for f in arrays for e in f.ravel()]))
+        return [vector([next(found) for _ in range(f.size)]).reshape(f.shape) for f in arrays]
 
 
 GRAPH, ROLLED = Graph(), Graph(rolled=True)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isfinite
 from threading import RLock
-from typing import ClassVar, Generic, SupportsFloat, TypeVar
-from weakref import WeakValueDictionary
+from typing import Any, ClassVar, Generic, SupportsFloat, TypeAlias, TypeVar
+from weakref import KeyedRef
 
 import numpy as np
 
@@ -157,27 +157,43 @@ def _text(node: Node, depth: int) -> str:
 
 # finding and making nodes
 
-_NODES: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()  # by operation, and arguments or value
+_Reference: TypeAlias = KeyedRef[Any, Any]  # to a node, with its key
+_NODES: dict[tuple[object, ...], _Reference] = {}  # by operation, and arguments or value
 _PLACES = itertools.count()
 _MAKING = RLock()
+
+
+def _gone(reference: _Reference, known: dict[tuple[object, ...], _Reference] = _NODES) -> None:
+    """Forget a node that nothing is made of any more."""
+    if known.get(reference.key) is reference:
+        del known[reference.key]
+
+
+def _found(key: tuple[object, ...]) -> Node | None:
+    """The node of a key; `WeakValueDictionary` does the same in three times the time."""
+    reference = _NODES.get(key)
+    return None if reference is None else reference()
 
 
 def _node(operation: str, *arguments: Node) -> Node:
     """The one node of an operation on arguments."""
     key = (operation, *[a.number for a in arguments])
-    if (found := _NODES.get(key)) is None:
+    if (found := _found(key)) is None:
         with _MAKING:
-            found = _NODES.get(key) or _NODES.setdefault(key, Node(operation, arguments))
+            if (found := _found(key)) is None:
+                found = Node(operation, arguments)
+                _NODES[key] = KeyedRef(found, _gone, key)
     return found
 
 
 def _leaf(kind: type[AnyLeaf], value: object) -> AnyLeaf:
     """The one leaf that holds a value."""
     key = (kind, value)
-    if not isinstance(found := _NODES.get(key), kind):
+    if not isinstance(found := _found(key), kind):
         with _MAKING:
-            if not isinstance(found := _NODES.get(key), kind):
-                _NODES[key] = found = kind(value)
+            if not isinstance(found := _found(key), kind):
+                found = kind(value)
+                _NODES[key] = KeyedRef(found, _gone, key)
     return found
 
 
@@ -216,6 +232,8 @@ def _operand(x: object) -> Node | None:
     """`x` as a node, or None where it is neither a node nor a number (an array, which then takes over)."""
     if isinstance(x, Node):
         return x
+    if type(x) is int and x in _WHOLE:
+        return _WHOLE[x]
     if isinstance(x, int | float | Fraction | Surd):
         return constant(x)
     return constant(x.item()) if isinstance(x, np.number) else None
@@ -237,6 +255,7 @@ def node(x: Scalar) -> Node:
 
 ZERO, ONE, MINUS_ONE, TWO = constant(0), constant(1), constant(-1), constant(2)
 PI = _node("pi")
+_WHOLE = {i: constant(i) for i in range(-16, 17)}  # at hand, since matrices are full of 0 and 1
 
 
 # operations, with what is folded
@@ -252,13 +271,12 @@ def _of_numbers(operation: str, a: Node, b: Node) -> Node | None:
 
 def add(a: Node, b: Node) -> Node:
     """a + b."""
-    if a.operation == "constant":
-        if b.operation == "constant" and (number := _of_numbers("add", a, b)) is not None:
-            return number
-        if a is ZERO:
-            return b
-    elif b is ZERO:
+    if a is ZERO:
+        return b
+    if b is ZERO:
         return a
+    if a.operation == "constant" and b.operation == "constant" and (number := _of_numbers("add", a, b)) is not None:
+        return number
     if b.operation == "negative":
         return subtract(a, b.arguments[0])
     if a.operation == "negative":
@@ -294,14 +312,18 @@ def negative(a: Node) -> Node:
 
 
 def multiply(a: Node, b: Node) -> Node:
-    """a × b; zero times anything is zero."""
+    """a × b; zero times anything but an infinity is zero."""
+    if a is ONE or b is ONE:
+        return b if a is ONE else a
+    if a is ZERO and (b is ZERO or b.operation != "constant"):
+        return ZERO
     if a.operation == "constant":
         if b.operation == "constant" and (number := _of_numbers("multiply", a, b)) is not None:
             return number
         a, b = b, a
     if b.operation == "constant":
-        if b is ZERO or b is ONE:
-            return a if b is ONE else ZERO
+        if b is ZERO:
+            return ZERO
         if b is MINUS_ONE:
             return negative(a)
     return _node("multiply", a, b) if a.key <= b.key else _node("multiply", b, a)

@@ -19,7 +19,7 @@ def ordered(roots: Iterable[Node]) -> list[Node]:
     >>> from dalembert.algebra.nodes import symbol
     >>> x, y = symbol("x"), symbol("y")
     >>> ordered([x * y + x])
-    [x, y, (x * y), (x + (x * y))]
+    [x, y, (x * y), ((x * y) + x)]
     """
     found: set[Node] = set()
     order: list[Node] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dalembert.algebra import stack
+from dalembert.algebra.shortening import shortened
 from dalembert.equations import LinearForm
 from dalembert.kernels.solve import fused
 from dalembert.programs import nodes, program_of
@@ -15,4 +16,4 @@ def count(form: LinearForm) -> int:
     outputs = stack(qd, x) if own is None else stack(qd + own.S @ x[k:], x[:k])
     names = [str(y) for y in (*system.q, *form.velocity.v, system.t)]
     constants = [*system.model.parameter_values, *(str(c) for c in form.constants.symbols)]
-    return program_of(nodes(system.algebra, outputs), names, constants).operations
+    return program_of(shortened(nodes(system.algebra, outputs)), names, constants).operations

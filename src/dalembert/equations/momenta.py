@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.algebra import Array, identity, zeros
-from dalembert.kinematics import Speeds, active_forces, kinetic
+from dalembert.kinematics import Speeds, active_forces, kinetic, velocities
 from dalembert.spatial import skew
 from dalembert.structure.system import System
 
@@ -11,13 +11,13 @@ from dalembert.structure.system import System
 def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
     """Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)]: the sum in (2), and K_NI = Σ (F_NI + J_NI) of (63)."""
     total = zeros(len(speeds.u))
-    for body in system.motion.masses:
-        V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (6), (55)
-        P, H = body.mass * V, body.inertia @ w  # (8)
-        V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # (56)
-        dV_u = system.rate_of(V_u, speeds)  # B_NI, (58)
+    for body, velocity in velocities(system.motion, speeds.qd, speeds.W):
+        V, w = velocity.V, velocity.w  # (6), (55)
+        H = body.inertia @ w  # (8), and P = m V
+        V_u, w_u = velocity.V_u, velocity.w_u  # (56)
+        dV_u = system.acceleration(V_u, speeds)  # B_NI, (58)
         dw_u = system.rate_of(w_u, speeds) + skew(w) @ w_u  # C_NI, (58): inertial derivative, in body axes
-        total = total + dV_u.T @ P + dw_u.T @ H  # (61), where D_NI is printed for C_NI
+        total = total + body.mass * dV_u.dot(V) + dw_u.T @ H  # (61), where D_NI is printed for C_NI
     return total
 
 

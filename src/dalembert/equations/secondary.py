@@ -94,7 +94,7 @@ def _rounds(system: System) -> Iterator[Round]:
 
 @dataclass(frozen=True)
 class _Probe:
-    """The constraints over the portable graph, and states on them in numbers, (K, 2n + 1) with t last."""
+    """The constraints over the graph, and states on them in numbers, (K, 2n + 1) with t last."""
 
     system: System
     can: Canonical
@@ -105,18 +105,18 @@ class _Probe:
     @classmethod
     def of(cls, system: System) -> _Probe:
         """The given constraints at states near the initial one."""
-        portable = system if system.algebra.name == "graph" else system_of(system.model, "graph", system.facts)
-        can = canonical_of(portable)
+        graph = system if system.algebra.name == "graph" else system_of(system.model, "graph", system.facts)
+        can = canonical_of(graph)
         q0, qd0 = system.model.initial
         n, rng = len(q0), np.random.default_rng(_SEED)
         q = q0 + 0.3 * rng.uniform(-1, 1, (_STATES, n)) * np.arange(_STATES)[:, None] / _STATES
         qd = qd0 + (1 + np.abs(qd0)) * rng.uniform(-1, 1, (_STATES, n)) * np.arange(_STATES)[:, None] / _STATES
         t = np.zeros((_STATES, 1))
-        p = _numbers(portable, can.momenta, stack(portable.q, portable.qd), np.concatenate([q, qd, t], axis=1))
-        slopes = portable.algebra.jacobian(can.momenta, portable.qd)
-        M = _numbers(portable, slopes.ravel(), stack(portable.q, portable.qd), np.concatenate([q, qd, t], axis=1))
+        p = _numbers(graph, can.momenta, stack(graph.q, graph.qd), np.concatenate([q, qd, t], axis=1))
+        slopes = graph.algebra.jacobian(can.momenta, graph.qd)
+        M = _numbers(graph, slopes.ravel(), stack(graph.q, graph.qd), np.concatenate([q, qd, t], axis=1))
         root = np.sqrt(np.maximum(M.reshape(_STATES, n, n)[0].diagonal(), 1e-300))
-        probe = cls(portable, can, _given(portable, can), np.concatenate([q, p, t], axis=1), np.append(1 / root, root))
+        probe = cls(graph, can, _given(graph, can), np.concatenate([q, p, t], axis=1), np.append(1 / root, root))
         return probe.on_surface()
 
     def evaluate(self, outputs: Array) -> np.ndarray:
@@ -199,7 +199,7 @@ class _Probe:
 
 
 def _numbers(system: System, outputs: Array, inputs: Array, states: np.ndarray) -> np.ndarray:
-    """Expressions of the portable graph at states (K, inputs and t), parameters at their default values."""
+    """Expressions of the graph at states (K, inputs and t), parameters at their default values."""
     names = [str(x) for x in inputs] + [str(system.t)]
     out = []
     with np.errstate(all="ignore"):

@@ -49,7 +49,6 @@ class Finding:
 
     verdict: Verdict
     notes: tuple[str, ...] = ()
-    spared: bool = False  # compared, but not on every engine, because it is too large for one
 
 
 def verify(
@@ -129,12 +128,10 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
         return Finding(Verdict("refused", reason, None, None, about.lineage)), known
     worst: list[tuple[float, float]] = []
     notes: list[str] = []
-    large: list[str] = []
+    reason = None if task.everything else formalisms.too_large(about, task.first.model)
+    if reason is not None:
+        return Finding(Verdict("left out", reason, None, None, about.lineage)), known
     for space in task.spaces:
-        reason = None if task.everything else formalisms.too_large(about, space.model, space.engine)
-        if reason is not None:
-            large.append(reason)
-            continue
         try:
             road = Equations(derivation_of(space.setup, key))
             known = _reference(task, road) if known is None else known
@@ -143,11 +140,9 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
             notes.append(f"{key} was left out on {space.engine}: {error}")
     if worst:
         found = task.judged(max(a for a, _ in worst), max(r for _, r in worst))
-    elif large:
-        found = "left out", large[-1], None, None
     else:
         found = "refused", notes[-1], None, None
-    return Finding(Verdict(*found, about.lineage), tuple(notes), bool(worst and large)), known
+    return Finding(Verdict(*found, about.lineage), tuple(notes)), known
 
 
 def _reference(task: Task, road: Equations) -> Reference:
@@ -197,12 +192,6 @@ def _notes(task: Task, asked: int, findings: Mapping[str, Finding]) -> tuple[str
         out.append(
             f"compared at {len(task.states)} states where {asked} were asked for: at the others speeds and constraints do "
             "not determine the velocities well enough"
-        )
-    spared = [key for key, finding in findings.items() if finding.spared]
-    if spared:
-        out.append(
-            f"left out on {task.first.engine} as too long to compile quickly: {', '.join(spared)}. They were compared on the "
-            "other engine; everything=True, or --all on the command line, takes them too."
         )
     return tuple(out)
 

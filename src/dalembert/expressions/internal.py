@@ -25,9 +25,9 @@ class Kind(StrEnum):
     CONSTANT = "G"  # the constant momentum of an ignorable coordinate
     CONSTRAINED = "w"  # a quasi-velocity that vanishes on the constraints
     MULTIPLIER = "lambda"
-    SLOPE = "rate"  # the rate of any unknown, in a differential-algebraic system
+    SLOPE = "rate"  # the rate of any unknown in a differential-algebraic system, or of any input of a program
     WORK = "work"  # the integral of the power
-    WEIGHT = "weight"
+    WEIGHT = "weight"  # of an output of a program
     VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the parts of a twist
 
     def of(self, name: object = "") -> str:

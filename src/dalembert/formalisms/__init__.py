@@ -48,7 +48,7 @@ FORMALISMS: tuple[ModuleType, ...] = (
     newton_euler,
 )
 # coordinates and constraints of a system that every formalism compiles quickly; see `About.compiles`
-LARGE = {"native": 24, "python": 60}
+LARGE = 60
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
@@ -94,13 +94,13 @@ def applicable(model: Elements, known: Facts) -> tuple[str, ...]:
     return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
 
 
-def too_large(about: About, model: Elements, engine: str) -> str | None:
-    """Why the equations of a formalism would take minutes to compile on an engine, or None when they would not."""
+def too_large(about: About, model: Elements) -> str | None:
+    """Why the equations of a formalism would take minutes to compile, or None when they would not."""
     n, rows = len(model.coordinate_list), len(model.constraint_names) + len(model.canonical_list)
     quick = about.compiles == "large" or (about.compiles == "large open" and not rows)
-    if quick or n + rows <= LARGE[engine]:
+    if quick or n + rows <= LARGE:
         return None
-    return f"{n} coordinates and {rows} constraints make its equations too long to compile quickly on {engine}"
+    return f"{n} coordinates and {rows} constraints make its equations too long to compile quickly"
 
 
 def citation(formalism: str) -> str:

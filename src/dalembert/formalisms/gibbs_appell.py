@@ -15,7 +15,7 @@ from __future__ import annotations
 from dalembert.algebra import Array, Scalar, identity
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.expressions import Kind
-from dalembert.kinematics import active_forces
+from dalembert.kinematics import active_forces, velocities
 from dalembert.spatial import cross
 from dalembert.structure import System
 
@@ -61,11 +61,11 @@ def reaction(system: System) -> Array:
 def _energy_of_acceleration(system: System, qd: Array, *along: tuple[Array, Array]) -> Scalar:
     """S = Σ ½ m a·a + ½ α·I α + α·(ω × I ω) for velocities q̇ that change along the given rates."""
     S: Scalar = 0
-    for body in system.motion.masses:
-        V, w = body.B @ qd + body.C, body.D @ qd + body.E  # (6)
-        a = system.algebra.total_derivative(V, *along, system.clock)
+    for body, velocity in velocities(system.motion, qd):
+        V, w = velocity.V, velocity.w  # (6)
+        a = V.rate(lambda f: system.algebra.total_derivative(f, *along, system.clock))
         alpha = system.algebra.total_derivative(w, *along, system.clock)
         half = system.algebra.half
         turning = alpha @ (half * (body.inertia @ alpha) + cross(w, body.inertia @ w))
-        S = S + half * body.mass * (a @ a) + turning
+        S = S + half * body.mass * a.dot(a) + turning
     return S

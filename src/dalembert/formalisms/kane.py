@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, identity, zeros
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
-from dalembert.kinematics import active_forces
+from dalembert.kinematics import active_forces, velocities
 from dalembert.spatial import cross
 from dalembert.structure import System
 
@@ -42,12 +42,12 @@ def derive(system: System) -> LinearForm:
     speeds = system.speeds
     d = len(speeds.u)
     M, f = zeros(d, d), active_forces(system.motion, speeds.W).copy()  # (9)
-    for body in system.motion.masses:
-        V, w = body.B @ speeds.qd + body.C, body.D @ speeds.qd + body.E  # (6)
-        V_u, w_u = body.B @ speeds.W, body.D @ speeds.W  # partial velocities
-        a, alpha = system.rate_of(V, speeds), system.rate_of(w, speeds)  # with u̇ = 0
-        M = M + body.mass * (V_u.T @ V_u) + w_u.T @ (body.inertia @ w_u)
-        f = f - body.mass * (V_u.T @ a) - w_u.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
+    for body, velocity in velocities(system.motion, speeds.qd, speeds.W):
+        V, w = velocity.V, velocity.w  # (6)
+        V_u, w_u = velocity.V_u, velocity.w_u  # partial velocities
+        a, alpha = system.acceleration(V, speeds), system.rate_of(w, speeds)  # with u̇ = 0
+        M = M + body.mass * V_u.dot(V_u) + w_u.T @ (body.inertia @ w_u)
+        f = f - body.mass * V_u.dot(a) - w_u.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
     return in_speeds("kane", system, speeds, M, f)
 
 

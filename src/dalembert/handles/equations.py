@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dalembert.algebra import Array
 from dalembert.analysis import consistency
 from dalembert.analysis.reactions import JointReaction
-from dalembert.arguments import checked, numbers_given
+from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.equations import About, LinearForm
 from dalembert.equations.legendre import canonical_of
 from dalembert.errors import InputError
@@ -237,10 +237,17 @@ class Equations(Value):
         """The values of the parameters in use."""
         return dict(zip(self.model.parameter_values, self.values.tolist(), strict=True))
 
-    def accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """q̈ at states (n,) or (n, batch). With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it."""
+    def accelerations(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
+    ) -> np.ndarray:
+        """q̈ at states (n,) or (n, batch), whose work `threads` share; the result is the same for any number of them.
+
+        With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it.
+        """
+        if not is_whole(threads) or threads < 1:
+            raise InputError(f"accelerations: threads is {shown(threads)}. Expected a whole number of at least 1.")
         positions, v, time, constants, velocities = self._state(q, qd, t)
-        rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants)
+        rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
         if not np.isfinite(qdd).all():
             self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self.values)
             if self.changes:  # values may have taken the inertia of a motion, which has its own message
@@ -340,6 +347,8 @@ class Equations(Value):
             raise InputError(f"t has shape {clock.shape}. Expected one time, or one for each state of the batch.")
         time = np.broadcast_to(clock, positions.shape[1:])
         v, constants = self.kernel.start(positions, velocities, time, self.values)
+        if not len(constants):  # one column of parameters serves the whole batch
+            return positions, v, time, self.values, velocities
         known = self.values if positions.ndim == 1 else np.repeat(self.values[:, None], positions.shape[1], axis=1)
         return positions, v, time, np.concatenate([known, constants], axis=0), velocities
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 from dalembert.integrators import Solution
-from dalembert.integrators.base import Guide, Step, Stepper
+from dalembert.integrators.base import Burst, Guide, Method, Step
 from dalembert.integrators.independence import Independence
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
@@ -25,7 +25,7 @@ from dalembert.model.elements import Formula
 from dalembert.model.frozen import Value
 from dalembert.programs import Function
 from dalembert.structure import Choice
-from dalembert.structure.rank import best_rows
+from dalembert.structure.rank import best_rows, singular_value
 from dalembert.structure.speed_choice import best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Part(Value):
 
 class Partition(Guide):
     """The parts of a run so far, and the equations it goes on with."""
+
+    looks_inside = False
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
@@ -103,24 +105,28 @@ class Partition(Guide):
         """Go on with these equations."""
         self._mechanics = mechanics
 
-    def worn(self, t: float, y: np.ndarray) -> bool:
-        """True when the present choice has become poor."""
-        here = self._place(t, y)
-        now = self._measures(here)
+    def worn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of K states (states, K) at which the present choice has become poor."""
+        assert self._mechanics is not None
         if self._fresh is None:
-            self._fresh, self._usual = now, self._held(here)
-        if not any(a < _WORN * b for a, b in zip(now, self._fresh, strict=True)):
-            return False
-        # where the mechanism itself is singular no choice is better, and the run goes on with what it has
-        if self._held(here) < _WORN * self._usual:
-            return False
-        return min(self._measures(here, *self._best(here))) > _BETTER * min(now)
+            here = self._place(float(t[0]), y[:, 0])
+            self._fresh, self._usual = self._measures(here), self._held(here)
+        measures = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
+        poor = np.any([now < _WORN * fresh for now, fresh in zip(measures, self._fresh, strict=True)], axis=0)
+        for k in np.flatnonzero(poor):
+            here = self._place(float(t[k]), y[:, k])
+            # where the mechanism itself is singular no choice is better, and the run goes on with what it has
+            if self._held(here) < _WORN * self._usual:
+                continue
+            if min(self._measures(here, *self._best(here))) > _BETTER * min(now[k] for now in measures):
+                return int(k)
+        return None
 
     def _place(self, t: float, y: np.ndarray) -> Place:
         assert self._mechanics is not None
         return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
 
-    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
         if not isinstance(stepper, Taylor) or step.coefficients is None or self._fresh is None:
             return step
@@ -133,6 +139,9 @@ class Partition(Guide):
             k = int(np.argmin(served))
             s = np.linspace(s[k - 1], s[k], 7)
         return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
+
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Nothing: how a choice serves is asked at the ends of steps, by `worn`."""
 
     def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """At which of many states the present choice serves."""
@@ -195,7 +204,7 @@ class Partition(Guide):
         if self._in_speeds:
             S = np.concatenate([self._speeds(t, q), np.moveaxis(A[kept], -1, 0)], axis=1)
             S = S / np.maximum(np.linalg.norm(S, axis=2, keepdims=True), 1e-300)
-            first = np.linalg.svd(S, compute_uv=False)[:, -1]
+            first = singular_value(S, min(S.shape[1:]) - 1)
         return first, _share(self._independence.scaled(A, M), kept) if self._drops else np.ones(len(t))
 
     def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -221,5 +230,5 @@ def _ordered(speeds: tuple[Formula, ...], rows: tuple[int, ...]) -> Choice:
 
 def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:
     """How independent the kept of many rows (K, r, n) are, by how independent the best of them can be."""
-    best = np.linalg.svd(rows, compute_uv=False)[:, len(kept) - 1]
-    return np.linalg.svd(rows[:, kept], compute_uv=False)[:, -1] / np.maximum(best, 1e-300)
+    place = len(kept) - 1
+    return singular_value(rows[:, kept], place) / np.maximum(singular_value(rows, place), 1e-300)

@@ -143,6 +143,8 @@ def _problem(
         run.worn if project and run.choosable else None,
         usual_sizes(equations),
         ((run,) if project and run.choosable else ()) + way.guides(mechanics),
+        mechanics.machine,
+        (lambda t, y: kernel.state_slopes(y, t, constants)) if kernel.fused else None,
     )
     return problem, constants
 

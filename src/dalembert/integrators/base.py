@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import InputError, SimulationError
-from dalembert.integrators.polynomial import Piece
+from dalembert.integrators.native_steps import Machine, Surface, Taken
+from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.kernels.dae import DaeFunctions
 
 _WINDOW = 20_000  # steps after which the pace is looked at
+_BURST = 256  # steps between two looks of Python at a compiled loop
+_TOLD = 128  # how often progress is told along a compiled loop
 
 
 class Status(Enum):
@@ -29,13 +32,28 @@ class Status(Enum):
 class Guide(ABC):
     """Looks ahead along every step for places where the equations fail or bend, and leads the run across or ends it."""
 
+    looks_inside: bool = True  # it asks for the motion within steps
+
     def limit(self, t: float) -> float:
         """The time that a step from `t` may not go beyond."""
         return np.inf
 
     @abstractmethod
-    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step to take in place of this one, often the same; raises when there is no way on."""
+
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Look at steps that are taken already; raises when there was no way on."""
+        for k in range(len(burst)):
+            self.mend(stepper, burst.step(k), end)
+
+
+class MachineCode(NamedTuple):
+    """The rates of a problem in machine code, and its constraints where those are machine code too."""
+
+    rates: Machine
+    inputs: int  # how many of the states enter the rates
+    surface: Surface | None
 
 
 @dataclass(frozen=True)
@@ -51,9 +69,11 @@ class InitialValueProblem:
     smooth: bool = True  # False when formulas switch branches
     positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
     dae: Callable[[], DaeFunctions] | None = None  # the same problem as residuals with multipliers
-    turn: Callable[[float, np.ndarray], bool] | None = None  # True: these variables have served, go on with others
+    turn: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # at which of many states variables have served
     sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
     guides: tuple[Guide, ...] = ()
+    machine: MachineCode | None = None  # None: the rates are known to Python only
+    slope: Callable[[float, np.ndarray], np.ndarray] | None = None  # ∂(rates)/∂y at (t, y); None: by differences
 
     def errors(self, tolerance: float) -> np.ndarray:
         """The absolute error allowed in each state by a tolerance that has no unit."""
@@ -101,6 +121,35 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Burst:
+    """Accepted steps in a row."""
+
+    steps: Taken
+    done: int  # samples there are
+    left: bool = False  # the last step has not been brought back onto the constraints
+    failure: SimulationError | None = None  # with which the run ends
+
+    def __len__(self) -> int:
+        return len(self.steps.t0)
+
+    def piece(self, k: int) -> Piece:
+        """The motion along step k."""
+        t0, t1, h, powers = (part[k] for part in (self.steps.t0, self.steps.t1, self.steps.h, self.steps.powers))
+        return Piece(float(t0), float(t1), float(h), Polynomial(powers.copy()))
+
+    def step(self, k: int) -> Step:
+        """Step k by itself."""
+        return Step(float(self.steps.t0[k]), float(self.steps.t1[k]), self.steps.y1[k].copy(), lambda: self.piece(k))
+
+    def inside(self, x: np.ndarray, which: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Times (steps × x) and states (states, steps × x) at shares x of the steps, of all or of some."""
+        chosen = np.arange(len(self)) if which is None else which
+        values = self.steps.powers[chosen] @ (x[None, :] ** np.arange(self.steps.powers.shape[2])[:, None])
+        times = self.steps.t0[chosen, None] + x * self.steps.h[chosen, None]
+        return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+
+
+@dataclass(frozen=True)
 class Solution:
     """Samples of a solution, and how it was reached."""
 
@@ -113,8 +162,8 @@ class Solution:
     end: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where the last step led
 
 
-class Stepper(ABC):
-    """A method, advancing one problem step by step."""
+class Method(ABC):
+    """A method, prepared to advance one problem."""
 
     name: str
     evaluations: int | None = 0
@@ -127,80 +176,169 @@ class Stepper(ABC):
         """Prepare to advance from the start of the problem to `end`."""
 
     @abstractmethod
-    def advance(self, limit: float) -> Step:
-        """One accepted step that does not go beyond `limit`."""
-
-    @abstractmethod
     def restart(self, y: np.ndarray) -> None:
         """Go on from `y` at the present time (after a projection)."""
 
 
-def integrate(problem: InitialValueProblem, stepper: Stepper, times: np.ndarray, settings: Settings) -> Solution:
+class Stepper(Method):
+    """A method that is led step by step."""
+
+    @abstractmethod
+    def advance(self, limit: float) -> Step:
+        """One accepted step that does not go beyond `limit`."""
+
+
+class Runner(Method):
+    """A method that takes many steps in one go, with samples and projections."""
+
+    @abstractmethod
+    def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
+        """Up to `most` steps, none that begins behind `stop`; writes samples (times, states), of which `done` are there."""
+
+
+def integrate(problem: InitialValueProblem, method: Method, times: np.ndarray, settings: Settings) -> Solution:
     """The solution at `times` (increasing, the first is the start)."""
-    y = np.empty((len(problem.y0), len(times)))
-    y[:, 0] = problem.y0
-    t, end, done, steps = float(times[0]), float(times[-1]), 1, 0
-    status, kept, last, mark = Status.FINISHED, [], problem.y0, t
-    while done < len(times):
+    run = _Run(problem, method, np.array(times, dtype=float), settings)
+    while run.done < len(times) and run.status is Status.FINISHED:
+        run.go_on()
+    return run.solution
+
+
+class _Run:
+    """A run so far."""
+
+    def __init__(self, problem: InitialValueProblem, method: Method, times: np.ndarray, settings: Settings) -> None:
+        self._problem, self._method, self._times, self._settings = problem, method, times, settings
+        self._samples = np.empty((len(times), len(problem.y0)))
+        self._samples[0] = self._last = problem.y0
+        self.done, self._steps, self.status = 1, 0, Status.FINISHED
+        self._start, self._end = float(times[0]), float(times[-1])
+        self._t = self._mark = self._start
+        self._kept: list[Piece] = []
+
+    @property
+    def solution(self) -> Solution:
+        """What has been found."""
+        y, end = self._samples[: self.done].T.copy(), (self._t, self._last)
+        return Solution(
+            self._times[: self.done], y, self.status, self._steps, self._method.evaluations, tuple(self._kept), end
+        )
+
+    def go_on(self) -> None:
+        """One step, or a burst of them."""
+        if isinstance(self._method, Runner):
+            self._run(self._method)
+        else:
+            assert isinstance(self._method, Stepper)
+            self._lead(self._method)
+        told = self._settings.progress
+        if told is not None and told((self._t - self._start) / (self._end - self._start)):
+            self.status = Status.STOPPED
+
+    def _lead(self, stepper: Stepper) -> None:
+        problem = self._problem
         with np.errstate(all="ignore"):  # what is not finite is told below
-            step = stepper.advance(min([end, *(guide.limit(t) for guide in problem.guides)]))
-        steps += 1
-        _require_sound(problem, step, t, last, steps, settings)
+            limits = [guide.limit(self._t) for guide in problem.guides]
+            step = stepper.advance(min([self._end, *limits]) if limits else self._end)
+        self._steps += 1
+        if not np.isfinite(step.y1).all():
+            raise not_finite(problem, self._t, self._last, step.y1)
+        self._require_few(step.t1, step.y1)
         for guide in problem.guides:
-            step = guide.mend(stepper, step, end)
-        if steps % _WINDOW == 0:
-            _require_pace(problem, step, mark, (end - float(times[0])) / settings.max_steps)
-            mark = step.t1
-        while done < len(times) and times[done] < step.t1:
-            y[:, done] = step.at(float(times[done]))
-            if problem.project is not None and step.sure(float(times[done])):  # what is interpolated is off too
-                y[:, done] = problem.project(float(times[done]), y[:, done])
-            done += 1
+            step = guide.mend(stepper, step, self._end)
+        self._require_pace(step.t1, step.y1)
+        self._sample(step)
+        if self._settings.dense:
+            self._kept.append(step.piece)
+        self._settle(step)
+        if problem.turn is not None and self._turn(np.array([self._t]), self._last[None]) is not None:
+            self.status = Status.TURNED
+
+    def _run(self, runner: Runner) -> None:
+        problem, settings, times = self._problem, self._settings, self._times
+        most = min(_BURST, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
+        stop = self._end if settings.progress is None else min(self._end, self._t + (self._end - self._start) / _TOLD)
+        burst = runner.burst(times, self._samples, self.done, stop, most)
+        self.done, sure = burst.done, len(burst) - burst.left
+        turned = self._turn(burst.steps.t1[:sure], burst.steps.last[:sure])
+        if turned is not None:
+            steps, self.status = burst.steps.until(turned + 1), Status.TURNED
+            burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
+            self.done, runner.evaluations = burst.done, int(steps.calls[-1])
+        for guide in problem.guides:
+            guide.watch(runner, burst, self._end)
+        self._steps += len(burst)
         if settings.dense:
-            kept.append(step.piece)
+            self._kept += [burst.piece(k) for k in range(len(burst))]
+        if len(burst):
+            self._t, self._last = float(burst.steps.t1[-1]), burst.steps.last[-1].copy()
+        if burst.left:
+            step = burst.step(len(burst) - 1)
+            self._sample(step)
+            self._settle(step)
+            if self._turn(np.array([self._t]), self._last[None]) is not None:
+                self.status = Status.TURNED
+        if burst.failure is not None:
+            raise burst.failure
+        self._require_few(self._t, self._last)
+        self._require_pace(self._t, self._last)
+
+    def _turn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of the ends of steps (steps, states) at which other variables should go on."""
+        count = int(np.searchsorted(t, self._end, side="left"))  # at the end nothing goes on
+        return None if self._problem.turn is None or not count else self._problem.turn(t[:count], y[:count].T)
+
+    def _sample(self, step: Step) -> None:
+        """The samples within a step."""
+        times, project = self._times, self._problem.project
+        while self.done < len(times) and times[self.done] < step.t1:
+            t = float(times[self.done])
+            y = step.at(t)
+            if project is not None and step.sure(t):  # what is interpolated is off too
+                y = project(t, y)
+            self._samples[self.done] = y
+            self.done += 1
+
+    def _settle(self, step: Step) -> None:
+        """The end of a step, on the constraints."""
         last = step.y1
-        if problem.project is not None and step.sure(step.t1):
-            last = problem.project(step.t1, step.y1)
-            if not stepper.multistep:
-                stepper.restart(last)
-        while done < len(times) and times[done] <= step.t1:
-            y[:, done] = last
-            done += 1
-        t = step.t1
-        if settings.progress is not None and settings.progress((t - times[0]) / (end - times[0])):
-            status = Status.STOPPED
-            break
-        if done < len(times) and problem.turn is not None and problem.turn(t, last):
-            status = Status.TURNED
-            break
-    return Solution(times[:done], y[:, :done], status, steps, stepper.evaluations, tuple(kept), (t, last))
+        if self._problem.project is not None and step.sure(step.t1):
+            last = self._problem.project(step.t1, step.y1)
+            if not self._method.multistep:
+                self._method.restart(last)
+        while self.done < len(self._times) and self._times[self.done] <= step.t1:
+            self._samples[self.done] = last
+            self.done += 1
+        self._t, self._last = step.t1, last
+
+    def _require_few(self, t: float, y: np.ndarray) -> None:
+        if self._steps >= self._settings.max_steps:
+            raise SimulationError(
+                f"the simulation took {self._steps} steps and is only at t = {t:.9g}. "
+                f"{describe(self._problem.names, y)} Shorten it, or loosen its tolerances."
+            )
+
+    def _require_pace(self, t: float, y: np.ndarray) -> None:
+        """Raise when steps have become so short that the run would not end within its number of steps."""
+        if self._steps % _WINDOW or not self._steps:
+            return
+        if t - self._mark < _WINDOW * (self._end - self._start) / self._settings.max_steps:
+            raise SimulationError(
+                f"at t = {t:.9g} the simulation creeps: its last {_WINDOW} steps advanced by {t - self._mark:.3g} in all. "
+                f"{describe(self._problem.names, y)} The motion is close to a singular configuration, or the tolerances are "
+                "too tight for it. Fixed steps may carry it across: integrator rk4 with a `step`."
+            )
+        self._mark = t
 
 
-def _require_sound(
-    problem: InitialValueProblem, step: Step, t: float, y: np.ndarray, steps: int, settings: Settings
-) -> None:
-    if not np.isfinite(step.y1).all():
-        bad = [name for name, value in zip(problem.names, step.y1, strict=True) if not np.isfinite(value)]
-        raise SimulationError(
-            f"at t = {t:.9g} the next step gives values that are not finite for {', '.join(bad[:6])}. "
-            f"{describe(problem.names, y)} "
-            "The motion ends here: look for a singular configuration, a division by zero or a force that grows without bound."
-        )
-    if steps >= settings.max_steps:
-        raise SimulationError(
-            f"the simulation took {steps} steps and is only at t = {step.t1:.9g}. "
-            f"{describe(problem.names, step.y1)} Shorten it, or loosen its tolerances."
-        )
-
-
-def _require_pace(problem: InitialValueProblem, step: Step, mark: float, shortest: float) -> None:
-    """Raise when steps have become so short that the run would not end within its number of steps."""
-    if step.t1 - mark < _WINDOW * shortest:
-        raise SimulationError(
-            f"at t = {step.t1:.9g} the simulation creeps: its last {_WINDOW} steps advanced by {step.t1 - mark:.3g} in all. "
-            f"{describe(problem.names, step.y1)} The motion is close to a singular configuration, or the tolerances are too "
-            "tight for it. Fixed steps may carry it across: integrator rk4 with a `step`."
-        )
+def not_finite(problem: InitialValueProblem, t: float, y: np.ndarray, new: np.ndarray) -> SimulationError:
+    """The error for a step from y that leads to what has no value."""
+    bad = [name for name, value in zip(problem.names, new, strict=True) if not np.isfinite(value)]
+    return SimulationError(
+        f"at t = {t:.9g} the next step gives values that are not finite for {', '.join(bad[:6])}. "
+        f"{describe(problem.names, y)} "
+        "The motion ends here: look for a singular configuration, a division by zero or a force that grows without bound."
+    )
 
 
 def collapse(problem: InitialValueProblem, t: float, h: float, y: np.ndarray) -> SimulationError:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.integrators.base import Guide, Step, Stepper, listed
+from dalembert.integrators.base import Burst, Guide, Method, Step, listed
 from dalembert.integrators.independence import Independence
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
@@ -32,6 +32,7 @@ _GOOD = 1e-11  # of the energy: a crossing that changes more is tried again from
 _ROUNDING = 2e-14  # of the way: branches that are closer cross
 _FOLLOWED = 1e-11  # of the way: branches that are further apart are followed
 _GRID = 9
+_SHARES = np.linspace(0.0, 1.0, 7)  # of the steps of other methods, at which they are looked at
 _OTHERS = "Use the integrator taylor, which keeps clear of it, or rk4 with another `step`. "
 
 
@@ -43,6 +44,7 @@ class BranchPoints(Guide):
 
     def __init__(self, mechanics: Mechanics, lead: bool = True) -> None:
         self.mechanics, self._lead = mechanics, lead  # of the equations in use
+        self.looks_inside = lead
         self._independence = Independence(len(mechanics.manifold.rows))
         self._natural = 0.0  # the length of steps where nothing disturbs
         self._last = -np.inf  # the singular time passed last
@@ -72,7 +74,7 @@ class BranchPoints(Guide):
         found = self._independence.measure(*self.mechanics.rows(np.array([t]), y[:, None]))
         return float(self._remember(np.array([t]), found, np.array([True]))[0])
 
-    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or one that keeps clear of a singular time, or one that crosses it."""
         if not self._lead:
             self.look(step.t1, step.y1)
@@ -177,22 +179,40 @@ class BranchPoints(Guide):
         after, other = self.mechanics.balance(t1, y1)
         return abs(after - before) / max(size, other, 1e-300)
 
-    def _checked(self, stepper: Stepper, step: Step) -> Step:
+    def _checked(self, stepper: Method, step: Step) -> Step:
         """A step of another method: it may not end at a singular time, and may cross one only when the motion continues."""
         last = self.look(step.t1, step.y1)
         if last < _LANDING:
             raise self._stuck(step.t1, step.y1, "a step ends at it, where rounding is magnified without bound", _OTHERS)
         if stepper.fixed and last > 0.1:
             return step
-        s = np.linspace(step.t0, step.t1, 7)
+        s = step.t0 + (step.t1 - step.t0) * _SHARES
         sizes = self._independence.measure(*self.mechanics.rows(s, np.stack([step.at(float(t)) for t in s], axis=1)))
-        sizes = sizes / max(self._independence.usual, 1e-300)
-        i = int(np.argmin(sizes))
-        if 0 < i < 6 and 2 * sizes[i] <= 1.1 * max(sizes[i - 1], sizes[i + 1]):
-            self._verify(stepper, step, float(s[i]))
+        if _dips(sizes[None])[0]:
+            self._verify(stepper, step, float(s[np.argmin(sizes)]))
         return step
 
-    def _verify(self, stepper: Stepper, step: Step, singular: float) -> None:
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Look at the ends of steps, and within them where that is asked; `_checked` takes those that are suspect."""
+        if not len(burst):
+            return
+        steps, measure, rows = burst.steps, self._independence.measure, self.mechanics.rows
+        if not self._lead:
+            self._remember(steps.t1, measure(*rows(steps.t1, steps.y1.T)), np.full(len(burst), True))
+            return
+        found = measure(*rows(np.append(steps.t0[0], steps.t1), np.column_stack([steps.powers[0, :, 0], steps.y1.T])))
+        last = self._remember(steps.t1, found[1:], np.full(len(burst), True))
+        within = np.flatnonzero((last <= 0.1) | (not stepper.fixed))
+        suspect = last < _LANDING
+        if len(within):
+            inner = _SHARES[1:-1]
+            sizes = measure(*rows(*burst.inside(inner, within)))
+            ends = (found[within, None], sizes.reshape(len(within), len(inner)), found[within + 1, None])
+            suspect[within] |= _dips(np.concatenate(ends, axis=1))
+        for k in np.flatnonzero(suspect):
+            self._checked(stepper, burst.step(int(k)))
+
+    def _verify(self, stepper: Method, step: Step, singular: float) -> None:
         """A step across a singular time, as its slopes tell, must leave energy and velocities continuous."""
         qd = self.mechanics.velocities(step.t1, step.y1)
         y1, corrected = self.mechanics.settled(step.t1, step.y1, qd)
@@ -213,6 +233,14 @@ class BranchPoints(Guide):
             f"branches of the motion meet. Expected a step across it that continues the motion, but {what}. {others}Change "
             "the dimensions a little, so that the branches cross exactly or keep clear of each other."
         )
+
+
+def _dips(sizes: np.ndarray) -> np.ndarray:
+    """In which steps the independence (steps, shares) is least within, and falls to about half of what is beside it."""
+    i, steps = sizes.argmin(axis=1), np.arange(len(sizes))
+    inner = np.clip(i, 1, sizes.shape[1] - 2)
+    beside = np.maximum(sizes[steps, inner - 1], sizes[steps, inner + 1])
+    return (i == inner) & (2 * sizes[steps, inner] <= 1.1 * beside)
 
 
 def _broken(corrected: float, drift: float) -> str:

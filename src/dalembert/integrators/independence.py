@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.structure.rank import singular_value
+
 
 class Independence:
     """The smallest singular value that should not vanish, of constraint rows without dimensions.
@@ -34,7 +36,7 @@ class Independence:
 
     def measure(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
         """The value at every state."""
-        return np.linalg.svd(self.scaled(A, M), compute_uv=False)[:, self.rank - 1]
+        return singular_value(self.scaled(A, M), self.rank - 1)
 
     def missed(self, A: np.ndarray, M: np.ndarray, phi: np.ndarray, below: float) -> float:
         """φ in the directions of small singular values, by the lengths of rows: how far from a crossing the branches are."""

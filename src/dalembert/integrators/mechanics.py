@@ -12,7 +12,11 @@ from dalembert import formalisms
 from dalembert.equations import Velocities
 from dalembert.errors import SimulationError
 from dalembert.integrators import projection
+from dalembert.integrators.base import MachineCode
+from dalembert.integrators.native_steps import HELD, Machine, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
+from dalembert.programs import Function
+from dalembert.structure import newton, rank
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,56 @@ class Mechanics:
         out[n:size], _ = self.kernel.start(y[:n], allowed, t, self.values)
         return out
 
+    @cached_property
+    def machine(self) -> MachineCode | None:
+        """The rates in machine code, and the constraints to bring states back onto; None where an engine has none."""
+        function = self.kernel.rates_function
+        rates = None if function is None else _machine(function, self.constants)
+        if rates is None:
+            return None
+        surface = self._surface() if self.kernel.phase is None and self.drifts else None
+        return MachineCode(rates, self.kernel.form.n_states, surface)
+
+    def _surface(self) -> Surface | None:
+        kernel, manifold, facts = self.kernel, self.manifold, self.manifold.system.facts
+        padded = np.concatenate([self.values, np.zeros(len(self.constants) - len(self.values))])
+        constraints = _machine(manifold.function, self.values)
+        velocities = _machine(kernel.velocities_function, self.constants)
+        start = _machine(kernel.start_function, padded)
+        if constraints is None or velocities is None or start is None:
+            return None
+        sizes, scales = np.array(facts.sizes, dtype=float), facts.scales
+        rows_q, rows_v = (np.array(rows, dtype=np.int64) for rows in (manifold.holonomic, manifold.rows))
+        return Surface(
+            mode=HELD,
+            constraints=constraints,
+            velocities=velocities,
+            start=start,
+            keeps=self._velocities.keep_constraints,
+            n=self.positions,
+            inputs=kernel.form.n_states,
+            started=kernel.start_function.n_outputs,
+            n_phi=facts.levels.held,
+            n_rows=len(facts.levels.names),
+            rows_q=rows_q,
+            rows_v=rows_v,
+            scale_q=np.array(scales.positions, dtype=float),
+            scale_v=np.array(scales.velocities, dtype=float),
+            size_q=sizes[rows_q],
+            size_v=sizes[rows_v] / scales.time,
+            limits=np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS]),
+            rounds=projection.ROUNDS,
+        )
+
     def balance(self, t: float, y: np.ndarray) -> tuple[float, float]:
         """Energy less the work put in, and the size of the energies."""
         energy, size = self.energy(t, y[: self.positions], self.velocities(t, y))
         return energy - (float(y[-1]) if self.kernel.has_work else 0.0), size
+
+
+def _machine(function: Function, parameters: np.ndarray) -> Machine | None:
+    """A function with its parameters, where it is machine code."""
+    native = function.native
+    if native is None:
+        return None
+    return Machine(native.address, np.array(parameters, dtype=float), np.array(native.tables, dtype=float))

@@ -10,7 +10,7 @@ from dalembert.errors import SimulationError
 from dalembert.kernels import Manifold
 from dalembert.structure import newton
 
-_ROUNDS = 10
+ROUNDS = 10
 Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]  # what is to vanish at x, its slope, and M
 
 
@@ -57,4 +57,4 @@ def _nearest(look: Look, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -
         value, A, M = look(x[0])
         return value[None], A[None]
 
-    return newton.onto(residual, x[None], scales, sizes, lambda x, A, which: newton.mass_root(M[None], A), _ROUNDS)
+    return newton.onto(residual, x[None], scales, sizes, lambda x, A, which: newton.mass_root(M[None], A), ROUNDS)

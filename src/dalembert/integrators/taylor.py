@@ -35,12 +35,13 @@ class Taylor(Stepper):
         self._sizes = _unusual(problem.errors(1.0))
         self._machine: Any = problem.taylor(settings.rtol, self._sizes)
         self._machine.time = problem.t0
-        self._machine.state[:] = problem.y0 / self._sizes
+        self._state, self._tc = self._machine.state, self._machine.tc  # windows on heyoka's own memory
+        self._state[:] = problem.y0 / self._sizes
         self._last = 0.0
 
     def restart(self, y: np.ndarray) -> None:
         """Go on from a projected state."""
-        self._machine.state[:] = y / self._sizes
+        self._state[:] = y / self._sizes
 
     def go_on(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:
         """The same step with another length s, and perhaps another end y or fewer orders; the next begins there."""
@@ -49,32 +50,32 @@ class Taylor(Stepper):
         used = whole if order is None else whole.cut(order)
         t1, end = step.t0 + s, used.value(s) if y is None else y
         self._machine.time = t1
-        self._machine.state[:] = end / self._sizes
+        self._state[:] = end / self._sizes
         return Step(step.t0, t1, end, lambda: Piece(step.t0, t1, 1.0, used), step.coefficients)
 
     def advance(self, limit: float) -> Step:
         """One step, with its Taylor coefficients as dense output."""
-        machine, sizes = self._machine, self._sizes
-        t0 = float(machine.time)
-        before = machine.state.copy()
+        machine, sizes, state = self._machine, self._sizes, self._state
+        t0 = machine.time
+        before = state.copy()
         longest = min(limit - t0, self._largest)
         _, h = machine.step(max_delta_t=longest, write_tc=True)
         if h > 2 * self._last:  # a sudden long step may be one without a bound
-            safe = _safe_step(machine.tc, before)
+            safe = _safe_step(self._tc, before)
             if h > 1.5 * safe:
                 machine.time = t0
-                machine.state[:] = before
+                state[:] = before
                 _, h = machine.step(max_delta_t=min(longest, safe), write_tc=True)
         self._last = h
-        t1 = float(machine.time)
+        t1 = machine.time
         if limit - t1 <= 4 * np.spacing(abs(limit)):
             t1 = limit
-        after, start = machine.state * sizes, before * sizes
+        after = state * sizes
         if not np.isfinite(after).all():
-            return Step(t0, t1, after, lambda: Piece(t0, t1, 1.0, Polynomial(start[:, None])))
+            return Step(t0, t1, after, lambda: Piece(t0, t1, 1.0, Polynomial((before * sizes)[:, None])))
         if t1 - t0 <= 0 or (abs(h) < 16 * np.spacing(abs(t0)) and t1 != limit):
-            raise collapse(self._problem, t0, float(h), start)
-        coefficients = machine.tc * sizes[:, None]
+            raise collapse(self._problem, t0, float(h), before * sizes)
+        coefficients = self._tc * sizes[:, None]
         return Step(t0, t1, after, lambda: Piece(t0, t1, 1.0, Polynomial(coefficients)), coefficients)
 
 

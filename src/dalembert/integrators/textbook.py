@@ -8,51 +8,43 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.expressions import Kind, kind_of
-from dalembert.integrators.base import InitialValueProblem, Settings, Step
-from dalembert.integrators.polynomial import Piece, Polynomial
-from dalembert.integrators.rk4 import FixedStepper
+from dalembert.integrators.base import InitialValueProblem, Settings
+from dalembert.integrators.explicit import FixedStepper
+from dalembert.integrators.native_steps import Scheme
 
 
 class _Printed(FixedStepper):
     """One look at the rates in a step, straight lines between the steps; for velocity variables of one kind."""
 
-    kind: ClassVar[Kind]
+    variables: ClassVar[Kind]
     steps: ClassVar[str]
     formalisms: ClassVar[str]  # that have it
+    bend: ClassVar[float] = 0.0
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        if not all(kind_of(name) is self.kind for name in problem.names[problem.positions : 2 * problem.positions]):
+        if not all(
+            kind_of(name) is self.variables for name in problem.names[problem.positions : 2 * problem.positions]
+        ):
             raise InputError(
                 f"the integrator '{self.name}' steps {self.steps}, and this formalism has other velocity variables. "
                 f"Use {self.formalisms}."
             )
         super().__init__(problem, settings, end)
 
-    def _step(self, t: float, end: float) -> Step:
-        y, h = self._y, self._h
-        new = self.move(y, self._rates(t, y), h)
-        self.evaluations = (self.evaluations or 0) + 1
-        line = Polynomial(np.stack([y, new - y], axis=1))
-        return Step(t, end, new, lambda: Piece(t, end, h, line))
-
-    def move(self, y: np.ndarray, rates: np.ndarray, h: float) -> np.ndarray:
-        """The state one step later."""
-        return y + h * rates
+    @classmethod
+    def scheme(cls) -> Scheme:
+        """y + ẏΔt, and what positions gain on it."""
+        along = np.array([[0.0, 0.0], [1.0, 0.0]])
+        return Scheme(np.array([0.0, 1.0]), along, np.array([[0.0], [1.0]]), np.zeros((2, 2)), 1, False, cls.bend)
 
 
 class Algorithm3(_Printed):
     """q̇ + q̈Δt and q + q̇Δt + ½q̈Δt²: Algorithm 3, for formalisms whose velocity variables are q̇."""
 
     name = "algorithm3"
-    kind = Kind.RATE
+    variables = Kind.RATE
     steps, formalisms = "q with q̇ and q̈", "a formalism in q̇, such as dalembert or lagrange"
-
-    def move(self, y: np.ndarray, rates: np.ndarray, h: float) -> np.ndarray:
-        """Lines 5 and 6 of the algorithm."""
-        new = y + h * rates
-        n = self._n
-        new[:n] += 0.5 * h * h * rates[n : 2 * n]
-        return new
+    bend = 0.5  # lines 5 and 6 of the algorithm
 
 
 class Algorithm4(Algorithm3):
@@ -65,5 +57,5 @@ class Algorithm5(_Printed):
     """p + ṗΔt and q + q̇Δt: Algorithm 5, for Hamilton's equations."""
 
     name = "algorithm5"
-    kind = Kind.MOMENTUM
+    variables = Kind.MOMENTUM
     steps, formalisms = "momenta", "the formalism hamilton or dirac"

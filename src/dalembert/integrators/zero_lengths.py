@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.integrators.base import Guide, Step, Stepper, listed
+from dalembert.integrators.base import Burst, Guide, Method, Step, listed
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
@@ -42,7 +42,7 @@ class ZeroLengths(Guide):
             for label, times in self._met.items()
         )
 
-    def mend(self, stepper: Stepper, step: Step, end: float) -> Step:
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or one that ends just behind a meeting, or one that is short enough for a near miss."""
         h, states = step.t1 - step.t0, _states(step)
         s = np.linspace(0.0, min(_reach(step), end - step.t0), _GRID)
@@ -59,6 +59,18 @@ class ZeroLengths(Guide):
             return self._across(stepper, step, where, i, end)
         allowed = _SHARE * float(np.hypot(where, least / pace))
         return step if h <= 2 * allowed else stepper.go_on(step, allowed)
+
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Tell the passages; only steps in which an element turns by more than a right angle are looked at closely."""
+        if not len(burst):
+            return
+        t, y = burst.inside(np.linspace(0.0, 1.0, _GRID))
+        between, size, _ = self.mechanics.between(t, y)
+        self._sizes = np.maximum(self._sizes, size.max(axis=1))
+        between = between.reshape(*between.shape[:2], len(burst), _GRID)
+        turned = np.einsum("ijks,ijk->iks", between, between[..., 0])
+        for k in np.flatnonzero((turned < 0).any(axis=(0, 2))):
+            self.mend(stepper, burst.step(int(k)), end)
 
     def _lengths(self, t0: float, states: States, s: np.ndarray) -> tuple[np.ndarray, ...]:
         between, size, _ = self.mechanics.between(t0 + s, states(s))

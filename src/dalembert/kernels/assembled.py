@@ -145,6 +145,7 @@ class AssembledCode(MachineFunction):
     @cached_property
     def _tables(self) -> np.ndarray:
         parts, power = self._parts.native, None if self._power is None else self._power.native
+        assert parts is not None
         own = self._assembly.numbers()
         numbers = self._assembly.numbers(
             inputs=self.sizes[0],

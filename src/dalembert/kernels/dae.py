@@ -11,10 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.algebra import Array, stack, zeros
 from dalembert.expressions import Kind
 from dalembert.kernels.kernel import Kernel
-from dalembert.programs import Function, compile_function
+from dalembert.programs import Function, function_of, nodes, program_of
+from dalembert.programs.derivatives import Slopes
 
 
 class DaeFunctions:
@@ -50,18 +51,12 @@ class DaeFunctions:
         return stack(*parts, linear.A @ vd - linear.beta if linear.constrained else zeros(0))
 
     @cached_property
-    def _functions(self) -> tuple[Function, Function]:
+    def _functions(self) -> tuple[Function, Slopes]:
         system = self._kernel.form.system
-        y, yd = self._symbols
-        (weight,) = system.algebra.symbols([Kind.WEIGHT.of("rates")])
-        inputs = stack(y, yd, vector([system.t, weight]))
-        F = self._residual
-        slope = system.algebra.jacobian(F, y) + weight * system.algebra.jacobian(F, yd)
-        parameters = self._kernel.parameters
-        return (
-            compile_function(system.algebra, inputs, F, parameters, system.engine),
-            compile_function(system.algebra, inputs, slope.ravel(), parameters, system.engine),
-        )
+        unknowns = [str(x) for x in stack(*self._symbols)]
+        parameters = [str(p) for p in self._kernel.parameters]
+        F = program_of(nodes(system.algebra, self._residual), [*unknowns, str(system.t)], parameters)
+        return function_of(F, system.engine), Slopes(F, unknowns, system.engine)
 
     def start(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Consistent unknowns and their rates at a state."""
@@ -76,8 +71,11 @@ class DaeFunctions:
 
     def residual(self, t: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
         """F(t, y, ẏ)."""
-        return self._functions[0](np.concatenate([y, yd, [t, 0.0]]), self._constants)
+        return self._functions[0](np.concatenate([y, yd, [t]]), self._constants)
 
     def jacobian(self, t: float, y: np.ndarray, yd: np.ndarray, weight: float) -> np.ndarray:
         """∂F/∂y + weight ∂F/∂ẏ."""
-        return self._functions[1](np.concatenate([y, yd, [t, weight]]), self._constants).reshape(len(y), len(y))
+        moves = np.eye(len(y))
+        return self._functions[1](
+            np.concatenate([y, yd, [t]]), self._constants, np.concatenate([moves, weight * moves])
+        )

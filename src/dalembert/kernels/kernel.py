@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.algebra import Array, Scalar, stack, vector, zeros
+from dalembert.algebra.shortening import shortened
 from dalembert.equations import LinearForm, Multipliers
 from dalembert.equations.power import power_into
 from dalembert.expressions import Kind
@@ -18,7 +19,8 @@ from dalembert.kernels.assembled import Assembly, Wanted, parts_of
 from dalembert.kernels.phase import Phase
 from dalembert.kernels.solve import fused
 from dalembert.kinematics import non_ideal_forces
-from dalembert.programs import Function, Program, compile_function, nodes, program_of
+from dalembert.programs import Function, Program, compile_function, function_of, nodes, program_of
+from dalembert.programs.derivatives import Slopes
 from dalembert.programs.heyoka import TaylorMachine
 from dalembert.structure import System
 
@@ -134,20 +136,28 @@ class Kernel:
         return compile_function(system.algebra, inputs, outputs, self.parameters, system.engine)
 
     @cached_property
-    def _start(self) -> Function:
+    def start_function(self) -> Function:
+        """v and the constants of the motion, of (q, q̇, t)."""
         system = self.form.system
         outputs = stack(self.form.velocity.v_from_qd, self.form.constants.values)
         return self._compile(outputs, stack(system.q, system.qd, vector([system.t])))
 
     @cached_property
     def _rates(self) -> Function:
-        return self._compile(self.rates) if self.fused else self._assembled("rates")
+        if not self.fused:
+            return self._assembled("rates")
+        return function_of(self.program, self.form.system.engine)
+
+    @property
+    def rates_function(self) -> Function:
+        """ẏ of (q, v, t)."""
+        return self._rates
 
     @cached_property
     def _accelerations(self) -> Function:
-        if self.fused or self._canonical:
-            return self._compile(stack(self._qd, self._qdd, self._solution[1]))
-        return self._assembled("accelerations")
+        if not (self.fused or self._canonical):
+            return self._assembled("accelerations")
+        return function_of(self._short(stack(self._qd, self._qdd, self._solution[1])), self.form.system.engine)
 
     @cached_property
     def _parts(self) -> Function:
@@ -171,9 +181,13 @@ class Kernel:
     @cached_property
     def program(self) -> Program:
         """ẏ as a program on (q, v, t) and the parameters."""
+        return self._short(self.rates)
+
+    def _short(self, outputs: Array) -> Program:
+        """Functions of (q, v, t) as a program, with as few operations as are found."""
         system = self.form.system
         inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
-        return program_of(nodes(system.algebra, self.rates), inputs, [str(p) for p in self.parameters])
+        return program_of(shortened(nodes(system.algebra, outputs)), inputs, [str(p) for p in self.parameters])
 
     @cached_property
     def _power_of(self) -> Function:
@@ -184,27 +198,37 @@ class Kernel:
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """v and the constants of the motion at a state (q, q̇, t)."""
-        out = self._start(_stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
+        out = self.start_function(_stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
         return out[: self._size], out[self._size :]
 
     def velocities(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The velocities that belong to v at states y = (q, v): q̇, but for the part that multipliers add to it."""
-        return self._velocities(_stacked(y[: self.form.n_states], t), constants)
+        return self.velocities_function(_stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
-    def _velocities(self) -> Function:
+    def velocities_function(self) -> Function:
+        """The velocities that belong to v, of (q, v, t)."""
         return self._compile(self.form.velocity.qd)
 
     def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
         return self._rates(_stacked(y[: self.form.n_states], t), constants)
 
+    @cached_property
+    def _slopes(self) -> Slopes:
+        return Slopes(self.program, self.program.inputs[:-1], self.form.system.engine)
+
+    def state_slopes(self, y: np.ndarray, t: float, constants: np.ndarray) -> np.ndarray:
+        """∂ẏ/∂y at one state, where the form is fused; nothing depends on the work."""
+        size = self.form.n_states
+        return self._slopes(np.append(y[:size], t), constants, np.eye(size, len(y)))
+
     def accelerations(
-        self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray
+        self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray, threads: int = 1
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q̇ as it is integrated, q̈ and λ at states (q, v, t)."""
+        """q̇ as it is integrated, q̈ and λ at states (q, v, t); `threads` share a batch."""
         n = len(q)
-        out = self._accelerations(_stacked(q, v, t), constants)
+        out = self._accelerations(_stacked(q, v, t), constants, threads)
         return out[:n], out[n : 2 * n], out[2 * n :]
 
     def reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:

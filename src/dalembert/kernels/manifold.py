@@ -23,7 +23,8 @@ class Manifold:
         self.rows = held
 
     @cached_property
-    def _function(self) -> Function:
+    def function(self) -> Function:
+        """φ, the velocity residual, A and M of (q, q̇, t), end to end."""
         system, known = self.system, self.system.constraints
         inputs = stack(system.q, system.qd, vector([system.t]))
         outputs = stack(known.phi, known.velocity, known.A.ravel(), self._mass().ravel())
@@ -42,7 +43,7 @@ class Manifold:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """φ, the velocity residual, A and M at one state, or at many with the batch on the last axis."""
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
-        out = self._function(np.concatenate([q, qd, time], axis=0), parameters)
+        out = self.function(np.concatenate([q, qd, time], axis=0), parameters)
         h, k, n = self.system.facts.levels.held, len(self.system.facts.levels.names), len(q)
         phi, velocity, A, M = np.split(out, [h, h + k, h + k + k * n])
         return phi, velocity, A.reshape(k, n, *q.shape[1:]), M.reshape(n, n, *q.shape[1:])

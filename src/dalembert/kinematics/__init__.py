@@ -12,4 +12,6 @@ from dalembert.kinematics.energies import potential as potential
 from dalembert.kinematics.motion import Motion as Motion
 from dalembert.kinematics.motion import MovingBody as MovingBody
 from dalembert.kinematics.motion import move as move
+from dalembert.kinematics.resolved import Resolved as Resolved
+from dalembert.kinematics.resolved import velocities as velocities
 from dalembert.kinematics.speeds import Speeds as Speeds

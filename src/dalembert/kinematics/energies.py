@@ -5,6 +5,7 @@ from __future__ import annotations
 from dalembert.algebra import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.kinematics.applied import applied_forces
 from dalembert.kinematics.motion import Motion
+from dalembert.kinematics.resolved import velocities
 
 
 def kinetic(motion: Motion, qd: Array) -> Scalar:
@@ -12,9 +13,9 @@ def kinetic(motion: Motion, qd: Array) -> Scalar:
     if motion.model.energies is not None:
         return _given(motion, qd)
     total: Scalar = 0
-    for body in motion.masses:
-        V, w = body.B @ qd + body.C, body.D @ qd + body.E
-        total = total + motion.algebra.half * (body.mass * (V @ V) + w @ (body.inertia @ w))
+    for body, velocity in velocities(motion, qd):
+        V, w = velocity.V, velocity.w
+        total = total + motion.algebra.half * (body.mass * V.dot(V) + w @ (body.inertia @ w))
     return total
 
 

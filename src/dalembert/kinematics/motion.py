@@ -34,8 +34,8 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Joint
-from dalembert.model.joints.base import JointMotion
-from dalembert.spatial.frames import Frame
+from dalembert.model.joints.base import JointMotion, Step
+from dalembert.spatial.frames import Frame, Turn
 
 
 @dataclass(frozen=True)
@@ -199,13 +199,15 @@ class _Walk:
         p, J, c = F.point(algebra.pack(joint.shift(algebra, values)))
         along = F.R @ algebra.pack(joint.linear(algebra, values))
         about = algebra.pack(joint.angular(algebra, values))
+        turn = _turned(algebra, F, joint, values)
         return Frame(
-            F.R @ R_FM,
+            F.R @ R_FM if turn is None or turn is F.turn or turn.before is F.R else turn.rotation(algebra),
             p,
             J + along @ gradients,
             c + along @ drifts,
             R_FM.T @ F.D + about @ gradients,
             R_FM.T @ F.E + about @ drifts,
+            turn,
         )
 
     def _motion(self, formula: Formula, body: str, index: int, k: int) -> JointMotion:
@@ -216,6 +218,18 @@ class _Walk:
                 gradient[i] = self._lower(se.diff(formula, coordinate(name)))
         drift = self._lower(se.diff(formula, TIME)) if TIME.name in used else 0
         return JointMotion(body, index, k, self._lower(formula), gradient, drift)
+
+
+def _turned(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) -> Turn | None:
+    """The turn that a rotation ends with after a joint that does not turn, or turns about one axis."""
+    turns = [(step.about, value) for step, value in zip(joint.steps, values, strict=True) if step.about is not None]
+    if len(turns) > 1 or any(step == Step() for step in joint.steps):
+        return None
+    if not turns:
+        return F.turn
+    ((axis, angle),) = turns
+    further = None if F.turn is None else F.turn.on(axis, angle)
+    return further or Turn(F.R, tuple(axis), angle)
 
 
 def _added(motion: Motion) -> Iterator[MovingBody]:
@@ -256,4 +270,7 @@ def _usual_inertia(body: Body, model: Elements) -> float:
 
 def _world(n: int, algebra: Algebra) -> Frame:
     """The frame that does not move."""
-    return Frame(*map(algebra.pack, (identity(3), zeros(3), zeros(3, n), zeros(3), zeros(3, n), zeros(3))))
+    pack = algebra.pack
+    return Frame(
+        pack(identity(3)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3))
+    )

@@ -122,9 +122,10 @@ class Code(Protocol):
 
 
 class MachineFunction(Function):
-    """Machine code for one state and for many."""
+    """Machine code for one state and for many, on numbers of 64 bits, or of 32 where it is `single`."""
 
-    def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int) -> None:
+    def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int, single: bool = False) -> None:
+        self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
         self.n_outputs = n_outputs
         self.sizes = n_inputs, n_parameters
         self._own = local()
@@ -150,9 +151,9 @@ class MachineFunction(Function):
         """The same with parameters among the inputs, for batches in which they differ."""
 
     @property
-    def native(self) -> Native:
-        """The machine code for one state."""
-        return Native(self._one.address, self._tables)
+    def native(self) -> Native | None:
+        """The machine code for one state; None where it does not work on doubles."""
+        return None if self._single else Native(self._one.address, self._tables)
 
     def _alone(self) -> _Alone:
         """The buffers of this thread."""
@@ -171,7 +172,7 @@ class MachineFunction(Function):
             out = self.varied(columns, np.zeros(0), threads)
             return out[:, 0] if single else out
         return self._batch(
-            np.ascontiguousarray(inputs, dtype=float), np.ascontiguousarray(parameters, dtype=float), threads
+            np.ascontiguousarray(inputs, self._dtype), np.ascontiguousarray(parameters, self._dtype), threads
         )
 
     def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
@@ -179,9 +180,9 @@ class MachineFunction(Function):
         lanes = self._many.lanes
         if count < lanes:  # lanes without a state repeat the last one
             if not count:
-                return np.empty((self.n_outputs, 0))
+                return np.empty((self.n_outputs, 0), self._dtype)
             return self._batch(np.ascontiguousarray(x[:, np.minimum(np.arange(lanes), count - 1)]), p, 1)[:, :count]
-        out = np.empty((self.n_outputs, count))
+        out = np.empty((self.n_outputs, count), self._dtype)
         run = self._many.many
         addresses = [a.ctypes.data for a in (x, p, self._tables, out)]
         shares = max(1, min(threads, count // (64 * lanes)))
@@ -199,7 +200,7 @@ class _Alone:
     """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
 
     def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
-        self._x, self._p, self._out = np.zeros(sizes[0]), np.zeros(sizes[1]), np.zeros(n_outputs)
+        self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
         self._run = code.one
         self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
         self._kept = code, tables
@@ -212,33 +213,36 @@ class _Alone:
 
 
 class NativeFunction(MachineFunction):
-    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used."""
+    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
 
-    def __init__(self, program: Program) -> None:
-        super().__init__(len(program.inputs), len(program.parameters), len(program.outputs))
+    `single` is for numbers of 32 bits: arrays are taken and given as float32.
+    """
+
+    def __init__(self, program: Program, single: bool = False) -> None:
+        super().__init__(len(program.inputs), len(program.parameters), len(program.outputs), single)
         self._program = program
 
     @cached_property
     def _tables(self) -> np.ndarray:
         held = (part for table in self._program.tables for part in (table.times, table.values))
-        return np.concatenate([np.zeros(0), *held])
+        return np.concatenate([np.zeros(0), *held], dtype=self._dtype)
 
     @cached_property
     def _one(self) -> MachineCode:
         from dalembert.programs.llvm.machine import MachineCode, host_target
 
-        return MachineCode(self._program, host_target(many=False))
+        return MachineCode(self._program, host_target(many=False, single=self._single))
 
     @cached_property
     def _many(self) -> MachineCode:
         from dalembert.programs.llvm.machine import MachineCode, host_target
 
-        return MachineCode(self._program, host_target(many=True))
+        return MachineCode(self._program, host_target(many=True, single=self._single))
 
     @cached_property
     def varied(self) -> NativeFunction:
         """The same with parameters among the inputs, for batches in which they differ."""
-        return NativeFunction(self._program.with_moving_parameters())
+        return NativeFunction(self._program.with_moving_parameters(), self._single)
 
 
 class EmptyFunction(Function):
@@ -255,10 +259,24 @@ def compile_function(
     algebra: DifferentialAlgebra, inputs: Array, outputs: Array, parameters: Array, engine: str | None = None
 ) -> Function:
     """A compiled function of `outputs` over the symbols `inputs` and `parameters`."""
-    if not len(outputs):
-        return EmptyFunction()
     program = program_of(nodes(algebra, outputs), [str(x) for x in inputs], [str(x) for x in parameters])
-    return NativeFunction(program) if choose_engine(engine) == "native" else PythonFunction(program)
+    return function_of(program, engine)
+
+
+def function_of(program: Program, engine: str | None = None, *, single: bool = False) -> Function:
+    """A program, compiled; `single` is for numbers of 32 bits, of which a register holds twice as many.
+
+    >>> (x,) = GRAPH.symbols(["x"])
+    >>> function_of(program_of([x / 3], ["x"]), single=True)(np.array([1.0]), np.zeros(0))
+    array([0.33333334], dtype=float32)
+    """
+    if not program.outputs:
+        return EmptyFunction()
+    if choose_engine(engine) == "native":
+        return NativeFunction(program, single)
+    if single:
+        raise EngineError("the engine 'python' works in doubles. Use engine='native' for numbers of 32 bits.")
+    return PythonFunction(program)
 
 
 def nodes(algebra: DifferentialAlgebra, expressions: Array) -> list[Node]:
@@ -266,7 +284,7 @@ def nodes(algebra: DifferentialAlgebra, expressions: Array) -> list[Node]:
 
     >>> from dalembert.algebra import choose
     >>> nodes(choose("symbolic"), choose("symbolic").symbols(["x"]) + 1)
-    [(1.0 + x)]
+    [(x + 1)]
     """
     if algebra.name == "symbolic":
         names = {x.name for e in expressions for x in se.sympify(e).free_symbols}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from dalembert.algebra.nodes import HeldTable, Node, Symbol
+from dalembert.algebra.nodes import HeldTable, Node, Symbol, again, constant, symbol, table_leaf
 from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.tables import Table
 from dalembert.algebra.walks import numbers_in, ordered
@@ -31,7 +31,7 @@ class Program:
     >>> x, y, k = GRAPH.symbols(["x", "y", "k"])
     >>> program = program_of([k * (x / y)], inputs=["x", "y"], parameters=["k"])
     >>> program.lines, program.outputs, program.operations
-    ((('divide', (0, 1)), ('multiply', (2, 3))), (4,), 2)
+    ((('divide', (0, 1)), ('multiply', (3, 2))), (4,), 2)
     """
 
     inputs: tuple[str, ...]
@@ -78,7 +78,7 @@ class Program:
         >>> (x,) = GRAPH.symbols(["x"])
         >>> print(program_of([x * GRAPH.sin(x)], ["x"]).text("c"))
         z1 = sin(x);
-        z2 = x * z1;
+        z2 = z1 * x;
         """
         names = [*self.inputs, *self.parameters, *(repr(x) for x in self.numbers)]
         names += [f"table{i + 1}" for i in range(len(self.tables))]
@@ -123,6 +123,22 @@ def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Seque
             place[y] = first + len(lines) - 1
     floats, held = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
     return Program(tuple(inputs), tuple(parameters), floats, held, tuple(lines), tuple(place[y] for y in outputs))
+
+
+def nodes_of(program: Program) -> list[Node]:
+    """The outputs of a program as nodes of the graph, over symbols with the names of its inputs and parameters.
+
+    >>> from dalembert.algebra.graph import GRAPH
+    >>> x, k = GRAPH.symbols(["x", "k"])
+    >>> nodes_of(program_of([k * GRAPH.sin(x)], ["x"], ["k"]))
+    [(sin(x) * k)]
+    """
+    values: list[Node] = [symbol(name) for name in (*program.inputs, *program.parameters)]
+    values += [constant(x) for x in program.numbers]
+    values += [table_leaf(held) for held in program.tables]
+    for operation, places in program.lines:
+        values.append(again(operation, [values[a] for a in places]))
+    return [values[place] for place in program.outputs]
 
 
 def _without_numbers(outputs: Sequence[Node], values: Mapping[Node, float]) -> list[Node]:

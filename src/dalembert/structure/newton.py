@@ -19,7 +19,7 @@ from dalembert.structure import rank
 
 ROUNDING = 1e-14  # what is left of a constraint by rounding, relative to the size of its terms
 ACCEPTED = 1e-10  # what may be left where rounding cannot be reached
-_GOOD = 0.1  # a full step that leaves no more than this share needs no damping
+GOOD = 0.1  # a full step that leaves no more than this share needs no damping
 _MOST_DAMPED = 1e-2
 _HALVINGS = 12
 _IDLE = 1e-2  # a round that shrinks what is left by a smaller share leads nowhere
@@ -109,7 +109,7 @@ class _Now:
 
     def full(self, work: np.ndarray, metric: np.ndarray) -> np.ndarray:
         """Take Newton's step where it is good; True where it was taken."""
-        return self._take(work, _newton(self.A[work], self.residual[work], metric), _GOOD)
+        return self._take(work, _newton(self.A[work], self.residual[work], metric), GOOD)
 
     def damped(self, work: np.ndarray, metric: np.ndarray, done: np.ndarray) -> np.ndarray:
         """Take a damped step, halved until it brings the state nearer; the states that nothing brings nearer."""

@@ -10,6 +10,7 @@ from dalembert.expressions import Kind
 from dalembert.expressions.formula import Formula
 from dalembert.kinematics.constraints import Constraints
 from dalembert.kinematics.motion import Motion, MovingBody, move_symbols
+from dalembert.kinematics.resolved import Resolved
 from dalembert.kinematics.speeds import Speeds, invert, speed_map
 from dalembert.model import Elements
 from dalembert.spatial import cross
@@ -88,6 +89,10 @@ class System:
     def rate_of(self, f: Array, speeds: Speeds) -> Array:
         """∂f/∂t + (∂f/∂q)(W u + X): the total derivative of a function of (q, u, t) with u̇ = 0."""
         return self.algebra.total_derivative(f, (self.q, speeds.qd), self.clock)
+
+    def acceleration(self, V: Resolved, speeds: Speeds) -> Resolved:
+        """The rate of a velocity in the world with u̇ = 0."""
+        return V.rate(lambda f: self.rate_of(f, speeds))
 
     def derivative(self, f: Array) -> Array:
         """The total derivative of a function of (q, q̇, t) at any q̈."""

@@ -66,7 +66,7 @@ class _Writer:
             self.b.ret_void()
 
     @contextmanager
-    def _loop(self, start: ir.Value, end: ir.Value) -> Iterator[ir.Value]:
+    def _loop(self, start: ir.Value, end: ir.Value) -> Iterator[ir.PhiInstr]:
         """For i from start up to end, end left out."""
         b = self.b
         before, head, body, after = b.block, *(b.append_basic_block() for _ in range(3))

@@ -7,6 +7,7 @@ every lane and every thread round alike.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections import Counter
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Target:
 
     def constant(self, x: float) -> str:
         """A number in every lane."""
-        rounded = struct.unpack("f", struct.pack("f", x))[0] if self.single and abs(x) < 3.4e38 else x
+        rounded = ctypes.c_float(x).value if self.single else x
         text = f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
         return text if self.lanes == 1 else f"<{', '.join([f'{self.real} {text}'] * self.lanes)}>"
 
@@ -297,9 +298,9 @@ class _Writer:
             if operation == "multiply" and uses[first + i] == 1
         }
         taken: set[int] = set()
-        for i, (operation, places) in enumerate(program.lines):
+        for operation, places in program.lines:
             if operation in ("add", "subtract"):
-                fit = [a for a in places if a in single and program.moves[a] == program.moves[first + i]]
+                fit = [a for a in places if a in single]
                 taken.update(fit[-1:])
         return frozenset(taken)
 

@@ -19,7 +19,7 @@ from dalembert.errors import EngineError
 from dalembert.programs.llvm.emit import Target, module_text
 from dalembert.programs.program import Program
 
-FORMAT = "1"  # of the code that is emitted: counts up whenever the same program is written in another way
+FORMAT = "2"  # of the code that is emitted: counts up whenever the same program is written in another way
 _MOST_FILES = 4000
 _COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
 _WIDTHS = {"avx512f": 512, "avx": 256}

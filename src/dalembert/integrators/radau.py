@@ -1,10 +1,9 @@
-"""SciPy's solvers on compiled right-hand sides: DOP853 (explicit, order 8) and Radau (implicit, order 5, stiff)."""
+"""SciPy's implicit Radau IIA method of order 5, for stiff systems, on compiled right-hand sides."""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,22 +13,23 @@ from dalembert.integrators.polynomial import Piece, Polynomial
 _SHARE = 2.0**-26  # the root of the rounding of a double
 
 
-class _ScipyStepper(Stepper):
-    """One of SciPy's solver classes; tolerances 1e-10 and, of each state's usual size, 1e-12 unless told otherwise."""
+class RadauIIA(Stepper):
+    """SciPy's class; tolerances 1e-10 and, of each state's usual size, 1e-12 unless told otherwise."""
 
-    solver_name: ClassVar[str]
+    name = "radau"
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, self._settings, self._end = problem, settings, end
         self.tolerance = settings.rtol or 1e-10
-        self._solver = self._begin(problem.t0, problem.y0, None)
         self._before = 0
+        self._solver = self._begin(problem.t0, problem.y0, None)
 
     def _begin(self, t: float, y: np.ndarray, h: float | None) -> Any:
-        import scipy.integrate
+        from scipy.integrate import Radau
 
+        solver: Any = Radau
         with np.errstate(all="ignore"):
-            return getattr(scipy.integrate, self.solver_name)(
+            return solver(
                 self._problem.rates,
                 t,
                 y,
@@ -38,12 +38,8 @@ class _ScipyStepper(Stepper):
                 atol=self._settings.atol or self._problem.errors(1e-12),
                 max_step=self._settings.max_step or np.inf,
                 first_step=h,
-                **self._more(),
+                jac=self._jacobian,
             )
-
-    def _more(self) -> dict[str, Any]:
-        """What only this solver takes."""
-        return {}
 
     def restart(self, y: np.ndarray) -> None:
         """Go on from a projected state, with the step size already found."""
@@ -62,53 +58,27 @@ class _ScipyStepper(Stepper):
             raise collapse(self._problem, float(solver.t), float(solver.h_abs), solver.y)
         self.evaluations = self._before + solver.nfev
         t0, t1 = float(solver.t_old if solver.t_old is not None else solver.t), float(solver.t)
-        return Step(t0, t1, solver.y.copy(), lambda: Piece(t0, t1, t1 - t0, self.polynomial(solver.dense_output())))
-
-    @staticmethod
-    @abstractmethod
-    def polynomial(between: Any) -> Polynomial:
-        """SciPy's interpolation of a step as powers of x = (t − t0) / (t1 − t0)."""
-
-
-class DormandPrince853(_ScipyStepper):
-    """Dormand and Prince's explicit method of order 8."""
-
-    name = "dop853"
-    solver_name = "DOP853"
-
-    @staticmethod
-    def polynomial(between: Any) -> Polynomial:
-        """y + x (F₁ + (1 − x) (F₂ + x (F₃ + ...)))."""
-        powers = np.zeros((len(between.y_old), len(between.F) + 1))
-        for i, F in enumerate(reversed(between.F)):
-            powers[:, 0] += F
-            shifted = np.roll(powers, 1, axis=1)  # the last column is still zero
-            powers = shifted if i % 2 == 0 else powers - shifted
-        powers[:, 0] += between.y_old
-        return Polynomial(powers)
-
-
-class RadauIIA(_ScipyStepper):
-    """The implicit Radau IIA method of order 5, for stiff systems."""
-
-    name = "radau"
-    solver_name = "Radau"
-
-    @staticmethod
-    def polynomial(between: Any) -> Polynomial:
-        """y + Q (x, x², x³)."""
-        return Polynomial(np.concatenate([between.y_old[:, None], between.Q], axis=1))
-
-    def _more(self) -> dict[str, Any]:
-        return {"jac": self._jacobian}
+        return Step(t0, t1, solver.y.copy(), lambda: Piece(t0, t1, t1 - t0, _polynomial(solver.dense_output())))
 
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+        """∂(rates)/∂y as the problem knows it; by differences where it does not, or where a formula has no slope."""
+        if self._problem.slope is not None and np.isfinite(found := self._problem.slope(t, y)).all():
+            return found
+        return self._differences(t, y)
+
+    def _differences(self, t: float, y: np.ndarray) -> np.ndarray:
         """∂(rates)/∂y by differences over steps of a fixed share of each state's usual size.
 
         SciPy's own differences widen the step for a state that moves nothing, such as an ignorable coordinate, without bound.
         """
+        self._before += len(y) + 1  # evaluations that SciPy does not see
         rates, steps = self._problem.rates, _SHARE * np.maximum(np.abs(y), self._problem.errors(1.0))
         moved = y[:, None] + np.diag(steps)
         steps = moved.diagonal() - y  # as the numbers of the machine have it
         here = rates(t, y)
         return np.stack([(rates(t, column) - here) / step for column, step in zip(moved.T, steps, strict=True)], axis=1)
+
+
+def _polynomial(between: Any) -> Polynomial:
+    """SciPy's interpolation of a step, y + Q (x, x², x³) with x = (t − t0) / (t1 − t0)."""
+    return Polynomial(np.concatenate([between.y_old[:, None], between.Q], axis=1))

@@ -1,0 +1,383 @@
+"""Explicit methods in machine code and in Python: against SciPy, closed forms and each other; projection, errors, orders."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pytest
+from numba import types
+from scipy.integrate import DOP853
+
+import dalembert as dl
+from dalembert.errors import SimulationError
+from dalembert.integrators import InitialValueProblem, Settings, Status, base, find, integrate
+from dalembert.integrators.base import Guide, MachineCode
+from dalembert.integrators.native_steps import HELD, Machine, Surface
+
+NUMBERS = types.CPointer(types.float64)
+ONE = types.void(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+G = 9.81
+by_engine = pytest.mark.parametrize("native", [True, False], ids=["native", "python"])
+EXPLICIT = {
+    "dop853": {"rtol": 1e-10, "atol": 1e-12},
+    "rk45": {"rtol": 1e-8, "atol": 1e-10},
+    "rk4": {"step": 0.01},
+    "algorithm3": {"step": 0.01},
+    "algorithm5": {"step": 0.01},
+}
+
+
+@numba.cfunc(ONE)
+def kepler(x, p, tables, out):
+    k = -p[0] / (x[0] * x[0] + x[1] * x[1]) ** 1.5
+    out[0], out[1], out[2], out[3] = x[2], x[3], k * x[0], k * x[1]
+
+
+@numba.cfunc(ONE)
+def blow_up(x, p, tables, out):
+    out[0], out[1] = x[1], 6 * x[0] * x[0]
+
+
+@numba.cfunc(ONE)
+def oscillator(x, p, tables, out):  # under cos 2t, with the work of that force
+    push = np.cos(2 * x[2])
+    out[0], out[1], out[2] = x[1], push - x[0], push * x[1]
+
+
+@numba.cfunc(ONE)
+def rootless(x, p, tables, out):  # no value beyond x = 1.5
+    out[0], out[1] = x[1], 0.001 * np.sqrt(1.5 - x[0])
+
+
+@numba.cfunc(ONE)
+def bob(x, p, tables, out):  # x² + y² = 1 under gravity, with masses p of x and y
+    lam = (p[2] * x[1] - x[2] * x[2] - x[3] * x[3]) / (x[0] * x[0] / p[0] + x[1] * x[1] / p[1])
+    out[0], out[1], out[2], out[3] = x[2], x[3], lam * x[0] / p[0], lam * x[1] / p[1] - p[2]
+
+
+@numba.cfunc(ONE)
+def rod(x, p, tables, out):  # φ, its rate, A and M
+    out[0], out[1] = x[0] * x[0] + x[1] * x[1] - 1, 2 * (x[0] * x[2] + x[1] * x[3])
+    out[2], out[3] = 2 * x[0], 2 * x[1]
+    out[4], out[5], out[6], out[7] = p[0], 0.0, 0.0, p[1]
+
+
+@numba.cfunc(ONE)
+def second_half(x, p, tables, out):
+    out[0], out[1] = x[2], x[3]
+
+
+def called(code, size: int, p=()):
+    """Machine code as a Python function of an array."""
+    given, none = np.array(p, dtype=float), np.zeros(1)
+
+    def function(x):
+        out = np.empty(size)
+        pointers = [
+            a.ctypes.data_as(code.ctypes.argtypes[0]) for a in (np.ascontiguousarray(x, float), given, none, out)
+        ]
+        code.ctypes(*pointers)
+        return out
+
+    return function
+
+
+def problem(code, names, y0, native: bool, inputs: int | None = None, p=(), **more) -> InitialValueProblem:
+    inputs = len(y0) if inputs is None else inputs
+    function = called(code, len(y0), p)
+    machine = MachineCode(Machine(code.address, np.array(p, dtype=float), np.zeros(0)), inputs, None)
+    return InitialValueProblem(
+        names,
+        0.0,
+        np.array(y0, dtype=float),
+        lambda t, y: function(np.append(y[:inputs], t)),
+        positions=inputs // 2,
+        machine=machine if native else None,
+        **more,
+    )
+
+
+def planet(native: bool) -> InitialValueProblem:
+    """An ellipse of eccentricity 0.5, in a time of 2π."""
+    names = ("x", "y", "dot(x)", "dot(y)")
+    return problem(kepler, names, [0.5, 0.0, 0.0, np.sqrt(3.0)], native, p=[1.0])
+
+
+def run(given: InitialValueProblem, name: str, times, **options):
+    settings = Settings(**options)
+    return integrate(given, find(name)(given, settings, times[-1]), np.array(times), settings)
+
+
+@by_engine
+@pytest.mark.parametrize("rtol", [1e-6, 1e-10, 1e-13])
+def test_dop853_takes_the_steps_of_scipy(native, rtol):
+    given = planet(native)
+    other = DOP853(given.rates, 0.0, given.y0, 20.0, rtol=rtol, atol=1e-12)
+    ends, states = [], []
+    while other.status == "running":
+        other.step()
+        ends.append(other.t)
+        states.append(other.y)
+    found = run(given, "dop853", [0.0, *ends], rtol=rtol, atol=1e-12)
+    assert found.steps == len(ends)
+    # samples at the ends of the steps ask for nothing in between, but where rounding puts an end behind its sample
+    assert 0 <= found.evaluations - other.nfev <= 3 * found.steps
+    np.testing.assert_allclose(found.y[:, 1:].T, states, atol=2e-10)
+
+
+@by_engine
+def test_between_steps_dop853_is_as_scipy_has_it(native):
+    given, times = planet(native), np.linspace(0.0, 20.0, 997)
+    other, states = DOP853(given.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10), [given.y0]
+    while other.status == "running":
+        other.step()
+        inside = times[(times > other.t_old) & (times <= other.t)]
+        states += list(other.dense_output()(inside).T)
+    found = run(given, "dop853", times, rtol=1e-8, atol=1e-10)
+    assert found.y.shape == (4, 997)
+    np.testing.assert_allclose(found.y.T, states, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", EXPLICIT)
+def test_machine_code_and_python_give_the_same(name):
+    options = EXPLICIT[name] | {"dense": True}
+    times = np.linspace(0.0, 7.0, 29)
+    given = planet(native=True)
+    if name == "algorithm5":
+        given = replace(given, names=("x", "y", "p(x)", "p(y)"))
+    first, second = run(given, name, times, **options), run(replace(given, machine=None), name, times, **options)
+    assert (first.steps, first.evaluations) == (second.steps, second.evaluations)
+    np.testing.assert_allclose(first.y, second.y, rtol=1e-11, atol=1e-11)
+    assert len(first.dense) == len(second.dense) == first.steps
+    np.testing.assert_allclose(first.dense[3](first.dense[3].t1), first.dense[4](first.dense[4].t0), atol=1e-12)
+
+
+@by_engine
+@pytest.mark.parametrize(
+    ("name", "h", "order"), [("rk4", 0.1, 4), ("rk45", 0.2, 5), ("dop853", 0.5, 8), ("algorithm3", 0.002, 1)]
+)
+def test_orders_of_convergence_at_the_ends_of_steps(native, name, h, order):
+    # ẍ = cos 2t − x from x = 2/3, ẋ = 0 is x = cos t − (cos 2t)/3
+    given = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
+    exact = np.cos(4.0) - np.cos(8.0) / 3
+
+    def error(h: float) -> float:
+        # tolerances so loose that all steps have the largest length
+        options = {"step": h} if find(name).fixed else {"max_step": h, "rtol": 1e3, "atol": 1e3}
+        return abs(run(given, name, [0.0, 4.0], **options).y[0, -1] - exact)
+
+    assert np.log2(error(h) / error(h / 2)) == pytest.approx(order, abs=0.45)
+
+
+@by_engine
+@pytest.mark.parametrize("name", ["rk4", "rk45", "dop853"])
+def test_the_work_beside_the_states_is_integrated(native, name):
+    given = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
+    options = EXPLICIT[name] if name != "rk4" else {"step": 1e-3}
+    found = run(given, name, np.linspace(0, 5, 51), **options)
+    x, v, work = found.y
+    np.testing.assert_allclose(x, np.cos(found.t) - np.cos(2 * found.t) / 3, atol=1e-7)
+    np.testing.assert_allclose(work, (v**2 + x**2) / 2 - 2 / 9, atol=1e-7)
+
+
+# projection
+
+MASSES = (1.0, 3.0, G)
+
+
+def pendulum(native: bool, guides: tuple[Guide, ...] = ()) -> InitialValueProblem:
+    """x² + y² = 1, brought back in machine code or by the text for many states."""
+    from dalembert.structure import newton, rank
+
+    look = called(rod, 8, MASSES)
+    ones, rows = np.ones(2), np.zeros(1, dtype=np.int64)
+
+    def nearest(x, place, pick):
+        def value(x, which):
+            out = look(place(x[0]))
+            return out[[pick]][None], out[2:4].reshape(1, 1, 2)
+
+        root = newton.mass_root(np.diag(MASSES[:2])[None], np.ones((1, 1, 2)))
+        return newton.onto(value, x[None], ones, np.ones(1), lambda x, A, which: root, 10).x[0]
+
+    def project(t, y):
+        q = nearest(y[:2], lambda x: np.array([*x, 0, 0, t]), 0)
+        return np.concatenate([q, nearest(y[2:], lambda x: np.array([*q, *x, t]), 1)])
+
+    none = np.zeros(0)
+    given = problem(
+        bob, ("x", "y", "dot(x)", "dot(y)"), [1.0, 0.0, 0.0, 0.0], native, p=MASSES, project=project, guides=guides
+    )
+    if given.machine is None:
+        return given
+    half = Machine(second_half.address, none, none)
+    limits = np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS])
+    known = Machine(rod.address, np.array(MASSES), none)
+    surface = Surface(
+        HELD, known, half, half, False, 2, 4, 2, 1, 1, rows, rows, ones, ones, ones[:1], ones[:1], limits, 10
+    )
+    return replace(given, machine=given.machine._replace(surface=surface))
+
+
+def off(y: np.ndarray) -> float:
+    x, y, u, v = y
+    return max(np.abs(x * x + y * y - 1).max(), np.abs(x * u + y * v).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("dop853", {"rtol": 1e-7}), ("rk45", {"rtol": 1e-5}), ("rk4", {"step": 0.01})]
+)
+def test_projected_runs_keep_their_constraints(name, options):
+    times = np.linspace(0, 20, 401)
+    found, by_python = (run(pendulum(native), name, times, **options) for native in (True, False))
+    assert off(found.y) < 1e-12
+    assert (found.steps, found.evaluations) == (by_python.steps, by_python.evaluations)
+    np.testing.assert_allclose(found.y, by_python.y, atol=1e-9)
+    free = run(replace(pendulum(native=True), project=None), name, times, **options)
+    assert off(free.y) > 1e-9
+
+
+def test_a_projected_run_keeps_its_energy():
+    found = run(pendulum(native=True), "dop853", np.linspace(0, 20, 401), rtol=1e-12)
+    _, y, u, v = found.y
+    np.testing.assert_allclose(u * u / 2 + 3 * v * v / 2 + 3 * G * y, 0, atol=1e-8)
+
+
+def test_what_machine_code_does_not_settle_is_left_to_python():
+    # rows that are called dependent from the start: every step and every sample is Python's
+    asked = []
+    given = pendulum(native=True)
+    assert given.machine is not None
+    assert given.machine.surface is not None
+    assert given.project is not None
+    project = given.project
+    strict = given.machine.surface._replace(limits=np.array([1e-14, 0.1, 2.0, 1e-26]))  # no M is definite enough
+    hard = replace(
+        given,
+        machine=given.machine._replace(surface=strict),
+        project=lambda t, y: (asked.append(t), project(t, y))[1],
+    )
+    times = np.linspace(0, 2, 21)
+    found, usual = run(hard, "rk4", times, step=0.01), run(given, "rk4", times, step=0.01)
+    assert len(asked) > 50
+    np.testing.assert_allclose(found.y, usual.y, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["dop853", "rk45", "rk4"])
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [("four-bar", "lagrange"), ("four-bar", "kane"), ("rolling-disk", "hamilton"), ("cart-pendulum", "kane")],
+)
+def test_models_run_alike_on_both_engines(model, key, name):
+    options = {"dop853": {"rtol": 1e-8}, "rk45": {"rtol": 1e-6}, "rk4": {"step": 0.01}}[name]
+    first, second = (
+        dl.derive(dl.load(model), key, engine=engine).simulate(0.4, integrator=name, samples=9, **options)
+        for engine in ("native", "python")
+    )
+    assert (first.solution.steps, first.notes) == (second.solution.steps, second.notes)
+    np.testing.assert_allclose(first.q, second.q, atol=1e-10)
+    np.testing.assert_allclose(first.qd, second.qd, atol=1e-8)
+    assert np.abs(first.violation).max() < 1e-12
+
+
+def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
+    from dalembert.handles.simulation import _mechanics
+
+    eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
+    machine = _mechanics(eom, eom.values).machine
+    assert machine is not None
+    assert machine.surface is not None
+    assert _mechanics(dl.derive(dl.load("four-bar"), "kane", engine="python"), eom.values).machine is None
+
+
+# guides, progress, errors
+
+
+class Notes(Guide):
+    """A guide that remembers the steps it was shown."""
+
+    def __init__(self) -> None:
+        self.ends: list[float] = []
+
+    def mend(self, stepper, step, end):
+        assert np.allclose(step.at(step.t1), step.y1, atol=1e-9)
+        self.ends.append(step.t1)
+        return step
+
+
+@by_engine
+def test_guides_see_every_step_once(native):
+    notes = Notes()
+    found = run(replace(planet(native), guides=(notes,)), "rk4", [0.0, 6.0], step=0.01)
+    assert found.steps == len(notes.ends) == 600
+    np.testing.assert_allclose(notes.ends, 0.01 * np.arange(1, 601), atol=1e-12)
+
+
+@by_engine
+def test_a_run_that_is_to_go_on_otherwise_ends_at_that_step(native):
+    given = replace(planet(native), turn=lambda t, y: next((int(k) for k in np.flatnonzero(t > 1.005)), None))
+    found = run(given, "rk4", np.linspace(0, 6, 61), step=0.01)
+    assert found.status is Status.TURNED
+    assert found.steps == 101
+    assert found.evaluations == 1 + 4 * 101
+    assert found.end is not None
+    assert found.end[0] == pytest.approx(1.01)
+    assert found.t[-1] == pytest.approx(1.0)
+    np.testing.assert_allclose(found.end[1], run(planet(native), "rk4", [0.0, 1.01], step=0.01).y[:, -1], atol=1e-13)
+
+
+@by_engine
+@pytest.mark.parametrize("name", EXPLICIT)
+def test_progress_can_stop_a_run(native, name):
+    given = replace(planet(native), names=("x", "y", "p(x)", "p(y)")) if name == "algorithm5" else planet(native)
+    heard: list[float] = []
+    found = run(
+        given, name, np.linspace(0, 40, 401), progress=lambda done: heard.append(done) or done > 0.3, **EXPLICIT[name]
+    )
+    assert found.status is Status.STOPPED
+    assert heard == sorted(heard)
+    assert 0.3 < heard[-1] < 0.35
+    assert 12 <= found.t[-1] <= 14
+    assert found.y.shape == (4, len(found.t))
+
+
+@by_engine
+@pytest.mark.parametrize("name", ["rk45", "dop853"])
+def test_a_collapse_is_told(native, name):
+    given = problem(blow_up, ("x", "dot(x)"), [1.0, 2.0], native)
+    with pytest.raises(SimulationError) as caught:
+        run(given, name, [0.0, 2.0])
+    message = str(caught.value)
+    assert re.search(
+        r"at t = (1|0\.99\d*|1\.0\d*) the step size fell to \S+, too small to go on\. State: x = ", message
+    )
+    assert message.endswith("The motion has a singularity here, or the tolerances are too tight for it.")
+
+
+@by_engine
+def test_values_that_are_not_finite_are_named(native):
+    given = problem(rootless, ("x", "dot(x)"), [1.0, 0.5], native)
+    with pytest.raises(SimulationError) as caught:
+        run(given, "rk4", [0.0, 2.0])
+    message = str(caught.value)
+    assert "the next step gives values that are not finite for dot(x). State: x = 1.4" in message or (
+        "the next step gives values that are not finite for x, dot(x). State: x = 1.4" in message
+    )
+
+
+@by_engine
+def test_too_many_steps_and_a_pace_that_leads_nowhere_are_told(native, monkeypatch):
+    with pytest.raises(SimulationError, match=r"the simulation took 300 steps and is only at t = 3\. State: x = "):
+        run(planet(native), "rk4", [0.0, 6.0], step=0.01, max_steps=300)
+    monkeypatch.setattr(base, "_WINDOW", 50)
+    with pytest.raises(SimulationError, match=r"creeps: its last 50 steps advanced by 0\.5 in all\. State: x = "):
+        run(planet(native), "rk4", [0.0, 6.0], step=0.01, max_steps=599)
+
+
+def test_dalembert_is_imported_without_numba():
+    code = "import sys, dalembert; print('numba' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"

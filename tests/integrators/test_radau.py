@@ -1,0 +1,93 @@
+"""Radau with the derivatives of the program: fewer evaluations of the right-hand side, and the same motion."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.integrators import InitialValueProblem, Settings, integrate
+from dalembert.integrators.radau import RadauIIA
+from dalembert.model import Model
+
+N = 8
+
+
+def held():
+    """Sliders that are drawn to x_i = sin(t + i) by forces that fade within 10⁻⁴ s, and with them change along the way."""
+    model = Model("held")
+    for i in range(N):
+        model.coordinate(f"x{i}", float(np.sin(i)), float(np.cos(i)))
+        model.body(f"block{i}", joint=model.prismatic((1, 0, 0), f"x{i}"), mass=1)
+    for i in range(N):
+        off, rate = f"(x{i} - sin(t + {i}))", f"(dot(x{i}) - cos(t + {i}))"
+        hold = f"1e4*(1 + 5*x{i}**2 + 3*x{(i + 1) % N}**2)"
+        model.joint_torque(f"block{i}", f"-sin(t + {i}) - {hold}*({rate} + {off})")
+    return model
+
+
+def exact(t):
+    """The states of the sliders."""
+    return np.concatenate([np.sin(t + np.arange(N)), np.cos(t + np.arange(N))])
+
+
+def test_a_stiff_problem_by_slopes_and_by_differences():
+    eom = dl.derive(held(), "lagrange")
+    times, settings, calls = np.linspace(0, 6, 5), Settings(rtol=1e-5, atol=1e-6), []
+
+    def rates(t, y):
+        calls.append(t)
+        return eom.kernel.state_rates(y, t, eom.values)[: 2 * N]  # the work is left out
+
+    def run(problem):
+        calls.clear()
+        found = integrate(problem, RadauIIA(problem, settings, 6.0), times, settings)
+        assert found.evaluations == len(calls)
+        return found
+
+    start = np.concatenate(eom.model.initial)
+    plain = InitialValueProblem(tuple(f"y{i}" for i in range(len(start))), 0.0, start, rates)
+    differences = run(plain)
+    slopes = run(replace(plain, slope=lambda t, y: eom.kernel.state_slopes(y, t, eom.values)[: 2 * N]))
+    assert slopes.steps == differences.steps < 100  # an explicit method would need some 10⁵
+    assert slopes.evaluations < 0.5 * differences.evaluations
+    expected = np.stack([exact(t) for t in times], axis=1)
+    for found in (slopes, differences):
+        np.testing.assert_allclose(found.y[: 2 * N], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "3-rrr"])
+def test_mechanisms_run_alike_by_slopes_and_by_differences(name):
+    runs = [
+        dl.derive(dl.load(name), "lagrange", mode=mode).simulate(0.05, samples=3, integrator="radau", rtol=1e-7)
+        for mode in ("fused", "assembled")
+    ]
+    slopes, differences = (run.solution for run in runs)
+    assert slopes.steps == differences.steps
+    assert slopes.evaluations <= differences.evaluations - len(slopes.y)
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-6)
+
+
+def test_slopes_of_the_work_and_of_the_states():
+    eom = dl.derive(held(), "kane")
+    assert eom.kernel.has_work
+    y = np.linspace(-0.3, 0.4, 2 * N + 1)
+    J = eom.kernel.state_slopes(y, 0.0, eom.values)
+    assert J.shape == (2 * N + 1, 2 * N + 1)
+    assert not J[:, -1].any()
+    h = 1e-6
+    for j in range(2 * N):
+        step = h * (np.arange(2 * N + 1) == j)
+        ahead, behind = (eom.kernel.state_rates(y + s * step, 0.0, eom.values) for s in (1, -1))
+        np.testing.assert_allclose(J[:, j], (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-4)
+
+
+def test_where_a_formula_has_no_slope_differences_help():
+    # the slope of |x|^(1/2) at rest is not finite
+    def slope(t, y):
+        return np.array([[np.nan]])
+
+    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), lambda t, y: -1e3 * y, slope=slope)
+    settings = Settings(rtol=1e-8)
+    found = integrate(problem, RadauIIA(problem, settings, 0.01), np.array([0.0, 0.01]), settings)
+    assert found.y[0, -1] == pytest.approx(np.exp(-10), abs=1e-9)

@@ -1,0 +1,63 @@
+"""Numbers of 32 bits: the same functions to the rounding of a float32, twice as many lanes."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.tables import table
+from dalembert.errors import EngineError
+from dalembert.programs import function_of, program_of
+from dalembert.programs.derivatives import jacobian
+
+EPSILON = float(np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("cart-pendulum", "kane"), ("three-bodies", "lagrange"), ("four-bar", "kane")]
+)
+def test_right_hand_sides_are_those_of_doubles(name, key):
+    eom = dl.derive(dl.load(name), key)
+    program = eom.kernel.program
+    q, qd = eom.model.initial
+    v, constants = eom.kernel.start(q, qd, 0.0, eom.values)
+    p = np.concatenate([eom.values, constants]).astype(np.float32)
+    start = np.concatenate([q, v, [0.0]])
+    x = (start[:, None] + np.random.default_rng(6).uniform(-0.1, 0.1, (len(start), 50))).astype(np.float32)
+    double, single = function_of(program), function_of(program, single=True)
+    found, expected = single(x, p), double(x, p)
+    assert single._many.lanes == 2 * double._many.lanes
+    # what rounding of the inputs does, and of M, whose solution it is
+    slope = np.abs(function_of(jacobian(program))(x, p)).reshape(len(expected), len(start), 50)
+    moved = (slope * np.abs(x)).sum(axis=1) + np.abs(expected).max(axis=0)
+    M = eom.kernel._pieces._at(x[:-1].astype(float), 0.0, p.astype(float))["M"]
+    varied = single(x, np.repeat(p[:, None], 50, axis=1))  # another program, which rounds in other places
+    for each in (found, varied):
+        assert each.dtype == np.float32
+        assert (np.abs(each - expected) < 20 * EPSILON * moved * np.linalg.cond(M)).all()
+    assert np.abs(found - expected).max() > 0  # it is not the same code
+    alone = np.stack([single(state, p) for state in x.T], axis=1)
+    assert np.array_equal(alone, found)
+
+
+def test_doubles_are_rounded_and_tables_are_read():
+    (x,) = GRAPH.symbols(["x"])
+    program = program_of([GRAPH.interpolate(table([0, 1, 3], [0, 2, -1]), x), x * 1e300, x + 0.1], ["x"])
+    function = function_of(program, single=True)
+    expected = np.array([0.5, np.inf, np.float32(0.25) + np.float32(0.1)], dtype=np.float32)
+    assert np.array_equal(function(np.array([0.25]), np.zeros(0)), expected)
+    assert np.array_equal(function(np.full((1, 20), 0.25), np.zeros(0)), np.repeat(expected[:, None], 20, axis=1))
+    assert function(np.zeros((1, 0)), np.zeros(0)).dtype == np.float32
+
+
+def test_loops_on_doubles_do_not_get_it():
+    (x,) = GRAPH.symbols(["x"])
+    program = program_of([x * x], ["x"])
+    assert function_of(program, "native").native is not None
+    assert function_of(program, "native", single=True).native is None
+
+
+def test_python_has_doubles_only():
+    (x,) = GRAPH.symbols(["x"])
+    with pytest.raises(EngineError, match=r"the engine 'python' works in doubles\. Use engine='native'"):
+        function_of(program_of([x], ["x"]), "python", single=True)
