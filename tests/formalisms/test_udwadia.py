@@ -5,7 +5,6 @@ import pytest
 from scipy.linalg import sqrtm
 
 import dalembert as dl
-from dalembert.equations import LinearSystem
 from dalembert.kernels.numeric import smallest_force
 from dalembert.model import Model
 
@@ -28,9 +27,9 @@ def test_the_formula_as_it_is_printed():
     half = np.linalg.inv(np.real(sqrtm(M)))
     free = np.linalg.solve(M, h)
     expected = free + half @ np.linalg.pinv(A @ half) @ (beta - A @ free)
-    qdd, lam = smallest_force(LinearSystem(M[None], h[None], A[None], beta[None]))
-    assert np.allclose(qdd[0], expected)
-    assert np.allclose(M @ qdd[0] - h, A.T @ lam[0])
+    qdd, lam = smallest_force(M, h, A, beta, A)
+    assert np.allclose(qdd, expected)
+    assert np.allclose(M @ qdd - h, A.T @ lam)
 
 
 def test_dependent_rows_change_nothing_but_the_multipliers():

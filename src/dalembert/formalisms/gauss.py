@@ -8,7 +8,7 @@ Source: papers/poincare (3.36), (3.37), with s = q̇.
 | G(q̈) | `gaussian` | (q̈ − q̈₀)ᵀ M (q̈ − q̈₀), (3.36) |
 | A q̈ = β | | the admitted accelerations |
 
-The minimisation itself is done: in numbers by LAPACK's solver for least squares under linear equations, in the graph by the
+The minimisation itself is done: in numbers by least squares under linear equations, with orthogonal factors, in the graph by the
 condition that the gradient of G is a combination of the rows of A.
 """
 

@@ -15,8 +15,8 @@ from dalembert.algebra.shortening import shortened
 from dalembert.equations import LinearForm, Multipliers
 from dalembert.equations.power import power_into
 from dalembert.expressions import Kind
+from dalembert.kernels.assembled import Assembly, Wanted, parts_of
 from dalembert.kernels.phase import Phase
-from dalembert.kernels.pieces import Pieces
 from dalembert.kernels.solve import fused
 from dalembert.kinematics import non_ideal_forces
 from dalembert.programs import Function, Program, compile_function, function_of, nodes, program_of
@@ -144,16 +144,28 @@ class Kernel:
 
     @cached_property
     def _rates(self) -> Function:
+        if not self.fused:
+            return self._assembled("rates")
         return function_of(self.program, self.form.system.engine)
 
     @property
-    def rates_function(self) -> Function | None:
-        """ẏ of (q, v, t) where it is one function."""
-        return self._rates if self.fused else None
+    def rates_function(self) -> Function:
+        """ẏ of (q, v, t)."""
+        return self._rates
 
     @cached_property
     def _accelerations(self) -> Function:
+        if not (self.fused or self._canonical):
+            return self._assembled("accelerations")
         return function_of(self._short(stack(self._qd, self._qdd, self._solution[1])), self.form.system.engine)
+
+    @cached_property
+    def _parts(self) -> Function:
+        return self._compile(parts_of(self.form))
+
+    def _assembled(self, wanted: Wanted) -> Function:
+        power = self._power_of if self.has_work and self._own is None else None
+        return Assembly(self.form, self._parts, power, self.has_work, wanted).function
 
     @cached_property
     def state_symbols(self) -> Array:
@@ -178,10 +190,6 @@ class Kernel:
         return program_of(shortened(nodes(system.algebra, outputs)), inputs, [str(p) for p in self.parameters])
 
     @cached_property
-    def _pieces(self) -> Pieces:
-        return Pieces(self.form, self.parameters)
-
-    @cached_property
     def _power_of(self) -> Function:
         system = self.form.system
         return self._compile(self.power, stack(system.q, system.qd, system.qdd, vector([system.t])))
@@ -204,17 +212,7 @@ class Kernel:
 
     def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
-        size = self.form.n_states
-        if self.fused:
-            return self._rates(_stacked(y[:size], t), constants)
-        found = self._pieces.solved(y[:size], t, constants)
-        parts = [found.qd, found.vd]
-        if found.power is not None and self.has_work:
-            parts.append(found.power)
-        elif self.has_work:
-            q = y[: len(self.form.system.q)]
-            parts.append(self._power_of(_stacked(q, found.qd, found.qdd, t), constants))
-        return np.concatenate(parts, axis=0)
+        return self._rates(_stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
     def _slopes(self) -> Slopes:
@@ -230,12 +228,8 @@ class Kernel:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q̇ as it is integrated, q̈ and λ at states (q, v, t); `threads` share a batch."""
         n = len(q)
-        y = np.concatenate([q, v], axis=0)
-        if self.fused or self._canonical:
-            out = self._accelerations(_stacked(y, t), constants, threads)
-            return out[:n], out[n : 2 * n], out[2 * n :]
-        found = self._pieces.solved(y, t, constants)
-        return found.qd, found.qdd, found.lam
+        out = self._accelerations(_stacked(q, v, t), constants, threads)
+        return out[:n], out[n : 2 * n], out[2 * n :]
 
     def reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 from threading import local
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import symengine as se
@@ -96,38 +97,58 @@ class PythonFunction(Function):
         return out[:, 0] if single else out
 
 
-class NativeFunction(Function):
-    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
+class Code(Protocol):
+    """Machine code in memory, for one state or for many."""
 
-    `single` is for numbers of 32 bits: arrays are taken and given as float32.
-    """
+    @property
+    def lanes(self) -> int:
+        """The number of states at a time."""
+        ...
 
-    def __init__(self, program: Program, single: bool = False) -> None:
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        ...
+
+    @property
+    def one(self) -> Callable[..., None]:
+        """The code as a function of four addresses."""
+        ...
+
+    @property
+    def many(self) -> Callable[..., None]:
+        """The code as a function of four addresses, begin, end and stride."""
+        ...
+
+
+class MachineFunction(Function):
+    """Machine code for one state and for many, on numbers of 64 bits, or of 32 where it is `single`."""
+
+    def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int, single: bool = False) -> None:
         self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
-        self.n_outputs = len(program.outputs)
-        self._program = program
-        self._sizes = len(program.inputs), len(program.parameters)
-        self._tables = np.concatenate(
-            [np.zeros(0), *(part for held in program.tables for part in (held.times, held.values))], dtype=self._dtype
-        )
+        self.n_outputs = n_outputs
+        self.sizes = n_inputs, n_parameters
         self._own = local()
 
     @cached_property
-    def _one(self) -> MachineCode:
-        from dalembert.programs.llvm.machine import MachineCode, host_target
-
-        return MachineCode(self._program, host_target(many=False, single=self._single))
-
-    @cached_property
-    def _many(self) -> MachineCode:
-        from dalembert.programs.llvm.machine import MachineCode, host_target
-
-        return MachineCode(self._program, host_target(many=True, single=self._single))
+    @abstractmethod
+    def _tables(self) -> np.ndarray:
+        """The numbers of the tables."""
 
     @cached_property
-    def _varied(self) -> NativeFunction:
+    @abstractmethod
+    def _one(self) -> Code:
+        """The code for one state."""
+
+    @cached_property
+    @abstractmethod
+    def _many(self) -> Code:
+        """The code for many."""
+
+    @cached_property
+    @abstractmethod
+    def varied(self) -> MachineFunction:
         """The same with parameters among the inputs, for batches in which they differ."""
-        return NativeFunction(self._program.with_moving_parameters(), self._single)
 
     @property
     def native(self) -> Native | None:
@@ -138,7 +159,7 @@ class NativeFunction(Function):
         """The buffers of this thread."""
         found = getattr(self._own, "alone", None)
         if found is None:
-            found = self._own.alone = _Alone(self._one, self._sizes, self.n_outputs, self._tables)
+            found = self._own.alone = _Alone(self._one, self.sizes, self.n_outputs, self._tables)
         return found
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -148,7 +169,7 @@ class NativeFunction(Function):
         single = inputs.ndim == 1
         if single or parameters.ndim == 2:
             columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
-            out = self._varied(columns, np.zeros(0), threads)
+            out = self.varied(columns, np.zeros(0), threads)
             return out[:, 0] if single else out
         return self._batch(
             np.ascontiguousarray(inputs, self._dtype), np.ascontiguousarray(parameters, self._dtype), threads
@@ -178,7 +199,7 @@ class NativeFunction(Function):
 class _Alone:
     """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
 
-    def __init__(self, code: MachineCode, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
+    def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
         self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
         self._run = code.one
         self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
@@ -189,6 +210,39 @@ class _Alone:
         self._p[:] = parameters
         self._run(*self._addresses)
         return self._out.copy()
+
+
+class NativeFunction(MachineFunction):
+    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
+
+    `single` is for numbers of 32 bits: arrays are taken and given as float32.
+    """
+
+    def __init__(self, program: Program, single: bool = False) -> None:
+        super().__init__(len(program.inputs), len(program.parameters), len(program.outputs), single)
+        self._program = program
+
+    @cached_property
+    def _tables(self) -> np.ndarray:
+        held = (part for table in self._program.tables for part in (table.times, table.values))
+        return np.concatenate([np.zeros(0), *held], dtype=self._dtype)
+
+    @cached_property
+    def _one(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=False, single=self._single))
+
+    @cached_property
+    def _many(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=True, single=self._single))
+
+    @cached_property
+    def varied(self) -> NativeFunction:
+        """The same with parameters among the inputs, for batches in which they differ."""
+        return NativeFunction(self._program.with_moving_parameters(), self._single)
 
 
 class EmptyFunction(Function):

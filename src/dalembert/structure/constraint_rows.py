@@ -14,6 +14,7 @@ from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.constraints import Levels
 from dalembert.model import Elements
 from dalembert.structure import rank
+from dalembert.structure.matrices import chosen_rows, inverse, lengths, positive, scaled
 from dalembert.structure.scales import Scales
 from dalembert.structure.states import States, at_formulas, constraint_matrix, drawn, joined, one_state
 
@@ -46,9 +47,8 @@ def rows_at(
 
 def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """A (…, k, n) with every row divided by its size; what is left of a row by rounding is zero."""
-    rows = A / np.where(sizes > 0, sizes, 1.0)[:, None]
-    told = np.linalg.norm(rows * scale[..., None, :], axis=-1) > rank.ROUNDING
-    return np.where(told[..., None], rows, 0.0)
+    rows = scaled(A, inverse(positive(sizes), sizes, 1.0), None)
+    return chosen_rows(lengths(scaled(rows, None, scale)) > rank.ROUNDING, rows)
 
 
 def row_sizes(

@@ -9,6 +9,9 @@ Where the scales are not at hand, inertia stands in for them: M_ii^(−1/2) make
 metric in which solutions are smallest. Where the rank on the constraints is known from `Facts`, it is the most that is
 counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
 tells them from rows that are.
+
+What solves the equations at every step is compiled for one state by Numba from this text (`kernels/numeric`), which is why it is
+written on the operations of `structure/matrices`.
 """
 
 from __future__ import annotations
@@ -16,13 +19,31 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algebra.linear import RANK_TOLERANCE
+from dalembert.structure.matrices import (
+    above,
+    chosen,
+    chosen_rows,
+    columns,
+    diagonal,
+    factors,
+    filled,
+    first,
+    inverse,
+    lengths,
+    numbers,
+    positive,
+    product,
+    scaled,
+    singular,
+    turned,
+)
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
 NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
 ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
 MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
 _SQUARED = 1e-6  # of the largest: below it, squares of singular values have lost too many digits
-_DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
+DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
 
 
 def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
@@ -31,26 +52,28 @@ def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
     >>> inertia_scale(np.diag([4.0, 0.0]), np.array([[1.0, 10.0]])).tolist()
     [0.5, 0.05]
     """
-    diagonal, heavy = np.einsum("...ii->...i", M), ~massless(M)
-    scale = np.where(heavy, 1 / np.sqrt(np.where(heavy, diagonal, 1.0)), 0.0)
+    heavy = _heavy(M)
+    scale = inverse(heavy, np.sqrt(chosen(heavy, diagonal(M), 1.0)), 0.0)
     if heavy.all() or A is None:
-        return np.where(scale > 0, scale, 1.0)
+        return filled(scale, np.ones(scale.shape))
     for _ in range(scale.shape[-1]):  # rows are measured by what has inertia, then the other columns by the rows
-        size = np.linalg.norm(A * scale[..., None, :], axis=-1)
-        told = np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
-        column = np.linalg.norm(A * told[..., :, None], axis=-2)
-        new = (scale == 0) & (column > 0)
-        if not new.any():
+        size = lengths(scaled(A, None, scale))
+        column = lengths(turned(scaled(A, inverse(positive(size), size, 0.0), None)))
+        known = positive(scale).sum()
+        scale = filled(scale, inverse(positive(column), column, 0.0))
+        if positive(scale).sum() == known:
             break
-        scale = np.where(new, 1 / np.where(new, column, 1.0), scale)
-    column = np.linalg.norm(A, axis=-2)
-    return np.where(scale > 0, scale, 1 / np.where(column > 0, column, 1.0))
+    column = lengths(turned(A))
+    return filled(scale, inverse(positive(column), column, 1.0))
+
+
+def _heavy(M: np.ndarray) -> np.ndarray:
+    return above(numbers(diagonal(M)), MASSLESS)
 
 
 def massless(M: np.ndarray) -> np.ndarray:
     """Which coordinates have no inertia (…, n)."""
-    diagonal = np.nan_to_num(np.einsum("...ii->...i", M))
-    return diagonal <= MASSLESS * diagonal.max(axis=-1, keepdims=True, initial=0.0)
+    return ~_heavy(M)
 
 
 def definite(M: np.ndarray) -> bool:
@@ -61,21 +84,20 @@ def definite(M: np.ndarray) -> bool:
     """
     if massless(M).any():
         return False
-    return not M.size or bool(np.linalg.eigvalsh(_unit_diagonal(M)).min() > _DEFINITE)
+    return not M.size or bool(np.linalg.eigvalsh(_unit_diagonal(M)).min() > DEFINITE)
 
 
 def _unit_diagonal(M: np.ndarray) -> np.ndarray:
-    root = np.sqrt(np.einsum("...ii->...i", M))
+    root = np.sqrt(diagonal(M))
     return M / root[..., :, None] / root[..., None, :]
 
 
 def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A (…, r, n) with its columns scaled and rows of length one, and the lengths; rows of zeros stay, with length one."""
-    rows = A if scale is None else A * scale[..., None, :]
-    size = np.linalg.norm(rows, axis=-1)
-    told = size > ROUNDING * size.max(axis=-1, keepdims=True, initial=0.0)
-    size = np.where(told, size, 1.0)
-    return np.where(told[..., None], rows / size[..., None], 0.0), size
+    rows = scaled(A, None, scale)
+    size = lengths(rows)
+    told = above(size, ROUNDING)
+    return chosen_rows(told, scaled(rows, inverse(told, size, 1.0), None)), chosen(told, size, 1.0)
 
 
 def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
@@ -137,10 +159,8 @@ def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | 
     `count` is the rank where it is known, one number or one for each state; else it is found in this metric.
     """
     rows, size = leveled(A, scale)
-    U, sigma, Vt = np.linalg.svd(rows, full_matrices=False)
-    inner = _inverted(sigma, count)[..., None] * (np.swapaxes(U, -1, -2) / size[..., None, :])
-    out = np.swapaxes(Vt, -1, -2) @ inner
-    return out if scale is None else scale[..., :, None] * out
+    U, sigma, Vt = singular(rows)
+    return scaled(product(turned(Vt), scaled(turned(U), _inverted(sigma, count), 1 / size)), scale, None)
 
 
 def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -151,35 +171,35 @@ def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = No
     ((2, 2), [[0.0], [1.0]])
     """
     rows, size = leveled(A, scale)
-    U, sigma, Vt = np.linalg.svd(rows)
+    U, sigma, Vt = singular(rows)
     kept = _inverted(sigma, count)
-    rank, unit = int((kept > 0).sum()), np.ones(A.shape[1]) if scale is None else scale
-    pseudo = unit[:, None] * (Vt[:rank].T @ (kept[:rank, None] * U[:, :rank].T)) / size
-    return pseudo, unit[:, None] * Vt[rank:].T
+    rank, V = int(positive(kept).sum()), turned(Vt)
+    free = columns(factors(columns(V, 0, rank))[0], rank, A.shape[1])
+    return scaled(product(V, scaled(turned(U), kept, 1 / size)), scale, None), scaled(free, scale, None)
 
 
 def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
     """1/σ where σ counts, else 0."""
     if count is None:
-        kept = sigma > TOLERANCE * sigma.max(axis=-1, keepdims=True, initial=0.0)
-    else:
-        kept = (np.arange(sigma.shape[-1]) < np.asarray(count)[..., None]) & (sigma > 0)
-    return np.where(kept, 1 / np.where(kept, sigma, 1.0), 0.0)
+        return inverse(above(sigma, TOLERANCE), sigma, 0.0)
+    return inverse(first(sigma, count), sigma, 0.0)
 
 
-def combined(A: np.ndarray, scale: np.ndarray, count: int | np.ndarray) -> np.ndarray:
-    """T (…, m, r), combinations T A of the rows that are orthonormal in the metric of `scale`; the last are zero.
+def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
+    """T (m, r), combinations T A of the rows at one state that are orthonormal in the metric of `scale`.
 
-    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. Only as many combinations are
-    told as the rank counts: of redundant rows, which a state off the constraints makes look independent, nothing is left.
+    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. There are no more combinations than
+    independent rows, nor than `most`: of redundant rows, which a state off the constraints makes look independent, nothing is
+    left.
 
-    >>> A = np.array([[1.0, 0.0], [1.0, 1e-7]])
+    >>> A = np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])
     >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     rows, size = leveled(A, scale)
-    U, sigma, _ = np.linalg.svd(rows, full_matrices=False)
-    return _inverted(sigma, count)[..., None] * np.swapaxes(U, -1, -2) / size[..., None, :]
+    U, sigma, _ = singular(rows)
+    count = min(int(above(sigma, TOLERANCE).sum()), most)
+    return scaled(turned(columns(U, 0, count)), 1 / sigma[:count], 1 / size)
 
 
 def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:

@@ -1,0 +1,114 @@
+"""Plain functions on arrays of floats as machine code by Numba, which call programs by their address.
+
+Numba is imported when the first of them is asked for, since that takes a second. What it compiled is kept on disk. By itself it
+would only look at the file of the function that is asked for; so the name under which it is kept carries the text of all that
+is called, and numbers that change belong to that text or to the arguments.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Text = Callable[..., Any]
+
+
+def call(one: int | Text, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+    """Run a function that is known by itself; in machine code this is a jump to its address."""
+    assert callable(one)
+    one(x, p, tables, out)
+
+
+def array_at(address: Any, shape: Any, dtype: Any) -> np.ndarray:
+    """The numbers at an address; outside of machine code an array stands for its address."""
+    if isinstance(address, np.ndarray):
+        return address.reshape(shape)
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), dtype).reshape(shape)
+
+
+def available() -> bool:
+    """True when Numba is installed."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def address_of(
+    entry: Text,
+    signature: str,
+    called: Sequence[ModuleType],
+    instead: Mapping[Text, Text],
+    numbers: Sequence[float] = (),
+) -> int:
+    """The address of a function in machine code with the signature of C.
+
+    `called` are the modules whose functions it calls, its own among them, `instead` what stands for functions that Numba does not
+    know, and `numbers` the constants of other modules.
+    """
+    import numba
+    from numba import carray, extending  # pyright: ignore[reportPrivateImportUsage]
+    from numba.core.errors import NumbaPerformanceWarning
+
+    for module in called:
+        for text in vars(module).values():
+            if inspect.isfunction(text) and text.__module__ == module.__name__ and text not in _KNOWN | {*instead}:
+                _KNOWN.add(text)
+                extending.register_jitable(error_model="numpy")(text)
+    here = {call: _jump(numba), array_at: lambda address, shape, dtype: carray(address, shape, dtype)}
+    for text, other in {**instead, **here}.items():
+        if text not in _KNOWN:
+            _KNOWN.add(text)
+            extending.overload(text, jit_options={"error_model": "numpy"})(_always(other))
+    version = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers))])
+    entry.__qualname__ = f"{entry.__name__}_{hashlib.sha256(version.encode()).hexdigest()[:16]}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        try:
+            made = numba.cfunc(signature, cache=True, error_model="numpy")(entry)
+        except RuntimeError:  # there is no directory to keep it in
+            made = numba.cfunc(signature, error_model="numpy")(entry)
+    _KEPT.append(made)
+    assert made.address is not None
+    return made.address
+
+
+_KEPT: list[object] = []  # code lives as long as the object that owns it
+_KNOWN: set[Text] = set()  # what Numba was told of
+
+
+def _always(text: Text) -> Text:
+    """Numba asks by types which text to take: this one."""
+
+    def ask(*types: object) -> Text:
+        return text
+
+    ask.__signature__ = inspect.signature(text)  # type: ignore[attr-defined]
+    return ask
+
+
+def _jump(numba: Any) -> Text:
+    """What stands for `call` in machine code."""
+    from llvmlite import ir
+
+    @numba.extending.intrinsic
+    def jump(typing: Any, one: Any, x: Any, p: Any, tables: Any, out: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            number = ir.DoubleType().as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [number] * 4).as_pointer()
+            pointers = [
+                context.make_array(array)(context, builder, value).data
+                for array, value in zip(signature.args[1:], arguments[1:], strict=True)
+            ]
+            builder.call(builder.inttoptr(arguments[0], kind), pointers)
+            return context.get_dummy_value()
+
+        return numba.types.void(one, x, p, tables, out), code
+
+    return lambda one, x, p, tables, out: jump(one, x, p, tables, out)

@@ -1,0 +1,168 @@
+"""Equations solved in numbers: machine code, the text as it stands, and NumPy's own solvers give the same."""
+
+import ctypes
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra.graph import GRAPH
+from dalembert.equations import Numeric
+from dalembert.kernels import assembled, solution
+from dalembert.kernels.assembled import AssembledCode, Interpreted, code_address
+from dalembert.programs import program_of
+from dalembert.programs.function import NativeFunction
+from dalembert.structure import samples
+
+DEPENDENT = tuple(way for way in Numeric if way.takes_dependent_rows)
+BY = ("gauss", "udwadia_kalaba", "nullspace", "phong", "lagrange", "newton_euler")
+
+
+def system(seed: int, n: int, r: int, count: int, massless: int = 0) -> tuple[np.ndarray, ...]:
+    """Random M, h, A and β with `count` independent rows; the first coordinates without inertia are held by the rows."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, n))
+    M = F @ F.T + np.eye(n)
+    M[:massless] = M[:, :massless] = 0
+    A = rng.normal(size=(r, count)) @ rng.normal(size=(count, n))
+    return M, rng.normal(size=n), A, A @ rng.normal(size=n)
+
+
+def expected(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """x and Aᵀλ by least squares of the whole system."""
+    whole = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
+    found = np.linalg.lstsq(whole, np.concatenate([h, beta]), rcond=1e-11)[0]
+    return found[: len(h)], A.T @ found[len(h) :]
+
+
+def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """x and λ by the text as it stands, and by machine code whose program gives its inputs back."""
+    M, h, A, beta = parts
+    n, r = len(h), len(beta)
+    given = np.concatenate([M.ravel(), h, A.ravel(), beta, np.eye(n).ravel(), np.zeros(2 * n)])
+    names = [f"x{i}" for i in range(len(given))]
+    program = NativeFunction(program_of(GRAPH.symbols(names), names))
+    plan = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
+    plan |= {"inputs": len(given), "n_parts": len(given), "outputs": 2 * n + r}
+    plan |= dict.fromkeys(("parts_tables", "power_tables"), solution.HEAD + n + r)
+    addresses = {"one": code_address("one"), "solve": code_address(way), "parts": program.native.address}
+    tables = np.concatenate([solution.packed(plan | addresses), np.ones(n + r), np.zeros(1)])
+    plain = solution.unknowns(solution.read(tables), solution.WAYS[way], tables, given)
+    out = np.empty(2 * n + r)
+    one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(addresses["one"])
+    one(*(a.ctypes.data for a in (given, np.zeros(1), tables, out)))
+    return [plain, (out[n : 2 * n], out[2 * n :])]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("n", "r", "count"), [(1, 1, 1), (5, 2, 2), (6, 5, 3), (4, 9, 3), (4, 5, 4), (5, 3, 0)])
+@pytest.mark.parametrize("way", DEPENDENT)
+def test_dependent_rows_are_taken(way, n, r, count, seed):
+    parts = system(seed, n, r, count)
+    x, force = expected(*parts)
+    for found, lam in solve(way, min(r, n), *parts):
+        assert np.allclose(found, x, rtol=1e-8, atol=1e-8)
+        assert np.allclose(parts[2].T @ lam, force, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("r", "count"), [(2, 2), (4, 3)])
+@pytest.mark.parametrize("way", [Numeric.MOORE_PENROSE, Numeric.NULL_SPACE, Numeric.GRAM_SCHMIDT])
+def test_mass_matrices_may_be_singular(way, r, count, seed):
+    parts = system(seed, 6, r, count, massless=2)
+    x, force = expected(*parts)
+    for found, lam in solve(way, count, *parts):
+        assert np.allclose(found, x, rtol=1e-8, atol=1e-8)
+        assert np.allclose(parts[2].T @ lam, force, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_independent_rows_are_solved_at_once(seed):
+    parts = system(seed, 6, 3, 3)
+    x, force = expected(*parts)
+    for found, lam in solve(Numeric.WHOLE, -1, *parts):
+        assert np.allclose(found, x)
+        assert np.allclose(parts[2].T @ lam, force)
+
+
+@pytest.mark.parametrize("way", list(Numeric))
+def test_where_there_is_no_solution_there_is_no_number(way):
+    M, h, A, beta = system(3, 4, 2, 2)
+    most = 2 if way.takes_dependent_rows else -1
+    for found, lam in solve(way, most, M, np.where(np.arange(4) == 1, np.nan, h), A, beta):
+        assert np.isnan(found).all()
+        assert np.isnan(lam).all()
+    for found, _ in solve(Numeric.WHOLE, -1, 0 * M, h, A, beta):
+        assert np.isnan(found).all()
+
+
+# models
+
+
+@pytest.fixture(scope="module", params=["n-four-bar", "over-constrained", "rolling-disk"])
+def model(request):
+    return dl.load(request.param)
+
+
+def by_road(model, key, engine, mode="assembled"):
+    return dl.derive(model, key, engine=engine, mode=mode)
+
+
+@pytest.mark.parametrize("key", BY)
+def test_machine_code_and_text_agree(model, key):
+    states = samples.consistent(model, 9, seed=3)
+    native, plain = (by_road(model, key, engine) for engine in ("native", "python"))
+    for ask in ("accelerations", "multipliers"):
+        found = [getattr(eom, ask)(states.q, states.qd, states.t) for eom in (native, plain)]
+        assert np.allclose(*found, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("key", BY)
+def test_a_batch_is_each_state_to_the_last_bit(model, key):
+    kernel = by_road(model, key, "native").kernel
+    x = np.random.default_rng(2).normal(size=(kernel.form.n_states + 1, 300))
+    p = np.append(list(model.parameter_values.values()), np.zeros(len(kernel.form.constants.symbols)))
+    for function in (kernel._rates, kernel._accelerations):
+        together = function(x, p)
+        assert np.isfinite(together).all()
+        assert np.array_equal(together, np.transpose([function(state, p) for state in x.T]))
+        assert np.array_equal(together, function(x, p, threads=2))
+        assert np.allclose(together, function(x, np.repeat(p[:, None], 300, axis=1)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("key", ["gauss", "lagrange"])
+def test_rates_are_one_native_function(key):
+    model = dl.load("over-constrained")
+    eom = by_road(model, key, "native")
+    rates, q, qd = eom.kernel._rates, *model.initial
+    assert isinstance(rates, AssembledCode)
+    assert isinstance(by_road(model, key, "python").kernel._rates, Interpreted)
+    x, p = np.concatenate([q, qd, [0.0]]), np.array(list(eom.parameters.values()))
+    out = np.empty(rates.n_outputs)
+    one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(rates.native.address)
+    tables = np.array(rates.native.tables, dtype=float)  # whoever calls it may hold the numbers elsewhere
+    one(*(a.ctypes.data for a in (x, p, tables, out)))
+    assert np.array_equal(
+        out, eom.kernel.state_rates(np.concatenate([q, qd, np.zeros(int(eom.kernel.has_work))]), 0.0, p)
+    )
+    assert np.allclose(out[len(q) : 2 * len(q)], eom.accelerations(q, qd), rtol=1e-12)
+
+
+def test_without_numba_the_text_runs_as_it_stands(monkeypatch):
+    model = dl.load("over-constrained")
+    q, qd = model.initial
+    wanted = by_road(model, "nullspace", "native").accelerations(q, qd)
+    monkeypatch.setattr(assembled, "available", lambda: False)
+    from dalembert.kernels.kernel import Kernel
+
+    kernel = Kernel(by_road(model, "nullspace", "native").form, None, "assembled")
+    assert isinstance(kernel._accelerations, Interpreted)
+    found = kernel.accelerations(q, qd, 0.0, np.array(list(model.parameter_values.values())))[1]
+    assert np.allclose(found, wanted, rtol=1e-12)
+
+
+def test_numba_is_imported_when_it_is_needed_and_not_before():
+    said = "import sys, dalembert as dl; dl.derive(dl.load('cart-pendulum')); print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True).stdout.strip() == "False"
