@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-import numpy as np
-
 from dalembert.algebra import Algebra, Array, zeros
 
 
@@ -54,23 +52,6 @@ class LinearSystem:
         """The same with some of the rows only; over an algebra, without a batch."""
         J = None if self.J is None else self.J[rows]
         return replace(self, A=self.A[rows], beta=self.beta[rows], J=J)
-
-    def combined(self, T: np.ndarray) -> LinearSystem:
-        """The same with combinations T (K, m, r) of the rows, in numbers."""
-        J = None if self.J is None else T @ self.J
-        return replace(self, A=T @ self.A, beta=(T @ self.beta[..., None])[..., 0], J=J)
-
-    def in_units(self, unit: np.ndarray) -> LinearSystem:
-        """The same with x measured in `unit` (K, n), in numbers."""
-        column = unit[:, None, :]
-        return LinearSystem(
-            self.M * unit[:, :, None] * column,
-            self.f * unit,
-            self.A * column,
-            self.beta,
-            None if self.C is None else self.C * unit,
-            None if self.J is None else self.J * column,
-        )
 
 
 Graph = Callable[[Algebra, LinearSystem], tuple[Array, Array]]
