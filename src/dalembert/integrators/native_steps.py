@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from inspect import isfunction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from dalembert.programs.numba_code import call, tell_of_addresses
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
 FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
@@ -112,11 +114,6 @@ class Surface(NamedTuple):
     size_v: np.ndarray
     limits: np.ndarray  # rounding, a good step, the tolerance of rank, massless
     rounds: int
-
-
-def call(one: int | Callable[..., None], x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
-    """Run a function; Numba has another text for it, which jumps to the address."""
-    one(x, p, tables, out)  # type: ignore[operator]
 
 
 def burst(
@@ -508,29 +505,8 @@ def compiled() -> Callable[..., tuple[int, int]] | None:
         return None
     for part in [part for name, part in globals().items() if name.startswith("_") and isfunction(part)]:
         extending.register_jitable(error_model="numpy")(part)
-    extending.overload(call)(jump_with(numba))
+    tell_of_addresses()
     try:
         return numba.njit(cache=True, error_model="numpy")(burst)
     except RuntimeError:  # there is no directory to keep it in
         return numba.njit(error_model="numpy")(burst)
-
-
-def jump_with(numba: Any) -> Callable[..., Any]:
-    """What stands for `call` in machine code: a jump to the address."""
-    from llvmlite import ir
-
-    @numba.extending.intrinsic
-    def jump(typing: Any, one: Any, x: Any, p: Any, tables: Any, out: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            number = ir.DoubleType().as_pointer()
-            kind = ir.FunctionType(ir.VoidType(), [number] * 4).as_pointer()
-            pointers = [
-                context.make_array(array)(context, builder, value).data
-                for array, value in zip(signature.args[1:], arguments[1:], strict=True)
-            ]
-            builder.call(builder.inttoptr(arguments[0], kind), pointers)
-            return context.get_dummy_value()
-
-        return numba.types.void(one, x, p, tables, out), code
-
-    return lambda one, x, p, tables, out: lambda one, x, p, tables, out: jump(one, x, p, tables, out)

@@ -53,7 +53,7 @@ def address_of(
     know, and `numbers` the constants of other modules.
     """
     import numba
-    from numba import carray, extending  # pyright: ignore[reportPrivateImportUsage]
+    from numba import extending
     from numba.core.errors import NumbaPerformanceWarning
 
     for module in called:
@@ -61,11 +61,9 @@ def address_of(
             if inspect.isfunction(text) and text.__module__ == module.__name__ and text not in _KNOWN | {*instead}:
                 _KNOWN.add(text)
                 extending.register_jitable(error_model="numpy")(text)
-    here = {call: _jump(numba), array_at: lambda address, shape, dtype: carray(address, shape, dtype)}
-    for text, other in {**instead, **here}.items():
-        if text not in _KNOWN:
-            _KNOWN.add(text)
-            extending.overload(text, jit_options={"error_model": "numpy"})(_always(other))
+    tell_of_addresses()
+    for text, other in instead.items():
+        _stand_in(text, other)
     version = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers))])
     entry.__qualname__ = f"{entry.__name__}_{hashlib.sha256(version.encode()).hexdigest()[:16]}"
     with warnings.catch_warnings():
@@ -77,6 +75,24 @@ def address_of(
     _KEPT.append(made)
     assert made.address is not None
     return made.address
+
+
+def tell_of_addresses() -> None:
+    """Tell Numba what `call` and `array_at` are in machine code."""
+    import numba
+    from numba import carray  # pyright: ignore[reportPrivateImportUsage]
+
+    _stand_in(call, _jump(numba))
+    _stand_in(array_at, lambda address, shape, dtype: carray(address, shape, dtype))
+
+
+def _stand_in(text: Text, other: Text) -> None:
+    """Let Numba take another text in the place of one; told once."""
+    from numba import extending
+
+    if text not in _KNOWN:
+        _KNOWN.add(text)
+        extending.overload(text, jit_options={"error_model": "numpy"})(_always(other))
 
 
 _KEPT: list[object] = []  # code lives as long as the object that owns it
