@@ -52,3 +52,14 @@ def test_where_nothing_happens_the_scales_of_the_model_are_the_measure(length):
 def test_what_has_no_value_differs_without_bound():
     known = reference(Said([1.0, 1.0], [0.0, 0.0]), REST, inertia(1.0), scales(1.0))
     assert largest_differences(Said([np.nan, 1.0], [np.nan, 0.0]), REST, known) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("coupling", "expected"),
+    [(0.0, 1e-3), (1 - 2e-6, 1e-5), (1.0, 1e-3)],
+    ids=["apart", "nearly singular", "singular: constraints decide"],
+)
+def test_a_fault_counts_less_where_the_condition_of_the_masses_takes_digits(coupling, expected):
+    M = np.array([[1.0, coupling], [coupling, 1.0]])[:, :, None]  # of condition (1 + c)/(1 − c)
+    known = reference(Said([1.0, 1.0], [0.0, 0.0]), REST, M, scales(1.0))
+    assert difference_of_accelerations(np.array([[1.001], [1.0]]), known) == pytest.approx(expected, rel=1e-3)

@@ -7,7 +7,7 @@ import dalembert as dl
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.tables import table
 from dalembert.errors import EngineError
-from dalembert.programs import function_of, program_of
+from dalembert.programs import function_of, nodes, program_of
 from dalembert.programs.derivatives import jacobian
 
 EPSILON = float(np.finfo(np.float32).eps)
@@ -30,7 +30,10 @@ def test_right_hand_sides_are_those_of_doubles(name, key):
     # what rounding of the inputs does, and of M, whose solution it is
     slope = np.abs(function_of(jacobian(program))(x, p)).reshape(len(expected), len(start), 50)
     moved = (slope * np.abs(x)).sum(axis=1) + np.abs(expected).max(axis=0)
-    M = eom.kernel._pieces._at(x[:-1].astype(float), 0.0, p.astype(float))["M"]
+    M = function_of(
+        program_of(nodes(eom.form.system.algebra, eom.form.linear.M.ravel()), program.inputs, program.parameters)
+    )(x, p)
+    M = M.T.reshape(50, *eom.form.linear.M.shape)
     varied = single(x, np.repeat(p[:, None], 50, axis=1))  # another program, which rounds in other places
     for each in (found, varied):
         assert each.dtype == np.float32

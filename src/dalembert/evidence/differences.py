@@ -11,6 +11,10 @@ from dalembert.structure.samples import States
 from dalembert.structure.scales import Scales
 
 _NOTHING = 1e-12  # of the model's own scales: what is smaller is rounding
+_MAGNIFIED, _SINGULAR = (
+    1e4,
+    1e8,
+)  # condition numbers of M: above the first it magnifies rounding, above the second it cannot be solved alone
 
 
 class Road(Protocol):
@@ -32,14 +36,15 @@ class Reference:
     qdd: np.ndarray
     reaction: np.ndarray
     unit: np.ndarray  # (n, 1), the scales of the coordinates: lengths and angles count alike
-    pace: np.ndarray  # size of the accelerations at each state, 1/time²
+    pace: np.ndarray  # size of the accelerations at each state, 1/time²; larger where M magnifies rounding
     energy: np.ndarray  # size of the forces at play at each state, times the scales of what they act on
 
 
 def reference(road: Road, states: States, M: np.ndarray, scales: Scales) -> Reference:
     """Accelerations, reactions and their sizes by the first road; M is (n, n, batch).
 
-    Where nothing happens, accelerations and forces are measured by the scales of the model.
+    Where nothing happens, accelerations and forces are measured by the scales of the model. Near a singular position (Euler
+    angles, say) every road loses the digits that the condition of M takes: accelerations count there by so much less.
     """
     qdd = road.accelerations(states.q, states.qd, states.t)
     reaction = road.reactions(states.q, states.qd, states.t)
@@ -47,8 +52,17 @@ def reference(road: Road, states: States, M: np.ndarray, scales: Scales) -> Refe
     inertia = (unit * np.einsum("ijs,js->is", np.abs(M), np.abs(qdd))).max(axis=0)
     energy = np.maximum(inertia, np.abs(unit * reaction).max(axis=0, initial=0.0))
     usual = scales.time**-2
-    pace = _or_usual(np.abs(qdd / unit).max(axis=0), usual)
+    pace = _or_usual(np.abs(qdd / unit).max(axis=0), usual) * _magnification(M)
     return Reference(qdd, reaction, unit, pace, _or_usual(energy, scales.mass * scales.length**2 * usual))
+
+
+def _magnification(M: np.ndarray) -> np.ndarray:
+    """How much more than usual M magnifies rounding at each state, from 1 to 10⁴; 1 where M is singular."""
+    size = np.sqrt(np.abs(np.einsum("iis->si", M)))
+    if not len(M) or not size.all():
+        return np.ones(M.shape[-1])
+    condition = np.linalg.cond(np.moveaxis(M, -1, 0) / (size[:, :, None] * size[:, None, :]))
+    return np.where(condition < _SINGULAR, np.maximum(1.0, condition / _MAGNIFIED), 1.0)
 
 
 def _or_usual(size: np.ndarray, usual: float) -> np.ndarray:
