@@ -10,6 +10,8 @@ from sympy.physics.mechanics import dynamicsymbols
 import dalembert as dl
 from dalembert import formalisms, gallery
 from dalembert.errors import InputError, NotApplicableError
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.structure import samples
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 OF_BODIES = ("dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler")
@@ -22,11 +24,14 @@ LARGE = (
     "biped",
     "biped-legged",
     "bricard",
+    "floating-arm-3-link",
     "floating-arm-7-link",
     "hexapod",
     "kuka-kr5",
+    "parallel-3-rrr",
     "puma560",
     "quadruped",
+    "robotic-leg",
     "rope",
     "stanford-arm",
     "stewart-platform",
@@ -155,3 +160,21 @@ def test_findings_are_plain_data_and_progress_is_told():
 def test_at_least_one_state_is_needed():
     with pytest.raises(InputError, match=r"verify: states is 0\. Expected at least 1\."):
         dl.verify(dl.load("simple-pendulum"), states=0)
+
+
+@pytest.mark.parametrize("key", formalisms.KEYS)
+@pytest.mark.parametrize("name", ["cart-pendulum", "planar-four-bar"])
+def test_what_is_integrated_has_the_accelerations_that_are_told(name, key):
+    # a run steps a shortened program of its own: q̇ of its states, carried along its rates, changes by q̈
+    model = dl.load(name)
+    eom = dl.derive(model, key)
+    states = samples.consistent(with_contacts(model), 3, include_initial=True)
+    for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True):
+        v, constants = eom.kernel.start(q, qd, t, eom.values)
+        p = np.concatenate([eom.values, constants])
+        y = np.concatenate([q, v, np.zeros(int(eom.kernel.has_work))])
+        rates = eom.kernel.state_rates(y, t, p)
+        qdd, h = eom.accelerations(q, qd, t), 1e-5
+        ahead, behind = (eom.kernel.velocities(y + s * h * rates, t + s * h, p) for s in (1, -1))
+        assert np.allclose(rates[: len(q)], qd, rtol=1e-9, atol=1e-9)
+        assert np.allclose((ahead - behind) / (2 * h), qdd, rtol=1e-5, atol=1e-6 * np.abs(qdd).max())

@@ -157,7 +157,7 @@ class Kernel:
     def _accelerations(self) -> Function:
         if not (self.fused or self._canonical):
             return self._assembled("accelerations")
-        return function_of(self._short(stack(self._qd, self._qdd, self._solution[1])), self.form.system.engine)
+        return self._compile(stack(self._qd, self._qdd, self._solution[1]))
 
     @cached_property
     def _parts(self) -> Function:
@@ -180,14 +180,10 @@ class Kernel:
 
     @cached_property
     def program(self) -> Program:
-        """ẏ as a program on (q, v, t) and the parameters."""
-        return self._short(self.rates)
-
-    def _short(self, outputs: Array) -> Program:
-        """Functions of (q, v, t) as a program, with as few operations as are found."""
+        """ẏ as a program on (q, v, t) and the parameters, with as few operations as are found: a run asks for it often."""
         system = self.form.system
         inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
-        return program_of(shortened(nodes(system.algebra, outputs)), inputs, [str(p) for p in self.parameters])
+        return program_of(shortened(nodes(system.algebra, self.rates)), inputs, [str(p) for p in self.parameters])
 
     @cached_property
     def _power_of(self) -> Function:
