@@ -1,11 +1,12 @@
 """A small part of MATLAB, read and worked out in numbers: assignments of scalars and vectors, and nothing else.
 
     statement   function [...] = name()   |   name = sum   |   name(sum) = sum   |   end
+                load('file.mat')   |   name = load('file.mat')   |   [name] = inputs()
     sum         product { (+ | -) product }
     product     signed { (* | / | .* | ./) signed }
     signed      { + | - } power
     power       item { (^ | .^) { + | - } item }
-    item        number | name | name(sum, ...) | (sum) | [sum, sum; sum ...]      each with ' behind it or not
+    item        number | name | name.field | name(sum, ...) | (sum) | [sum, sum; sum ...]      each with ' behind it or not
 
 Every value is a vector, a scalar one of length 1; rows and columns are not told apart. Nothing is ever run as code.
 Kept by hand: [1 -2] has two entries here, [1 - 2] has one, and 2^3^2 is 64, which no parser of the standard library knows.
@@ -20,17 +21,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dalembert.errors import ModelFileError, nearest
+from dalembert.importers.mat import Stored, Values
 from dalembert.importers.source import failure, require_short
 from dalembert.model.keys import MAX_ELEMENTS, MAX_NAME, quote
-
-Values = tuple[float, ...]
 
 MAX_DEPTH = 40
 MAX_WORK = 1_000_000  # operations on numbers
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]+|\.\.\.[^\n]*\n)|(?P<line>\n)"
-    r"|(?P<number>(?:\d+(?:\.(?![*/^])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)"
+    r"|(?P<load>load(?:[ \t]*\([ \t]*(?P<mark>['\"])[^'\"\n]*(?P=mark)[ \t]*\)|[ \t]+[A-Za-z][\w.-]*(?![ \t]*=)))"
+    r"|(?P<number>(?:\d+(?:\.(?![*/^])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*(?:\.[A-Za-z]\w*)?)"
     r"|(?P<sign>\.\*|\./|\.\^|[-+*/^()\[\],;='])",
     re.ASCII,
 )
@@ -54,20 +55,28 @@ _SUBSET = "Only assignments of numbers and vectors can be read, such as m = [1; 
 
 
 class _Token(NamedTuple):
-    kind: str  # number, name, sign, line, end
+    kind: str  # number, name, sign, load, line, end
     text: str
     line: int
     space: bool  # whether there is space in front of it
 
 
-def read_assignments(text: str, source: str = "<text>") -> dict[str, Values]:
+def read_assignments(
+    text: str,
+    source: str = "<text>",
+    *,
+    load: Callable[[str], Stored] | None = None,
+    links: float | None = None,
+) -> dict[str, Values]:
     """The values of all names that the text assigns, each as a tuple of numbers.
+
+    `load` opens the data file of a name, for texts that say load('inputs.mat'); `links` is what [n] = inputs() gives.
 
     >>> read_assignments("m = [2 3]; al(2) = 0.5; % lengths\\nI = m(1)*al(2)^2/12;")["I"]
     (0.041666666666666664,)
     """
     require_short(len(text), source)
-    return _Reader(_tokens(text, source), source).statements()
+    return _Reader(_tokens(text, source), source, load, links).statements()
 
 
 def _tokens(text: str, source: str) -> list[_Token]:
@@ -100,13 +109,17 @@ def _without_comments(text: str) -> str:
 class _Reader:
     """Walks along the tokens and works out the values on the way."""
 
-    def __init__(self, tokens: list[_Token], source: str) -> None:
+    def __init__(
+        self, tokens: list[_Token], source: str, load: Callable[[str], Stored] | None, links: float | None
+    ) -> None:
         self._tokens, self._source = tokens, source
+        self._load, self._links = load, links
         self._at = 0
         self._depth = 0
         self._work = 0
         self._listing = False  # directly between [ and ], where a space ends an entry
         self.values: dict[str, Values] = {}
+        self._files: dict[str, Stored] = {}  # by the name that load was assigned to
 
     # where we are
 
@@ -149,6 +162,10 @@ class _Reader:
             begun = "the statement goes on with"
             if self._next.kind == "name" and self._next.text in ("function", "end", "return", "endfunction"):
                 begun = f"{self._frame()!r} is followed by"
+            elif self._next.kind == "load":
+                self.values.update(self._loaded().vectors)
+            elif self._found("["):
+                self._links_of_inputs()
             else:
                 self._assignment()
             if self._next.kind != "end" and not self._ended(";", ","):
@@ -168,6 +185,8 @@ class _Reader:
         name = self._take().text
         if name in _KNOWN:
             raise self._error(f"{name!r} has a meaning of its own and cannot be assigned.", "Use another name.")
+        if "." in name:
+            raise self._error(f"the field {quote(name)} cannot be assigned.", "Assign a name without a point.")
         index = None
         if self._found("("):
             self._take()
@@ -176,8 +195,35 @@ class _Reader:
         if not self._found("="):
             raise self._error(f"{quote(name)} is followed by {self._shown()}, not by '='.")
         self._take()
+        if self._next.kind == "load" and index is None:
+            self._files[name] = self._loaded()
+            return
         value = self._sum()
         self.values[name] = value if index is None else self._changed(name, index, value)
+
+    def _loaded(self) -> Stored:
+        """The data file that load names, which stands beside the text."""
+        word = self._next.text[len("load") :].strip(" \t()'\"")
+        if not re.fullmatch(r"[\w -]+(\.mat)?", word):
+            fact = f"load asks for {quote(word)}."
+            raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
+        if self._load is None:
+            raise self._error(f"load asks for {quote(word)}, but a text has no directory.", "Give the path of the file.")
+        try:
+            stored = self._load(word if word.endswith(".mat") else f"{word}.mat")
+        except ModelFileError as error:
+            (problem,) = error.problems
+            raise self._error(f"load fails. {problem.path}: {problem.fact}", problem.advice) from error
+        self._take()
+        return stored
+
+    def _links_of_inputs(self) -> None:
+        """[n] = inputs(): the number of links, as ReDySim's initials.m asks for it."""
+        words = [self._tokens[self._at + place].text for place in range(min(7, len(self._tokens) - self._at))]
+        if words[0] + "".join(words[2:]) != "[]=inputs()" or self._links is None:
+            raise self._error("a statement begins with '['.")
+        self.values[words[1]] = (self._links,)
+        self._at += len(words)
 
     def _changed(self, name: str, index: int, value: Values) -> Values:
         if len(value) != 1:
@@ -253,22 +299,25 @@ class _Reader:
 
     def _named(self, token: _Token) -> Values:
         name = token.text
+        value = self._field(*name.split(".")) if "." in name else self.values.get(name)
         called = self._found("(") and not (self._listing and self._next.space)
-        if not called:
-            if name == "pi":
-                return (math.pi,)
-            if name not in self.values:
-                advice = "Write its arguments in brackets." if name in _KNOWN else nearest(name[:MAX_NAME], self.values)
-                raise self._error(f"the name {quote(name)} has no value here.", advice)
-            return self.values[name]
-        self._take()
-        arguments = self._arguments(several=True)
-        if name in self.values:
-            return (self._entry(name, arguments),)
-        return self._call(name, arguments)
+        if called:
+            self._take()
+            arguments = self._arguments(several=True)
+            return self._call(name, arguments) if value is None else (self._entry(name, value, arguments),)
+        if value is None and name == "pi":
+            return (math.pi,)
+        if value is None:
+            advice = "Write its arguments in brackets." if name in _KNOWN else nearest(name[:MAX_NAME], self.values)
+            raise self._error(f"the name {quote(name)} has no value here.", advice)
+        return value
 
-    def _entry(self, name: str, arguments: list[Values]) -> float:
-        value = self.values[name]
+    def _field(self, name: str, field: str) -> Values:
+        if name not in self._files:
+            raise self._error(f"{quote(name)} is no file that was loaded.", f"Write {name[:MAX_NAME]} = load('inputs.mat').")
+        return self._files[name].vector(field, f"{self._source}, line {self._next.line}")
+
+    def _entry(self, name: str, value: Values, arguments: list[Values]) -> float:
         if len(arguments) != 1:
             raise self._error(f"{quote(name)} has {len(arguments)} indices.", "Expected one: vectors have no more.")
         index = self._index(arguments[0], name)
