@@ -13,16 +13,9 @@ def step():
     return dl.gallery.expected("biped")["motion"]
 
 
-def test_the_designed_motion_goes_from_rest_to_rest(step):
-    biped = dl.load("biped")
-    q, qd, qdd = designed(biped, step, np.linspace(0, 0.5, 11))
-    assert np.abs(qd[:, [0, -1]]).max() < 1e-12
-    assert np.abs(qdd[:, [0, -1]]).max() < 1e-12
-    names = biped.coordinate_names
-    assert q[names.index("q9"), -1] - q[names.index("q9"), 0] == pytest.approx(0.35)
-    # rates are the slopes of positions
+def test_rates_of_the_designed_motion_are_slopes(step):
     fine = np.linspace(0, 0.5, 2001)
-    q, qd, qdd = designed(biped, step, fine)
+    q, qd, qdd = designed(dl.load("biped"), step, fine)
     assert np.allclose(np.gradient(q, fine, axis=1)[:, 5:-5], qd[:, 5:-5], atol=1e-4)
     assert np.allclose(np.gradient(qd, fine, axis=1)[:, 5:-5], qdd[:, 5:-5], atol=1e-2)
 

@@ -15,7 +15,6 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat, whosmat
 
 from dalembert.errors import ModelFileError, nearest
 from dalembert.importers.source import failure, read_bytes
@@ -108,6 +107,8 @@ def _unpacked(data: bytes, source: str) -> bytes:
 
 def _sorted(file: BytesIO, source: str) -> Stored:
     """Vectors of real numbers on one side, everything else on the other."""
+    from scipy.io import loadmat, whosmat  # half a second, which only such files are worth
+
     classes = {name: kind for name, _, kind in whosmat(file)}
     others = {name: f"of class {kind}" for name, kind in classes.items() if kind not in _PLAIN}
     file.seek(0)

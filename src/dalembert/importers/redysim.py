@@ -109,7 +109,14 @@ def _stored(found: Stored, name: str, *, quaternion: bool) -> Model:
 
 def _beside(path: Path) -> Callable[[str], Stored]:
     """What opens the data files in the directory of a MATLAB text."""
-    return lambda name: read_mat(path.with_name(name))
+
+    def load(name: str) -> Stored:
+        file = path.with_name(name)
+        if not file.exists():
+            raise failure(str(file), "there is no such file.", f"Copy it into the directory of {path.name}.")
+        return read_mat(file)
+
+    return load
 
 
 def _require_one(model: str | None, source: str) -> None:
