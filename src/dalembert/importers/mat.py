@@ -109,7 +109,10 @@ def _sorted(file: BytesIO, source: str) -> Stored:
     """Vectors of real numbers on one side, everything else on the other."""
     from scipy.io import loadmat, whosmat  # half a second, which only such files are worth
 
-    classes = {name: kind for name, _, kind in whosmat(file)}
+    listed = whosmat(file)
+    classes = {name: kind for name, _, kind in listed}
+    if len(classes) < len(listed):
+        raise failure(source, "a name is stored twice.", "Save the file again.")
     others = {name: f"of class {kind}" for name, kind in classes.items() if kind not in _PLAIN}
     file.seek(0)
     arrays = loadmat(file, variable_names=[name for name in classes if name not in others])

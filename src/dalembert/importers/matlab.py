@@ -208,7 +208,9 @@ class _Reader:
             fact = f"load asks for {quote(word)}."
             raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
         if self._load is None:
-            raise self._error(f"load asks for {quote(word)}, but a text has no directory.", "Give the path of the file.")
+            raise self._error(
+                f"load asks for {quote(word)}, but a text has no directory.", "Give the path of the file."
+            )
         try:
             stored = self._load(word if word.endswith(".mat") else f"{word}.mat")
         except ModelFileError as error:
@@ -314,7 +316,9 @@ class _Reader:
 
     def _field(self, name: str, field: str) -> Values:
         if name not in self._files:
-            raise self._error(f"{quote(name)} is no file that was loaded.", f"Write {name[:MAX_NAME]} = load('inputs.mat').")
+            raise self._error(
+                f"{quote(name)} is no file that was loaded.", f"Write {name[:MAX_NAME]} = load('inputs.mat')."
+            )
         return self._files[name].vector(field, f"{self._source}, line {self._next.line}")
 
     def _entry(self, name: str, value: Values, arguments: list[Values]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dalembert.errors import InputError, ModelFileError
+from dalembert.errors import InputError
 from dalembert.importers.mat import Values
 from dalembert.importers.matlab import read_assignments
 from dalembert.importers.redysim_arrays import KEYS, from_arrays
