@@ -15,6 +15,7 @@ from dalembert.cli import main
 from dalembert.errors import InputError, ModelFileError
 from dalembert.importers.mat import MAX_UNPACKED, stored
 from dalembert.importers.redysim import read_redysim
+from dalembert.importers.redysim_matlab import read_trajectory
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -281,7 +282,7 @@ def test_initials_of_a_floating_base_begin_with_six_coordinates(name, joints, st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[q, dq] = trajectory(0);", "line 1: a statement begins with '['."),
+        ("[q, dq] = trajectory(0);", "line 1: the function 'trajectory' is not known."),
         ("n = 3;", "there is no y0. Give the state at the start, y0 = [q; dq; 0]."),
         ("y0 = zeros(5,1);", "y0 has 5 entries. Expected at least 6: 3 coordinates, then their rates."),
     ],
@@ -306,6 +307,62 @@ def test_initials_do_not_leave_the_plane_nor_turn_a_quaternion(tmp_path):
     arm = write(tmp_path / "arm.mat", MODELS["floating_base/fordyn/7-link"])
     with pytest.raises(ModelFileError, match="y0 has angles of the base, but the model a quaternion"):
         dl.load(arm, quaternion=True, initials=tmp_path / "initials.m")
+
+
+# trajectory.m
+
+
+TRAJECTORY = """
+function [qi dqi ddqi]= trajectory(tim, dof, Tp)
+% from rest to rest, (34) of papers/denoc
+qin=[0 0 0 0 0 0];
+qf=[pi/3 pi/3 pi/3 pi/3 pi/3 pi/3];
+w=2*pi/Tp;
+for i=1:dof
+    step=(qf(i)-qin(i))/Tp;
+    qi(i)=qin(i)+step*(tim-sin(w*tim)/w);
+    dqi(i,1)=step*(1-cos(w*tim));
+    ddqi(i)=step*w*sin(w*tim);
+end
+"""
+
+
+def test_the_motion_of_a_trajectory_takes_the_torques_redysim_prints(tmp_path):
+    path = tmp_path / "trajectory.m"
+    path.write_text(TRAJECTORY)
+    printed = np.genfromtxt(FILE.with_name("redysim_kuka_kr5_torques.csv"), delimiter=",", names=True)
+    motion = read_trajectory(path, printed["t"], 6, 1.0)
+    np.testing.assert_allclose(
+        [x[0] for x in motion], [printed[f"{x}1"] for x in ("q", "qd", "qdd")], rtol=1e-6, atol=1e-12
+    )
+    tau = dl.inverse_dynamics(read_redysim(FILE, "fixed_base_v2/invdyn/kuka_robot"), *motion)
+    for i in range(6):
+        np.testing.assert_allclose(tau[i], printed[f"tau{i + 1}"], rtol=1e-6, atol=1e-9)
+
+
+def test_initials_may_start_on_a_trajectory(tmp_path):
+    path = write(tmp_path / "inputs.mat", data_of())
+    (tmp_path / "initials.m").write_text("[n] = inputs();\n[q, dq] = trajectory(0.5, n, 2);\ny0 = [q dq 0];")
+    (tmp_path / "trajectory.m").write_text(TRAJECTORY)
+    q, qd = dl.load(path).initial
+    known = read_trajectory(tmp_path / "trajectory.m", [0.5], 3, 2)
+    assert [q, qd] == [pytest.approx(known[0][:, 0]), pytest.approx(known[1][:, 0])]
+    assert qd[0] == pytest.approx(np.pi / 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "said"),
+    [
+        ("x = 1;", [0], "there is no function. Expected function [...] = name(...) at the top."),
+        (TRAJECTORY, [], "the number of results changes with time, or there is no time."),
+        ("function q = f(t)\nq = [0];\nif t > 0\nq = [1 2];\nend", [0, 1], "the number of results changes with time"),
+    ],
+)
+def test_wrong_trajectories_are_told(text, times, said, tmp_path):
+    (tmp_path / "trajectory.m").write_text(text)
+    with pytest.raises(ModelFileError) as caught:
+        read_trajectory(tmp_path / "trajectory.m", times)
+    assert said in str(caught.value)
 
 
 def test_check_on_the_command_line_tells_of_open_loops(tmp_path, capsys):

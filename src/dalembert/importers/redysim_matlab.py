@@ -1,4 +1,4 @@
-"""ReDySim's own files as its users have them: arrays that MATLAB worked out or stored, and `initials.m` with the start.
+"""ReDySim's own files as its users have them: arrays that MATLAB worked out or stored, `initials.m` and `trajectory.m`.
 
 ReDySim reads the names it knows and never looks at others, so a file can hold more than one robot needs: its window writes
 gravity as gx, gy, gz beside g, and leaves arrays of the robot before in the file. What is not used is told in `model.notes`.
@@ -6,19 +6,22 @@ gravity as gx, gy, gz beside g, and leaves arrays of the robot before in the fil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.importers.mat import Values
-from dalembert.importers.matlab import read_assignments
+from dalembert.importers.matlab import call, read_assignments
+from dalembert.importers.matlab_values import Function
 from dalembert.importers.redysim_arrays import KEYS, from_arrays
 from dalembert.importers.source import Table, failure, read_text
 from dalembert.model import Model
 
 FIELDS = ("gx", "gy", "gz")
 TIMES = ("Tp", "steps")
-INITIALS = "initials.m"
+INITIALS, TRAJECTORY = "initials.m", "trajectory.m"
 
 
 def from_matlab(values: Mapping[str, Values], source: str, name: str, *, quaternion: bool) -> Model:
@@ -86,7 +89,8 @@ def started(model: Model, path: Path, initials: str | Path | None, *, quaternion
 
 def _started(model: Model, path: Path, *, quaternion: bool) -> Model:
     source = str(path)
-    values = read_assignments(read_text(path), source, links=float(len(model.bodies)))
+    links = float(len(model.bodies))
+    values = read_assignments(read_text(path), source, functions=_functions(path, links))
     state = values.get("y0", values.get("yo"))
     if state is None:
         raise failure(source, "there is no y0.", "Give the state at the start, y0 = [q; dq; 0].")
@@ -99,6 +103,30 @@ def _started(model: Model, path: Path, *, quaternion: bool) -> Model:
     if len(first) == len(last) == len(step) == 1 and step[0] > 0 and last[0] > first[0]:
         model.simulation(last[0] - first[0], round((last[0] - first[0]) / step[0]) + 1)
     return model.note(f"start and time are those of {path.name}.")
+
+
+def _functions(path: Path, links: float) -> dict[str, Function]:
+    """What initials.m can call: inputs() for the number of links, and the trajectory.m beside it."""
+    found: dict[str, Function] = {"inputs": lambda arguments: [(links,)]}
+    if (beside := path.with_name(TRAJECTORY)).is_file():
+        text, inputs = read_text(beside), dict(found)
+        found["trajectory"] = lambda arguments: call(text, str(beside), arguments, inputs)
+    return found
+
+
+def read_trajectory(path: str | Path, times: Iterable[float], *others: float) -> tuple[np.ndarray, ...]:
+    """The designed motion in ReDySim's trajectory.m at many times: q, q̇ and q̈, an entry of the function's results in each row.
+
+    The function is called with the time and `others`, as in trajectory(tim, dof, Tp).
+    """
+    text, rest = read_text(path), [(float(value),) for value in others]
+    found = [call(text, str(path), [(float(time),), *rest]) for time in times]
+    rows = [[len(result) for result in results] for results in found]
+    if not found or any(row != rows[0] for row in rows):
+        raise failure(
+            str(path), "the number of results changes with time, or there is no time.", "Expected equal ones."
+        )
+    return tuple(np.array(result).T for result in zip(*found, strict=True))
 
 
 def _halves(state: Values, names: tuple[str, ...], source: str) -> tuple[list[float], list[float]]:
