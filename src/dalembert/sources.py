@@ -14,10 +14,10 @@ Source = Elements | str | Path  # a model, or where it is found
 
 
 def load(source: str | Path, **options: object) -> Model:
-    """A model from the gallery, by name, or from a file: a model file or robot table (.toml, .csv, .json, .m), or a URDF.
+    """A model from the gallery, by name, or from a file: a model file or robot table (.toml, .csv, .json, .m, .mat), or a URDF.
 
-    Options go to the reader: `floating`, `merge_fixed`, `friction` for a URDF; `quaternion`, `model` for ReDySim's inputs; the
-    options of a gallery family, such as `loops`. A file that says `assemble = true` is assembled here.
+    Options go to the reader: `floating`, `merge_fixed`, `friction` for a URDF; `quaternion`, `model`, `initials` for ReDySim's
+    inputs; the options of a gallery family, such as `loops`. A file that says `assemble = true` is assembled here.
 
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')

@@ -13,16 +13,9 @@ def step():
     return dl.gallery.expected("biped")["motion"]
 
 
-def test_the_designed_motion_goes_from_rest_to_rest(step):
-    biped = dl.load("biped")
-    q, qd, qdd = designed(biped, step, np.linspace(0, 0.5, 11))
-    assert np.abs(qd[:, [0, -1]]).max() < 1e-12
-    assert np.abs(qdd[:, [0, -1]]).max() < 1e-12
-    names = biped.coordinate_names
-    assert q[names.index("q9"), -1] - q[names.index("q9"), 0] == pytest.approx(0.35)
-    # rates are the slopes of positions
+def test_rates_of_the_designed_motion_are_slopes(step):
     fine = np.linspace(0, 0.5, 2001)
-    q, qd, qdd = designed(biped, step, fine)
+    q, qd, qdd = designed(dl.load("biped"), step, fine)
     assert np.allclose(np.gradient(q, fine, axis=1)[:, 5:-5], qd[:, 5:-5], atol=1e-4)
     assert np.allclose(np.gradient(qd, fine, axis=1)[:, 5:-5], qdd[:, 5:-5], atol=1e-2)
 
@@ -39,7 +32,7 @@ def test_a_controller_keeps_the_biped_on_its_step_and_errors_die_out(step):
     biped = dl.load("biped")
     controlled = dl.computed_torque(biped, step, gains=(100.0, 20.0))
     equations = dl.derive(controlled, "lagrange")
-    run = equations.simulate(0.5, samples=26)
+    run = equations.simulate(0.5, samples=26, integrator="dop853")
     target = designed(biped, step, run.t)[0]
     assert np.abs(run.q - target).max() < 1e-9
     # the torques are those of inverse dynamics
@@ -50,7 +43,7 @@ def test_a_controller_keeps_the_biped_on_its_step_and_errors_die_out(step):
     assert np.allclose(run.multipliers[order], tau, atol=1e-7 * np.abs(tau).max())
     # with α = 100, β = 20 both roots are −10: e(t) = e₀ (1 + 10 t) exp(−10 t)
     q0, qd0 = controlled.initial
-    off = equations.simulate(0.5, q0=q0 + 0.01, qd0=qd0, samples=26)
+    off = equations.simulate(0.5, q0=q0 + 0.01, qd0=qd0, samples=26, integrator="dop853")
     expected = 0.01 * (1 + 10 * off.t) * np.exp(-10 * off.t)
     assert np.allclose(off.q - target, expected, atol=1e-8)
 

@@ -11,7 +11,8 @@ import dalembert as dl
 from dalembert.algebra import FLOATS, vector
 from dalembert.errors import InputError, ModelFileError
 from dalembert.importers import loads, read
-from dalembert.importers.matlab import MAX_DEPTH, read_assignments
+from dalembert.importers.matlab import read_assignments
+from dalembert.importers.matlab_values import MAX_DEPTH
 from dalembert.importers.redysim import loads_redysim, read_redysim
 from dalembert.importers.redysim_arrays import KEYS, from_arrays
 from dalembert.kinematics import mass_matrix, move
@@ -151,7 +152,8 @@ def test_a_quaternion_may_be_asked_for_in_the_file():
 def test_what_is_left_out_is_told():
     notes = from_arrays(arrays(2, al=[1, 1], aj=[1, 1], type=1, dof=1), "x").notes
     assert notes[0].startswith("left out, since the equations of motion do not need it: al (")
-    assert "close its loops with [[loop]]" in notes[1]
+    assert "the arrays hold its open tree only, with 2 degrees of freedom, of which 1 are left" in notes[1]
+    assert "[[loop]]" in notes[1]
     assert len(notes) == 2
     (note,) = from_arrays(arrays(2, dof=3), "x").notes
     assert note == "dof says 3 degrees of freedom, but the tree has 2."
@@ -249,8 +251,8 @@ def test_a_robot_is_chosen_by_name(tmp_path):
         loads_redysim(json.dumps(arrays()), kind="json", model="x")
     with pytest.raises(ModelFileError, match="only JSON files hold several robots"):
         loads_redysim("n=1", kind="matlab", model="x")
-    with pytest.raises(ModelFileError, match=r"the ending '\.mat' is not known"):
-        read_redysim(tmp_path / "inputs.mat")
+    with pytest.raises(ModelFileError, match=r"the ending '\.xml' is not known"):
+        read_redysim(tmp_path / "inputs.xml")
     with pytest.raises(InputError, match="there is no kind 'xml'"):
         loads_redysim("", kind="xml")
     with pytest.raises(ModelFileError, match="Expected 'redysim'"):
@@ -293,10 +295,22 @@ def test_a_robot_is_chosen_by_name(tmp_path):
         ("x = [deg2rad(180) rad2deg(pi)]", (np.pi, 180)),
         ("x = [sind(30), cosd(60), abs(-2), sin(0) cos(0)]", (0.5, 0.5, 2, 0, 1)),
         ("function [x] = f()\n x = 1;\nend", (1,)),
+        ("function []=matfiles()\n x = 1;\nsave inputs.mat n x\nend", (1,)),
+        ("x = 1; save('inputs.mat', 'x')", (1,)),
         ("%{\nx = 9\n%}\nx = 2", (2,)),
         ("x = 1, y = 2; x = x + y", (3,)),
         ("x = [];", ()),
         ("x = 3;\r\n", (3,)),
+        ("for i = 1:3\n x(i,1) = i^2;\nend", (1, 4, 9)),
+        ("x = 0; for i = 6:-2:1, x = x + i; end", (12,)),
+        ("x = 5; for i = 1:0\n x = 1; end", (5,)),
+        ("y = [4 5 6]; x = y(2:3)", (5, 6)),
+        ("y = [4 5 6]; x = y(1,3)", (6,)),
+        ("x = 0;\nif rem(7, 2) ~= 0 && ~(1 > 2)\n x = 1;\nelse\n x = 2;\nend", (1,)),
+        ("y = 3; if y == 1, x = 1; elseif y == 3, x = 2; elseif y < 9, x = 4; else, x = 3; end", (2,)),
+        ("y = 5; if y == 1\n x = 1;\nelseif (y < 3) || y >= 6\n x = 2;\nelse\n if 1\n x = 3;\n end\nend", (3,)),
+        ("x = 1; for i = 1:3\n x = x + 1; if i == 2, return; end\nend\nx = 9;", (3,)),
+        ("x = [atan2(1, -1) mod(-1, 3) max(2, 3) ceil(1.2) floor(-1.2) cot(pi/4)]", (3 * np.pi / 4, 2, 3, 2, -2, 1)),
     ],
 )
 def test_matlab_is_worked_out(text, value):
@@ -311,16 +325,35 @@ def test_matlab_is_worked_out(text, value):
         ("al = 1;\nx = all", "line 2: the name 'all' has no value here. Did you mean 'al'?"),
         ("x = sin", "the name 'sin' has no value here. Write its arguments in brackets."),
         ("x = system(1)", "the function or vector 'system' is not known."),
-        ("load inputs", "'load' is followed by 'inputs', not by '='."),
+        ("load inputs", "load asks for 'inputs', but a text has no directory."),
+        (
+            "x = load('../inputs.mat')",
+            "load asks for '../inputs.mat'. Expected the name of a .mat file in the same directory",
+        ),
+        ("x = inputs_file.n", "'inputs_file' is no file that was loaded. Write inputs_file = load('inputs.mat')."),
+        ("[n] = inputs()", "the function 'inputs' is not known. None can be called here."),
+        ("[q, 3] = trajectory(0)", "expected ']', got '3'."),
         ("x = 'text'", 'expected a value, got "\'".'),
         ('x = "text"', "the character '\"' cannot be read here."),
-        ("for i = 1:3", "the character ':' cannot be read here."),
-        ("if x", "'if' is followed by 'x', not by '='."),
-        ("x == 1", "expected a value, got '='."),
+        ("for i = 1:3", "a block has no 'end'."),
+        ("for i = 1:3\nelse\nend", "'else' stands in a loop without 'if'."),
+        ("for i = 1:1e9\nend", "the file takes too long to work out."),
+        ("for i = 1:900\nfor j = 1:900\nx = i*j;\nend\nend", "the file takes too long to work out."),
+        ("for i = 1:0:3\nend", "':' of  is not a finite number."),
+        ("for i = [1 2]:3\nend", "a range begins, steps or ends with a vector."),
+        ("if 1, " * 100_000, "a block has no 'end'."),
+        ("if 1\n" * 50 + "end\n" * 50, "brackets or blocks are nested deeper than"),
+        ("while 1\nend", "'while' is followed by '1', not by '='."),
+        ("function x = f(\nx = 1;", "the head of the function cannot be read."),
+        ("function x = f()\nx = 1;\nfunction y = g()\ny = 2;", "line 3: a second function begins here."),
+        ("x = atan2(1)", "atan2 is given 1 arguments. Expected two."),
+        ("if x", "the name 'x' has no value here."),
+        ("x == 1", "'x' is followed by '==', not by '='."),
         ("x = {1}", "the character '{' cannot be read here."),
-        ("s.m = 1", "the character '.' cannot be read here."),
+        ("s.m = 1", "the field 's.m' cannot be assigned."),
+        ("x = s.m.n", "the character '.' cannot be read here."),
         ("x = @sin", "the character '@' cannot be read here."),
-        ("[a, b] = size(3)", "a statement begins with '['."),
+        ("[a, b] = size(3)", "the function 'size' is not known."),
         ("x = [1 2", "expected ',' or ']', got the end of the file."),
         ("x = [1 2)", "expected ',' or ']', got ')'."),
         ("x = (1", "expected ')', got the end of the file."),
@@ -336,7 +369,7 @@ def test_matlab_is_worked_out(text, value):
         ("x = 1/[3 4]", "'/' stands between vectors. Write ./ to work entry by entry."),
         ("x = [1 2] + [1 2 3]", "'+' stands between vectors of 2 and 3 entries."),
         ("x = [1 2]; y = x(3)", "'x' has 2 entries, but x(3) is asked for."),
-        ("x = [1 2]; y = x(1,2)", "'x' has 2 indices."),
+        ("x = [1 2]; y = x(2,2)", "'x' has 2 indices."),
         ("x(0) = 1", "the index of 'x' is 0. Expected a number from 1 to 2000."),
         ("x(1.5) = 1", "the index of 'x' is 1.5."),
         ("x(1e9) = 1", "the index of 'x' is 1e+09."),
@@ -347,8 +380,8 @@ def test_matlab_is_worked_out(text, value):
         ("x = sin(1, 2)", "sin is given 2 arguments. Expected one."),
         ("pi = 3", "'pi' has a meaning of its own and cannot be assigned."),
         ("end end", "'end' is followed by 'end'."),
-        ("x = " + "(" * (MAX_DEPTH + 1) + "1", "brackets are nested deeper than"),
-        ("x = " + "[" * 100_000, "brackets are nested deeper than"),
+        ("x = " + "(" * (MAX_DEPTH + 1) + "1", "brackets or blocks are nested deeper than"),
+        ("x = " + "[" * 100_000, "brackets or blocks are nested deeper than"),
         ("x = " + "-" * 100_000 + "1; y = " + "2^" * 500 + "2", "is not a finite number."),
         ("y = ones(1,2000); x = " + "+".join(["y"] * 2000), "the file takes too long to work out."),
         ("y = ones(1,2000); x = [y y]", "the vector has more than 2000 entries."),

@@ -37,7 +37,7 @@ def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model a command is about."""
-    text = "a name from the gallery, or the path of a file: .toml, .urdf, .csv (DH or MDH table), .json or .m (ReDySim)"
+    text = "a name from the gallery, or the path of a file: .toml, .urdf, .csv (DH or MDH table), .json, .m or .mat (ReDySim)"
     parser.add_argument("model", metavar="MODEL", help=text)
     text = "an option of the file's reader, such as floating or merge_fixed (URDF) or loops=3 (n-four-bar); repeatable"
     parser.add_argument(

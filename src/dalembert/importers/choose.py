@@ -58,4 +58,5 @@ READERS: dict[str, Callable[..., Model]] = {
     ".csv": partial(_checked, read_csv, "a CSV table"),
     ".json": partial(_checked, read_redysim, "ReDySim's arrays"),
     ".m": partial(_checked, read_redysim, "ReDySim's arrays"),
+    ".mat": partial(_checked, read_redysim, "ReDySim's arrays"),
 }

@@ -1,183 +1,256 @@
-"""A small part of MATLAB, read and worked out in numbers: assignments of scalars and vectors, and nothing else.
+"""A small part of MATLAB, read and worked out in numbers: assignments of scalars and vectors, loops and conditions.
 
-    statement   function [...] = name()   |   name = sum   |   name(sum) = sum   |   end
+    statement   function [...] = name(...)   |   name = sum   |   name(sum) = sum   |   end   |   return
+                load('file.mat')   |   name = load('file.mat')   |   save ...   |   [name, ...] = name(...)
+                for name = first:last ... end   |   if logic ... elseif logic ... else ... end
+    logic       sum { (== | ~= | < | <= | > | >=) sum }, joined by && and ||, with ~ in front
     sum         product { (+ | -) product }
     product     signed { (* | / | .* | ./) signed }
     signed      { + | - } power
     power       item { (^ | .^) { + | - } item }
-    item        number | name | name(sum, ...) | (sum) | [sum, sum; sum ...]      each with ' behind it or not
+    item        number | name | name.field | name(sum, ...) | (logic) | [sum, sum; sum ...]      each with ' behind it or not
 
-Every value is a vector, a scalar one of length 1; rows and columns are not told apart. Nothing is ever run as code.
-Kept by hand: [1 -2] has two entries here, [1 - 2] has one, and 2^3^2 is 64, which no parser of the standard library knows.
+`matlab_values` works out everything from `logic` on.
 """
 
 from __future__ import annotations
 
-import math
-import operator
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 from dalembert.errors import ModelFileError, nearest
-from dalembert.importers.source import failure, require_short
-from dalembert.model.keys import MAX_ELEMENTS, MAX_NAME, quote
+from dalembert.importers.mat import Stored, Values
+from dalembert.importers.matlab_values import CALL, KNOWN, Function, Reader, tokens_of
+from dalembert.importers.source import failure
+from dalembert.model.keys import MAX_NAME, quote
 
-Values = tuple[float, ...]
-
-MAX_DEPTH = 40
-MAX_WORK = 1_000_000  # operations on numbers
-
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r]+|\.\.\.[^\n]*\n)|(?P<line>\n)"
-    r"|(?P<number>(?:\d+(?:\.(?![*/^])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)"
-    r"|(?P<sign>\.\*|\./|\.\^|[-+*/^()\[\],;='])",
-    re.ASCII,
-)
-_FUNCTIONS: dict[str, Callable[[float], float]] = {
-    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")},
-    "sind": lambda x: math.sin(math.radians(x)),
-    "cosd": lambda x: math.cos(math.radians(x)),
-    "abs": abs,
-    "deg2rad": math.radians,
-    "rad2deg": math.degrees,
-}
-_OPERATIONS: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "^": math.pow,
-}
-_KNOWN = (*_FUNCTIONS, "zeros", "ones", "sum", "length", "numel", "pi")
-_SUBSET = "Only assignments of numbers and vectors can be read, such as m = [1; 2] or al(1) = 0.3."
+_HEAD = re.compile(r"(?:\[? ?([\w ,]*?) ?\]? = )?\w+(?: \( ?([\w ,]*?) ?\))?", re.ASCII)
+_FRAME = ("function", "end", "return", "endfunction")
+_BLOCKS = ("for", "if", "while", "switch", "try")
 
 
-class _Token(NamedTuple):
-    kind: str  # number, name, sign, line, end
-    text: str
-    line: int
-    space: bool  # whether there is space in front of it
-
-
-def read_assignments(text: str, source: str = "<text>") -> dict[str, Values]:
+def read_assignments(
+    text: str,
+    source: str = "<text>",
+    *,
+    load: Callable[[str], Stored] | None = None,
+    functions: Mapping[str, Function] | None = None,
+) -> dict[str, Values]:
     """The values of all names that the text assigns, each as a tuple of numbers.
+
+    `load` opens the data file of a name, for texts that say load('inputs.mat'); `functions` are those of other files.
 
     >>> read_assignments("m = [2 3]; al(2) = 0.5; % lengths\\nI = m(1)*al(2)^2/12;")["I"]
     (0.041666666666666664,)
     """
-    require_short(len(text), source)
-    return _Reader(_tokens(text, source), source).statements()
+    program = _Program(text, source, load, functions or {})
+    program.run(())
+    return program.values
 
 
-def _tokens(text: str, source: str) -> list[_Token]:
-    plain = _without_comments(text)
-    tokens: list[_Token] = []
-    position, line, space = 0, 1, False
-    while position < len(plain):
-        match = _TOKEN.match(plain, position)
-        if match is None:
-            fact = f"the character {plain[position]!r} cannot be read here."
-            raise failure(f"{source}, line {line}", fact, _SUBSET)
-        position, kind = match.end(), str(match.lastgroup)
-        if kind != "space":
-            tokens.append(_Token(kind, match.group(), line, space))
-        line, space = line + match.group().count("\n"), kind == "space"
-    return [*tokens, _Token("end", "the end of the file", line, False)]
+def call(
+    text: str, source: str, arguments: Sequence[Values], functions: Mapping[str, Function] | None = None
+) -> list[Values]:
+    """What the function in a text gives for these arguments: its results, up to the first that is never assigned.
+
+    >>> call("function [s, d] = f(x, n)\\nfor i = 1:n\\n s(i) = i*x;\\nend\\nd = sum(s);", "f.m", [(0.5,), (3.0,)])
+    [(0.5, 1.0, 1.5), (3.0,)]
+    """
+    program = _Program(text, source, None, functions or {})
+    program.run(arguments)
+    if program.results is None:
+        raise failure(source, "there is no function.", "Expected function [...] = name(...) at the top.")
+    out = []
+    for name in program.results:
+        if name not in program.values:
+            break
+        out.append(program.values[name])
+    return out
 
 
-def _without_comments(text: str) -> str:
-    """The text without comments, line by line; a block comment stands between lines %{ and %}."""
-    lines, depth = [], 0
-    for line in text.split("\n"):
-        word = line.strip()
-        depth += word == "%{"
-        lines.append("" if depth else line.split("%", 1)[0])
-        depth -= word == "%}" and depth > 0
-    return "\n".join(lines)
+class _Program(Reader):
+    """Works out the statements of a text, one after the other."""
 
+    def __init__(
+        self, text: str, source: str, load: Callable[[str], Stored] | None, functions: Mapping[str, Function]
+    ) -> None:
+        super().__init__(tokens_of(text, source), source, functions)
+        self._load = load
+        self._arguments_given: Sequence[Values] = ()
+        self.results: list[str] | None = None  # of the function, once its head is read
 
-class _Reader:
-    """Walks along the tokens and works out the values on the way."""
+    def run(self, arguments: Sequence[Values]) -> None:
+        """Work out everything up to the end of the file."""
+        self._arguments_given = arguments
+        self._statements(len(self._tokens) - 1)
 
-    def __init__(self, tokens: list[_Token], source: str) -> None:
-        self._tokens, self._source = tokens, source
-        self._at = 0
-        self._depth = 0
-        self._work = 0
-        self._listing = False  # directly between [ and ], where a space ends an entry
-        self.values: dict[str, Values] = {}
-
-    # where we are
-
-    @property
-    def _next(self) -> _Token:
-        return self._tokens[self._at]
-
-    def _take(self) -> _Token:
-        token = self._tokens[self._at]
-        self._at += token.kind != "end"
-        return token
-
-    def _found(self, *texts: str) -> bool:
-        return self._next.kind == "sign" and self._next.text in texts
-
-    def _ended(self, *signs: str) -> bool:
-        """Whether the line ends here, or one of the signs stands here."""
-        return self._next.kind == "line" or self._found(*signs)
-
-    def _expect(self, text: str) -> None:
-        if not self._found(text):
-            raise self._error(f"expected {text!r}, got {self._shown()}.")
-        self._take()
-
-    def _shown(self) -> str:
-        kind, text = self._next.kind, self._next.text
-        return "the end of the line" if kind == "line" else text if kind == "end" else quote(text)
-
-    def _error(self, fact: str, advice: str = _SUBSET) -> ModelFileError:
-        return failure(f"{self._source}, line {self._next.line}", fact, advice)
-
-    # statements
-
-    def statements(self) -> dict[str, Values]:
-        """Everything up to the end of the file."""
-        while self._next.kind != "end":
+    def _statements(self, stop: int) -> None:
+        while self._at < stop:
             if self._ended(";", ","):
                 self._take()
                 continue
+            word = self._next.text if self._next.kind == "name" else ""
             begun = "the statement goes on with"
-            if self._next.kind == "name" and self._next.text in ("function", "end", "return", "endfunction"):
+            if word in _FRAME:
                 begun = f"{self._frame()!r} is followed by"
+            elif word == "save":  # what it stores is in the values already
+                self._line()
+            elif word == "for":
+                self._loop()
+            elif word == "if":
+                self._branches()
+            elif self._next.kind == "load":
+                self.values.update(self._loaded().vectors)
+            elif self._found("["):
+                self._several()
             else:
                 self._assignment()
-            if self._next.kind != "end" and not self._ended(";", ","):
+            if self._at < stop and not self._ended(";", ","):
                 raise self._error(f"{begun} {self._shown()}.")
-        return self.values
 
     def _frame(self) -> str:
-        """The head of a function, or its end: nothing to work out."""
+        """The head of the function, or its end."""
         word = self._take().text
-        while word == "function" and self._next.kind not in ("line", "end"):
-            self._take()
+        if word == "return":
+            self._at = len(self._tokens) - 1
+        if word != "function":
+            return word
+        found = _HEAD.fullmatch(self._line().rstrip(" ;"))
+        if found is None or self.results is not None:
+            fact = "the head of the function cannot be read." if found is None else "a second function begins here."
+            raise self._error(fact, "Expected one function [...] = name(...).")
+        self.results, parameters = ((group or "").replace(",", " ").split() for group in found.groups())
+        self.values.update(zip(parameters, self._arguments_given, strict=False))
         return word
+
+    def _line(self) -> str:
+        """What is left of this line."""
+        words = []
+        while self._next.kind not in ("line", "end"):
+            words.append(self._take().text)
+        return " ".join(words)
+
+    # blocks
+
+    def _end_of_block(self) -> int:
+        """Where the block ends that begins here: at its end, or at an else of its own."""
+        depth = brackets = 0
+        start = self._at
+        for place in range(self._at, len(self._tokens)):
+            kind, text = self._tokens[place].kind, self._tokens[place].text
+            if kind == "sign":
+                brackets += (text in "([") - (text in ")]")
+            elif kind == "name" and not brackets:
+                if depth == 0 and text in ("end", "else", "elseif"):
+                    self._count((place - start) // 10)
+                    return place
+                depth += (text in _BLOCKS) - (text == "end")
+        raise self._error("a block has no 'end'.", "Add it.")
+
+    def _loop(self) -> None:
+        self._take()
+        name = self._take().text
+        self._expect("=")
+        steps = self._range()
+        body, stop = self._at, self._end_of_block()
+        if self._tokens[stop].text != "end":
+            raise self._error(f"{self._tokens[stop].text!r} stands in a loop without 'if'.")
+        self._depth += 1
+        for step in steps:
+            self._count((stop - body) // 10)
+            self.values[name], self._at = (step,), body
+            self._statements(stop)
+            if self._at > stop:  # by return
+                return
+        self._depth -= 1
+        self._at = stop + 1
+
+    def _branches(self) -> None:
+        """if, elseif and else: the first whose condition holds is worked out."""
+        word, done = self._take().text, False
+        self._depth += 1
+        while word != "end":
+            holds = not done and (word == "else" or all(self._logic()))
+            stop = self._end_of_block()
+            if holds:
+                self._statements(stop)
+                if self._at > stop:  # by return
+                    return
+            self._at, done = stop, done or holds
+            word = self._take().text
+        self._depth -= 1
+
+    # assignments
 
     def _assignment(self) -> None:
         if self._next.kind != "name":
             raise self._error(f"a statement begins with {self._shown()}.")
-        name = self._take().text
-        if name in _KNOWN:
-            raise self._error(f"{name!r} has a meaning of its own and cannot be assigned.", "Use another name.")
+        name = self._free_name()
         index = None
         if self._found("("):
             self._take()
-            index = self._index(self._sum(), name)
-            self._expect(")")
+            index = self._index(self._place(name, self._arguments(several=True)), name)
         if not self._found("="):
             raise self._error(f"{quote(name)} is followed by {self._shown()}, not by '='.")
         self._take()
+        if self._next.kind == "load" and index is None:
+            self._files[name] = self._loaded()
+            return
         value = self._sum()
         self.values[name] = value if index is None else self._changed(name, index, value)
+
+    def _free_name(self) -> str:
+        """A name that can be assigned."""
+        name = self._take().text
+        if name in KNOWN:
+            raise self._error(f"{name!r} has a meaning of its own and cannot be assigned.", "Use another name.")
+        if "." in name:
+            raise self._error(f"the field {quote(name)} cannot be assigned.", "Assign a name without a point.")
+        return name
+
+    def _several(self) -> None:
+        """[a, b] = name(...): the results of a function of another file."""
+        self._take()
+        names = []
+        while self._next.kind == "name" or self._found(","):
+            if self._found(","):
+                self._take()
+            else:
+                names.append(self._free_name())
+        self._expect("]")
+        self._expect("=")
+        function = self._take().text
+        if function not in self.functions:
+            known = nearest(function[:MAX_NAME], self.functions) if self.functions else "None can be called here."
+            raise self._error(f"the function {quote(function)} is not known.", known)
+        arguments = []
+        if self._found("("):
+            self._take()
+            arguments = self._arguments(several=True)
+        self._count(CALL)
+        results = self.functions[function](arguments)
+        if len(results) < len(names):
+            fact = f"{quote(function)} gives {len(results)} values for {len(names)} names."
+            raise self._error(fact, "Expected at least as many values.")
+        self.values.update(zip(names, results, strict=False))
+
+    def _loaded(self) -> Stored:
+        """The data file that load names, which stands beside the text."""
+        word = self._next.text[len("load") :].strip(" \t()'\"")
+        if not re.fullmatch(r"[\w -]+(\.mat)?", word):
+            fact = f"load asks for {quote(word)}."
+            raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
+        if self._load is None:
+            raise self._error(
+                f"load asks for {quote(word)}, but a text has no directory.", "Give the path of the file."
+            )
+        try:
+            stored = self._load(word if word.endswith(".mat") else f"{word}.mat")
+        except ModelFileError as error:
+            (problem,) = error.problems
+            raise self._error(f"load fails. {problem.path}: {problem.fact}", problem.advice) from error
+        self._take()
+        return stored
 
     def _changed(self, name: str, index: int, value: Values) -> Values:
         if len(value) != 1:
@@ -187,171 +260,3 @@ class _Reader:
         entries = [*old, *[0.0] * (index - len(old))]
         entries[index - 1] = value[0]
         return tuple(entries)
-
-    def _index(self, value: Values, name: str) -> int:
-        if len(value) != 1 or not value[0].is_integer() or not 1 <= value[0] <= MAX_ELEMENTS:
-            shown = f"{value[0]:g}" if len(value) == 1 else f"{len(value)} numbers"
-            raise self._error(f"the index of {quote(name)} is {shown}.", f"Expected a number from 1 to {MAX_ELEMENTS}.")
-        return int(value[0])
-
-    # values
-
-    def _sum(self) -> Values:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise self._error(f"brackets are nested deeper than {MAX_DEPTH} levels.", "Use fewer of them.")
-        value = self._product()
-        while self._found("+", "-") and not self._begins_an_entry():
-            sign = self._take().text
-            value = self._join(sign, value, self._product())
-        self._depth -= 1
-        return value
-
-    def _begins_an_entry(self) -> bool:
-        """In [1 -2] the sign belongs to the second entry, in [1 - 2] it does not."""
-        return self._listing and self._next.space and not self._tokens[self._at + 1].space
-
-    def _product(self) -> Values:
-        value = self._signed(self._power)
-        while self._found("*", "/", ".*", "./"):
-            sign = self._take().text
-            value = self._join(sign, value, self._signed(self._power))
-        return value
-
-    def _signed(self, operand: Callable[[], Values]) -> Values:
-        """What stands behind any number of signs, with the sign that they make together."""
-        negative = False
-        while self._found("+", "-"):
-            negative ^= self._take().text == "-"
-        value = operand()
-        self._count(len(value))
-        return tuple(-x for x in value) if negative else value
-
-    def _power(self) -> Values:
-        value = self._item()
-        while self._found("^", ".^"):
-            sign = self._take().text
-            value = self._join(sign, value, self._signed(self._item))
-        return value
-
-    def _item(self) -> Values:
-        token = self._take()
-        if token.kind == "number":
-            value = (self._finite(float(token.text)),)
-        elif token.kind == "name":
-            value = self._named(token)
-        elif token.text == "(" and token.kind == "sign":
-            (value,) = self._arguments()
-        elif token.text == "[" and token.kind == "sign":
-            value = self._list()
-        else:
-            self._at -= token.kind != "end"
-            raise self._error(f"expected a value, got {self._shown()}.")
-        while self._found("'") and not self._next.space:
-            self._take()
-        return value
-
-    def _named(self, token: _Token) -> Values:
-        name = token.text
-        called = self._found("(") and not (self._listing and self._next.space)
-        if not called:
-            if name == "pi":
-                return (math.pi,)
-            if name not in self.values:
-                advice = "Write its arguments in brackets." if name in _KNOWN else nearest(name[:MAX_NAME], self.values)
-                raise self._error(f"the name {quote(name)} has no value here.", advice)
-            return self.values[name]
-        self._take()
-        arguments = self._arguments(several=True)
-        if name in self.values:
-            return (self._entry(name, arguments),)
-        return self._call(name, arguments)
-
-    def _entry(self, name: str, arguments: list[Values]) -> float:
-        value = self.values[name]
-        if len(arguments) != 1:
-            raise self._error(f"{quote(name)} has {len(arguments)} indices.", "Expected one: vectors have no more.")
-        index = self._index(arguments[0], name)
-        if index > len(value):
-            fact = f"{quote(name)} has {len(value)} entries, but {name}({index}) is asked for."
-            raise self._error(fact, "Correct one.")
-        return value[index - 1]
-
-    def _call(self, name: str, arguments: list[Values]) -> Values:
-        if name in ("zeros", "ones"):
-            sizes = [self._index(argument, name) for argument in arguments]
-            if len(sizes) != 2 or 1 not in sizes:
-                advice = f"Expected a vector: {name}(n,1) or {name}(1,n)."
-                raise self._error(f"{name} is given {len(sizes)} sizes, {sizes}.", advice)
-            self._count(max(sizes))
-            return (0.0 if name == "zeros" else 1.0,) * max(sizes)
-        if name not in _KNOWN or name == "pi":
-            raise self._error(f"the function or vector {quote(name)} is not known.", nearest(name[:MAX_NAME], _KNOWN))
-        if len(arguments) != 1:
-            raise self._error(f"{name} is given {len(arguments)} arguments.", "Expected one.")
-        self._count(len(arguments[0]))
-        if name == "sum":
-            return (self._finite(math.fsum(arguments[0])),)
-        if name in ("length", "numel"):
-            return (float(len(arguments[0])),)
-        return tuple(self._worked_out(name, _FUNCTIONS[name], x) for x in arguments[0])
-
-    def _arguments(self, *, several: bool = False) -> list[Values]:
-        """What stands between round brackets."""
-        before, self._listing = self._listing, False
-        found = [self._sum()]
-        while several and self._found(","):
-            self._take()
-            found.append(self._sum())
-        self._expect(")")
-        self._listing = before
-        return found
-
-    def _list(self) -> Values:
-        """What stands between square brackets, end to end."""
-        before, self._listing = self._listing, True
-        found: list[float] = []
-        while not self._found("]"):
-            if self._ended(",", ";"):
-                self._take()
-                continue
-            found.extend(self._sum())
-            self._count(len(found))
-            if len(found) > MAX_ELEMENTS:
-                raise self._error(f"the vector has more than {MAX_ELEMENTS} entries.", "Shorten it.")
-            if not self._ended(",", ";", "]") and not self._next.space:
-                raise self._error(f"expected ',' or ']', got {self._shown()}.")
-        self._take()
-        self._listing = before
-        return tuple(found)
-
-    # numbers
-
-    def _join(self, sign: str, left: Values, right: Values) -> Values:
-        if len(left) != len(right) and 1 not in (len(left), len(right)):
-            fact = f"{sign!r} stands between vectors of {len(left)} and {len(right)} entries."
-            raise self._error(fact, "Expected equal ones.")
-        if (sign == "*" and min(len(left), len(right)) > 1) or (sign in "/^" and len(right) > 1):
-            raise self._error(f"{sign!r} stands between vectors.", f"Write .{sign} to work entry by entry.")
-        count = max(len(left), len(right)) if left and right else 0
-        self._count(count)
-        pairs = zip(left * count if len(left) == 1 else left, right * count if len(right) == 1 else right, strict=False)
-        work = _OPERATIONS[sign.lstrip(".")]
-        return tuple(self._worked_out(sign, work, x, y) for x, y in pairs)
-
-    def _worked_out(self, name: str, work: Callable[..., float], *given: float) -> float:
-        try:
-            return self._finite(work(*given))
-        except (ArithmeticError, ValueError):
-            shown = ", ".join(f"{x:g}" for x in given)
-            raise self._error(f"{name!r} of {shown} is not a finite number.", "Change this formula.") from None
-
-    def _finite(self, x: float) -> float:
-        if not math.isfinite(x):
-            raise self._error("a value grows beyond all numbers.", "Expected finite numbers.")
-        return x
-
-    def _count(self, operations: int) -> None:
-        self._work += operations + 1
-        if self._work > MAX_WORK:
-            raise self._error("the file takes too long to work out.", f"Expected less than {MAX_WORK} operations.")

@@ -1,37 +1,49 @@
 """Robots from the arrays of ReDySim: one entry for each link, as its users write them in `inputs.m`.
 
-The arrays can stand in a TOML file with `convention = "redysim"`, in JSON, or in ReDySim's own MATLAB file; what they mean
-is told in `redysim_arrays`. `docs/robot-tables.md` is the reference.
+The arrays can stand in a TOML file with `convention = "redysim"`, in JSON, or in ReDySim's own files `inputs.m` and
+`inputs.mat`; what they mean is told in `redysim_arrays`. `docs/robot-tables.md` is the reference.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 from dalembert.errors import InputError, nearest
+from dalembert.importers.mat import Stored, read_mat
 from dalembert.importers.matlab import read_assignments
 from dalembert.importers.redysim_arrays import KEYS, from_arrays
+from dalembert.importers.redysim_matlab import from_matlab, started
 from dalembert.importers.source import Table, beyond_bounds, failure, read_text, require_short, tables
 from dalembert.model import Model
 from dalembert.model.keys import MAX_NAME, quote
 
-KINDS = {".toml": "toml", ".json": "json", ".m": "matlab"}
+KINDS = {".toml": "toml", ".json": "json", ".m": "matlab", ".mat": "mat"}
+MAX_SHOWN = 20  # names in a message
 
 
-def read_redysim(path: str | Path, model: str | None = None, *, quaternion: bool = False) -> Model:
-    """The robot described by a file with ReDySim's arrays: .toml, .json, or ReDySim's own inputs.m.
+def read_redysim(
+    path: str | Path, model: str | None = None, *, quaternion: bool = False, initials: str | Path | None = None
+) -> Model:
+    """The robot described by a file with ReDySim's arrays: .toml, .json, or ReDySim's own inputs.m and inputs.mat.
 
     A JSON file may hold several robots by name; `model` chooses one. With `quaternion` a base that floats in space has
-    a quaternion in place of its three angles.
+    a quaternion in place of its three angles. `initials` is ReDySim's file of that name, with the start and the time; the
+    one beside inputs.m or inputs.mat is read without being asked for.
     """
     path = Path(path)
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
-        raise failure(str(path), f"the ending {quote(path.suffix)} is not known.", "Expected .toml, .json or .m.")
-    text = read_text(path)
-    return loads_redysim(text, str(path), kind=kind, model=model, quaternion=quaternion, name=path.stem)
+        expected = f"Expected {', '.join(KINDS)}."
+        raise failure(str(path), f"the ending {quote(path.suffix)} is not known.", expected)
+    if kind == "mat":
+        _require_one(model, str(path))
+        robot = _stored(read_mat(path), path.stem, quaternion=quaternion)
+    else:
+        robot = _worded(read_text(path), str(path), kind, model, path.stem, quaternion, _beside(path))
+    return started(robot, path, initials, quaternion=quaternion)
 
 
 def loads_redysim(
@@ -52,10 +64,24 @@ def loads_redysim(
     ... ''', kind="matlab", name="rod").initial[0].round(4).tolist()
     [1.0472]
     """
-    if kind not in KINDS.values():
-        raise InputError(f"redysim: there is no kind {kind!r}. Expected {', '.join(KINDS.values())}.")
-    if model is not None and kind != "json":
-        raise failure(source, f"only JSON files hold several robots, but {quote(model)} is asked for.", "Leave it out.")
+    kinds = [kind for kind in KINDS.values() if kind != "mat"]
+    if kind not in kinds:
+        raise InputError(f"redysim: there is no kind {kind!r}. Expected {', '.join(kinds)}.")
+    return _worded(text, source, kind, model, name, quaternion, None)
+
+
+def _worded(
+    text: str,
+    source: str,
+    kind: str,
+    model: str | None,
+    name: str,
+    quaternion: bool,
+    load: Callable[[str], Stored] | None,
+) -> Model:
+    """The robot described by a text; `load` opens the data files that a MATLAB text asks for."""
+    if kind != "json":
+        _require_one(model, source)
     if kind == "toml":
         data = tables(text, source)
         if data.get("convention", "redysim") != "redysim":
@@ -65,9 +91,37 @@ def loads_redysim(
         data = {"name": chosen or name, **data}
     else:
         # names that are no inputs were steps on the way to them
-        values = read_assignments(text, source)
-        data = {"name": name, **{key: list(value) for key, value in values.items() if key in KEYS}}
+        values = read_assignments(text, source, load=load)
+        return from_matlab(values, source, name, quaternion=quaternion)
     return from_arrays(data, source, quaternion=quaternion)
+
+
+def _stored(found: Stored, name: str, *, quaternion: bool) -> Model:
+    """The robot whose arrays a data file holds; what else it holds is told."""
+    for key in found.others.keys() & set(KEYS):
+        found.vector(key, found.source)  # which says what is wrong with it
+    model = from_matlab(found.vectors, found.source, name, quaternion=quaternion)
+    if unknown := sorted((found.vectors.keys() | found.others.keys()) - set(KEYS)):
+        shown = ", ".join(key[:MAX_NAME] for key in unknown[:MAX_SHOWN]) + (", ..." if unknown[MAX_SHOWN:] else "")
+        model.note(f"not read, since ReDySim has no inputs of these names: {shown}.")
+    return model
+
+
+def _beside(path: Path) -> Callable[[str], Stored]:
+    """What opens the data files in the directory of a MATLAB text."""
+
+    def load(name: str) -> Stored:
+        file = path.with_name(name)
+        if not file.exists():
+            raise failure(str(file), "there is no such file.", f"Copy it into the directory of {path.name}.")
+        return read_mat(file)
+
+    return load
+
+
+def _require_one(model: str | None, source: str) -> None:
+    if model is not None:
+        raise failure(source, f"only JSON files hold several robots, but {quote(model)} is asked for.", "Leave it out.")
 
 
 def _json(text: str, source: str) -> Table:

@@ -29,6 +29,9 @@ APART = {
     "alt": "the tips of the links",
     "aj": "which joints are actuated",
     "g_prop": "the ground under the feet",
+    "gx": "gravity along x in ReDySim's window",
+    "gy": "gravity along y in ReDySim's window",
+    "gz": "gravity along z in ReDySim's window",
 }
 KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART)
 OWN = ("convention", "quaternion", "names", *KEYS)
@@ -267,8 +270,12 @@ def _remarks(data: Table, n: int) -> Iterator[str]:
         yield f"left out, since the equations of motion do not need it: {', '.join(apart)}."
     if "g_prop" in data:
         yield "the contact of the feet with the ground is left out: add it as forces on the feet."
-    if data.get("type") == 1 and not data.get("loop"):
-        yield "the arrays hold the open tree only: close its loops with [[loop]]."
     freedoms = n + (0 if "nq" not in data else 5 if data["nq"] == 1 else 2)
+    if data.get("type") == 1 and not data.get("loop"):
+        closed = f", of which {data['dof']:g} are left when they are closed" if "dof" in data else ""
+        yield (
+            f"type = 1: the mechanism has closed loops, but the arrays hold its open tree only, with {freedoms} degrees of "
+            f"freedom{closed}. Close the loops by model.loop(...), or with [[loop]] in a TOML file."
+        )
     if data.get("type", 0) == 0 and data.get("dof", freedoms) != freedoms:
         yield f"dof says {data['dof']:g} degrees of freedom, but the tree has {freedoms}."

@@ -62,6 +62,11 @@ def failure(path: str, fact: str, advice: str) -> ModelFileError:
 
 def read_text(path: str | Path, most: int = MAX_BYTES) -> str:
     """The text of a model file of at most `most` bytes, or a `ModelFileError` that says why there is none."""
+    return decode(read_bytes(path, most), str(path), most)
+
+
+def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
+    """The bytes of a model file, at most `most` of them."""
     path, name = Path(path), str(path)
     advice = f"Give the path of a model file, such as model{path.suffix or '.toml'}."
     try:
@@ -72,18 +77,19 @@ def read_text(path: str | Path, most: int = MAX_BYTES) -> str:
         if not path.is_file():
             raise failure(name, "this is not a regular file.", advice)
         with path.open("rb") as file:
-            return decode(file.read(most + 1), name, most)
+            data = file.read(most + 1)
     except ModelFileError:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise failure(name, f"the file cannot be opened ({reason}).", "Check its name and permissions.") from error
+    _require_small(data, name, most)
+    return data
 
 
 def decode(data: bytes, source: str, most: int = MAX_BYTES) -> str:
     """The bytes of a file as text: UTF-8 without NUL, and not too long."""
-    if len(data) > most:
-        raise failure(source, f"the file is larger than {most} bytes.", _SPLIT)
+    _require_small(data, source, most)
     if (at := data.find(b"\0")) >= 0:
         line, advice = data.count(b"\n", 0, at) + 1, "Expected a text file; save it as UTF-8 text."
         raise failure(f"{source}, line {line}", "there is a NUL character.", advice)
@@ -93,6 +99,11 @@ def decode(data: bytes, source: str, most: int = MAX_BYTES) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         fact = f"the byte 0x{data[error.start]:02x} is not UTF-8."
         raise failure(f"{source}, line {line}", fact, "Save the file in the encoding UTF-8.") from error
+
+
+def _require_small(data: bytes, source: str, most: int) -> None:
+    if len(data) > most:
+        raise failure(source, f"the file is larger than {most} bytes.", _SPLIT)
 
 
 def require_short(size: int, source: str, unit: str = "characters") -> None:
