@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import numpy as np
 import symengine as se
-from scipy.spatial.transform import Rotation
 
 from dalembert.algebra.floats import FLOATS, plain, real
 from dalembert.errors import InputError, nearest
@@ -231,6 +230,8 @@ class _Recut:
             R, p = R.T, -R.T @ p
         if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:
             out.note(f"{self.where}: its placement holds for the present values of {', '.join(sorted(used))} only.")
+        from scipy.spatial.transform import Rotation  # takes longer to import than all of dalembert
+
         yaw, pitch, roll = Rotation.from_matrix(R).as_euler("ZYX")
         px, py, pz = (decimal(float(x)) for x in p)
         return (px, py, pz), (decimal(float(roll)), decimal(float(pitch)), decimal(float(yaw)))
