@@ -44,6 +44,7 @@ class Fixture:
     axes: tuple[Axis, ...]
     body: Rigid
     armature: tuple[Scalar, ...]  # inertia × ratio² of the rotor of each motion
+    offset: float = 0  # what is added to the angle of its turn
 
 
 @dataclass(frozen=True)
@@ -178,12 +179,16 @@ def moving(
     return Moving(tree, algebra, lower, vector([lower(x) for x in tree.model.gravity]), links)
 
 
-def joint_turn(algebra: Algebra, about: Three, angle: Scalar) -> Turn:
-    """The turn by an angle about a unit vector of numbers."""
+def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
+    """The turn by an angle and a constant offset about a unit vector of numbers; quarter turns exchange sine and cosine."""
     used = [k for k, x in enumerate(about) if x != 0]
     if len(used) > 1:
         return Matrix(about_axis(algebra, about, angle))  # type: ignore[arg-type]
-    s, c = sine_and_cosine(algebra, angle)
+    quarters = round(offset / (np.pi / 2))
+    rest = offset - quarters * np.pi / 2
+    s, c = sine_and_cosine(algebra, angle if abs(rest) <= 1e-14 else angle + rest)
+    for _ in range(quarters % 4):
+        s, c = c, -s
     return Planar(used[0], c, s if about[used[0]] == 1 else -s)
 
 
@@ -218,7 +223,7 @@ class _Walk:
         (axis,), way = fixture.axes, fixture.way
         turns = way.turns
         if not nothing(axis.about):
-            turns = (*turns, joint_turn(self._algebra, axis.about, value))
+            turns = (*turns, _turn(self._algebra, axis.about, value, fixture.offset))
         return Way(way.before, turns, plus(way.after, times(value, axis.along)))
 
     def _drift(self, value: Value) -> Scalar:
