@@ -27,8 +27,8 @@ from dalembert.algebra.linear import ldl, ldl_apply, lower_solve, upper_solve
 from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
 from dalembert.recursive.links import Axis, Moving, MovingLink
-from dalembert.recursive.mass import mass_matrix, with_rotor
-from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, dot, nothing, plus, times
+from dalembert.recursive.mass import mass_matrix, share, with_rotor
+from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, nothing, plus, times
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def block_of(algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Seque
     """The block of D for the motions of a link, driven by `tau`: (28), (30), (32)."""
     still = _still(axes, armature)
     hats = [body.M.wrench(axis.about, axis.along) for axis in axes]  # Ψ̂, column by column
-    m = matrix([[dot(axis.about, n) + dot(axis.along, f) for n, f in hats] for axis in axes])
+    m = matrix([[share(axis, hat) for hat in hats] for axis in axes])
     for k, inertia in enumerate(armature):
         m[k, k] = with_rotor(m[k, k], inertia)
-    left = vector([x - dot(a.about, body.n) - dot(a.along, body.f) for x, a in zip(tau, axes, strict=True)])  # (28)
+    left = vector([x - share(axis, (body.n, body.f)) for x, axis in zip(tau, axes, strict=True)])  # (28)
     L, D = ldl(algebra, m)
     half = matrix([[0 if row in still else x for row, x in enumerate((*n, *f))] for n, f in hats])
     half, left = lower_solve(algebra, L, half), lower_solve(algebra, L, left)

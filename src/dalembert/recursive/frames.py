@@ -17,13 +17,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Scalar, vector
+from dalembert.algebra import FLOATS, vector
+from dalembert.algebra.floats import plain
 from dalembert.recursive.inertias import Rigid
 from dalembert.recursive.links import Axis, Fixture, fixtures
 from dalembert.recursive.tree import Tree
-from dalembert.recursive.ways import NONE, Matrix, Planar, Three, Turn, Way, nothing, three
+from dalembert.recursive.ways import NONE, Matrix, Planar, Three, Turn, Way, absent, nothing, three
+from dalembert.spatial import sine_and_cosine
 
-_ROUNDING = 1e-14  # what is closer to a whole number is meant to be it
+_ROUNDING = 4e-15  # what is closer to a whole number is meant to be it
 _FARTHEST = 4.0  # how many times farther out than the joints an origin may lie
 _Z = np.array([0.0, 0.0, 1.0])
 
@@ -96,7 +98,7 @@ def _axis(axes: Sequence[Axis]) -> tuple[np.ndarray | None, bool]:
         return None, True
     (axis,) = axes
     turns = not nothing(axis.about)
-    found = np.array([float(x) for x in (axis.about if turns else axis.along)])
+    found = plain(vector(axis.about if turns else axis.along))
     return found / np.linalg.norm(found), turns
 
 
@@ -155,7 +157,7 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
     after: Three = (0, 0, 0 if abs(offset) <= _ROUNDING * float(np.linalg.norm(p)) else offset)
     (axis,) = fixture.axes
     about: Three = (0, 0, 1) if seat.turns else NONE
-    lead: Scalar = float(np.dot([float(x) for x in axis.along], seat.axis))
+    lead = float(plain(vector(axis.along)) @ seat.axis)
     along: Three = (0, 0, 1 if lead == 1 else lead) if lead else NONE
     way = Way(_three(p + shift * u), turns if seat.turns else (*turns, *_planar(2, last)), after)
     return replace(
@@ -199,9 +201,11 @@ def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
 
 def _planar(axis: int, angle: float) -> tuple[Turn, ...]:
     """A constant turn about a coordinate axis, none where the angle is zero."""
-    c, s = (_whole(float(f(angle))) for f in (np.cos, np.sin))
-    return () if c == 1 else (Planar(axis, c, s),)
+    s, c = sine_and_cosine(FLOATS, _quartered(angle))
+    return () if absent(s) and c == 1 else (Planar(axis, c, s),)
 
 
-def _whole(x: float) -> float:
-    return round(x) if abs(x - round(x)) <= _ROUNDING else x
+def _quartered(angle: float) -> float:
+    """An angle, as a whole number of quarter turns where it is one but for rounding."""
+    near = round(angle / (np.pi / 2)) * np.pi / 2
+    return near if abs(angle - near) <= _ROUNDING else angle

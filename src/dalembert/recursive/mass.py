@@ -9,11 +9,9 @@ N_i = P_i G_i are the columns of N_d for the speeds of link i. A speed may move 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from dalembert.algebra import Array, Scalar, matrix, zeros
+from dalembert.algebra import Array, Scalar, zeros
 from dalembert.recursive.inertias import Rigid
 from dalembert.recursive.links import Axis, Moving, MovingLink
 from dalembert.recursive.ways import Three, Way, absent, dot
@@ -37,9 +35,9 @@ def pushes(body: Rigid, axes: Sequence[Axis]) -> list[Wrench]:
     return [whole.wrench(axis.about, axis.along) for axis in axes]
 
 
-def shares(axes: Sequence[Axis], wrenches: Sequence[Wrench]) -> Array:
-    """Pᵀ w: what each wrench (columns) does along each motion (rows)."""
-    return matrix([[dot(axis.about, n) + dot(axis.along, f) for n, f in wrenches] for axis in axes])
+def share(axis: Axis, wrench: Wrench) -> Scalar:
+    """Pᵀ w: what a wrench does along a motion."""
+    return dot(axis.about, wrench[0]) + dot(axis.along, wrench[1])
 
 
 def brought(way: Way, wrenches: Sequence[Wrench]) -> list[Wrench]:
@@ -63,25 +61,34 @@ def mass_matrix(moving: Moving) -> Array:
     for link, composite in zip(moving.links, composites(moving), strict=True):
         if not link.speeds:
             continue
-        rows, G = list(link.speeds), link.G
-        wrenches = pushes(composite, link.fixture.axes)
-        total[np.ix_(rows, rows)] += _own(link, wrenches)
-        while link.parent >= 0:
-            wrenches, link = brought(link.way, wrenches), moving.links[link.parent]
-            if link.speeds:
-                columns = list(link.speeds)
-                block = G.T @ shares(link.fixture.axes, wrenches).T @ link.G  # (21)
-                total[np.ix_(rows, columns)] += block
-                total[np.ix_(columns, rows)] += block.T
+        wrenches, at = pushes(composite, link.fixture.axes), link
+        _add_own(total, link, wrenches)
+        while at.parent >= 0:
+            wrenches, at = brought(at.way, wrenches), moving.links[at.parent]
+            for j, axis in enumerate(at.fixture.axes if at.speeds else ()):
+                for k, wrench in enumerate(wrenches):
+                    entry = share(axis, wrench)  # (21)
+                    for row, column, term in _spread(link, k, at, j, entry):
+                        total[row, column] = total[row, column] + term
+                        total[column, row] = total[column, row] + term
     return total
 
 
-def _own(link: MovingLink, wrenches: Sequence[Wrench]) -> Array:
-    """Gᵀ (Pᵀ M̃ P + rotors) G."""
-    inner = shares(link.fixture.axes, wrenches)
-    for k, armature in enumerate(link.fixture.armature):
-        inner[k, k] = with_rotor(inner[k, k], armature)
-    return link.G.T @ inner @ link.G
+def _spread(link: MovingLink, k: int, other: MovingLink, j: int, entry: Scalar) -> Iterator[tuple[int, int, Scalar]]:
+    """The entry of two motions as entries of the speeds that move them: g entry g'."""
+    for row, g in zip(link.speeds, link.G[k], strict=True):
+        for column, h in zip(other.speeds, other.G[j], strict=True):
+            if not absent(g) and not absent(h):
+                yield row, column, g * entry * h
+
+
+def _add_own(total: Array, link: MovingLink, wrenches: Sequence[Wrench]) -> None:
+    """Adds Gᵀ (Pᵀ M̃ P + rotors) G of one link."""
+    for j, (axis, armature) in enumerate(zip(link.fixture.axes, link.fixture.armature, strict=True)):
+        for k, wrench in enumerate(wrenches):
+            entry = share(axis, wrench)
+            for row, column, term in _spread(link, k, link, j, with_rotor(entry, armature) if j == k else entry):
+                total[row, column] = total[row, column] + term
 
 
 def with_rotor(inertia: Scalar, armature: Scalar) -> Scalar:
@@ -95,6 +102,8 @@ def diagonal(moving: Moving) -> Array:
         return mass_matrix(moving).diagonal()
     out = zeros(moving.tree.n_speeds)
     for link, composite in zip(moving.links, composites(moving), strict=True):
-        if link.speeds:
-            out[list(link.speeds)] = _own(link, pushes(composite, link.fixture.axes)).diagonal()
+        for k, speed in enumerate(link.speeds):
+            axis, g = link.fixture.axes[k], link.G[k, k]
+            own = share(axis, composite.articulated().wrench(axis.about, axis.along))
+            out[speed] = g * with_rotor(own, link.fixture.armature[k]) * g
     return out
