@@ -24,11 +24,12 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, lower_solve, upper_solve
+from dalembert.recursive.balls import Ball, ball_accelerations, ball_block, ball_ends, freed, moments
 from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
 from dalembert.recursive.links import Axis, Moving, MovingLink
 from dalembert.recursive.mass import mass_matrix, share, with_rotor
-from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, nothing, plus, times
+from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, moved, nothing, plus, times
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ def at_rest(body: Rigid, K: Six) -> Body:
     return Body(body.articulated(), euler(body.inertia, NONE, K, U), point(U, NONE, body.h))
 
 
-def block_of(algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Sequence[Scalar], tau: Array) -> Block:
+def block_of(
+    algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Sequence[Scalar], tau: Sequence[Scalar]
+) -> Block:
     """The block of D for the motions of a link, driven by `tau`: (28), (30), (32)."""
     still = _still(axes, armature)
     hats = [body.M.wrench(axis.about, axis.along) for axis in axes]  # Ψ̂, column by column
@@ -123,7 +126,7 @@ def _still(axes: Sequence[Axis], armature: Sequence[Scalar]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def eliminated(body: Body, block: Block, tau: Array, c: Velocity) -> Body:
+def eliminated(body: Body, block: Block, tau: Sequence[Scalar], c: Velocity) -> Body:
     """The link as its parent feels it: M̄ of (31) and η of (29), in axes of the link."""
     M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.still)
     n, f = M.wrench(c.turning, c.sliding)
@@ -164,6 +167,41 @@ def _less(x: Scalar, row: Sequence[Scalar], six: Sequence[Scalar]) -> Scalar:
     return x
 
 
+def ball(
+    algebra: Algebra, body: Body, ways: tuple[Way, Way], tau: Sequence[Scalar], c: tuple[Velocity, Velocity]
+) -> tuple[Ball, Body]:
+    """The block of three turns about one point, and what their first link has of the last one: see `balls`.
+
+    `ways` lead from the first link to the second and the third; `c` are what the velocities do to the first and the third.
+    """
+    first, last = c
+    after = ways[1].after
+    n, f = body.n, body.f
+    if not nothing(after):
+        bent = body.M.wrench(NONE, point(field(last.K, NONE), NONE, after))
+        n, f = plus(n, bent[0]), plus(f, bent[1])
+        n = moved(n, f, after)
+    about_center = body.M.shifted(after)
+    T_i, T = moments(*ways, tau)
+    block = ball_block(algebra, about_center, n, ways, T)
+    rest, f = freed(about_center.M, f, block)
+    M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), rest)
+    for way in (Way(NONE, ways[1].turns, NONE), ways[0]):
+        M, f = M.inwards(way), way.inwards(f)
+    return block, Body(M, T_i, plus(f, M.wrench(NONE, first.sliding)[1]))
+
+
+def ball_accelerated(
+    algebra: Algebra, block: Ball, ways: tuple[Way, Way, Way], c: Sequence[Velocity], parent: tuple[Three, Three]
+) -> tuple[tuple[Three, Three], Array]:
+    """ω̇ and v̇ of the last link of three that turn about one point, and the accelerations of their angles."""
+    wd, vd = ways[0].rates_outwards(*parent)
+    wd, vd = plus(wd, c[0].turning), plus(vd, c[0].sliding)
+    vd = ways[2].outwards(ways[1].outwards(vd))
+    wd, thdd = ball_accelerations(algebra, block, ways[1:], wd, vd, (c[1].turning, c[2].turning))
+    return (wd, point(field(c[2].K, wd), vd, ways[2].after)), vector(thdd)
+
+
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
     """ṡ of τ = M ṡ + c + g, and the pivots that M was eliminated by; a pivot of 0 means that M is singular.
 
@@ -197,36 +235,59 @@ def _slope(link: MovingLink) -> Array:
     return vector([1, 1, 1]) if len(link.speeds) == 3 else link.G[0]
 
 
-def articulated(moving: Moving, tau: Array, velocities: Sequence[Velocity]) -> list[Block | None]:
-    """The blocks of D and U, link by link; None for a link that no speed moves: steps 1 and 2."""
-    bodies = [at_rest(link.fixture.body, c.K) for link, c in zip(moving.links, velocities, strict=True)]
-    blocks: list[Block | None] = [None] * len(bodies)
-    for index in reversed(range(len(bodies))):
-        link, body, c = moving.links[index], bodies[index], velocities[index]
-        if link.speeds:
-            push = vector([x / g for x, g in zip(tau[list(link.speeds)], _slope(link), strict=True)])
+def articulated(moving: Moving, tau: Array, velocities: Sequence[Velocity]) -> list[Block | Ball | None]:
+    """The blocks of D and U, link by link, at the last link of each: steps 1 and 2. None for a link that no speed moves."""
+    links, ends = moving.links, ball_ends(moving.links)
+    bodies = [at_rest(link.fixture.body, c.K) for link, c in zip(links, velocities, strict=True)]
+    blocks: list[Block | Ball | None] = [None] * len(bodies)
+    index = len(bodies) - 1
+    while index >= 0:
+        at = ends.get(index, index)  # where the motions of the block begin
+        link, body = links[at], bodies[index]
+        push = [x for each in links[at : index + 1] for x in _push(each, tau)]
+        if at < index:
+            ways, c = (links[at + 1].way, links[index].way), (velocities[at], velocities[index])
+            blocks[index], body = ball(moving.algebra, body, ways, push, c)
+        elif link.speeds:
             block = block_of(moving.algebra, body, link.fixture.axes, link.fixture.armature, push)
             blocks[index] = block
-            body = eliminated(body, block, push, c) if link.parent >= 0 else body
+            body = eliminated(body, block, push, velocities[index]) if link.parent >= 0 else body
         else:
-            n, f = body.M.wrench(c.turning, c.sliding)
+            n, f = body.M.wrench(velocities[index].turning, velocities[index].sliding)
             body = Body(body.M, plus(body.n, n), plus(body.f, f))
         if link.parent >= 0:
             bodies[link.parent] = bodies[link.parent] + body.inwards(link.way)  # (29), (31)
+        index = at - 1
     return blocks
 
 
-def _outwards(moving: Moving, velocities: Sequence[Velocity], blocks: Sequence[Block | None]) -> tuple[Array, Array]:
+def _push(link: MovingLink, tau: Array) -> list[Scalar]:
+    """The forces on the motions of a link."""
+    if not link.speeds:
+        return []
+    return [x / g for x, g in zip(tau[list(link.speeds)], _slope(link), strict=True)]
+
+
+def _outwards(
+    moving: Moving, velocities: Sequence[Velocity], blocks: Sequence[Block | Ball | None]
+) -> tuple[Array, Array]:
     """ṡ from the world to the tips, and the pivots: step 3."""
     sd, pivots = zeros(moving.tree.n_speeds), zeros(moving.tree.n_speeds)
     x, y, z = (0 - g for g in moving.gravity)
-    rates = list[tuple[Three, Three]]()
-    for link, block, c in zip(moving.links, blocks, velocities, strict=True):
-        parent = (NONE, (x, y, z)) if link.parent < 0 else rates[link.parent]
-        own, thdd = accelerated(moving.algebra, link.way, link.fixture.axes, block, c, parent)
+    world, rates = (NONE, (x, y, z)), list[tuple[Three, Three]]()
+    for index, (link, block, c) in enumerate(zip(moving.links, blocks, velocities, strict=True)):
+        members = moving.links[index - 2 if isinstance(block, Ball) else index : index + 1]
+        parent = world if members[0].parent < 0 else rates[members[0].parent]
+        if isinstance(block, Ball):
+            ways = (members[0].way, members[1].way, link.way)
+            own, thdd = ball_accelerated(moving.algebra, block, ways, velocities[index - 2 : index + 1], parent)
+        else:
+            own, thdd = accelerated(moving.algebra, link.way, link.fixture.axes, block, c, parent)
         rates.append(own)
         if block is not None:
-            at, slope = list(link.speeds), _slope(link)
-            sd[at] = [(x - d) / g for x, d, g in zip(thdd, link.drift, slope, strict=True)]
-            pivots[at] = [d * g * g for d, g in zip(block.D, slope, strict=True)]
+            speeds = [
+                each for member in members for each in zip(member.speeds, _slope(member), member.drift, strict=True)
+            ]
+            for (speed, g, drift), x, pivot in zip(speeds, thdd, block.D, strict=True):
+                sd[speed], pivots[speed] = (x - drift) / g, pivot * g * g
     return sd, pivots

@@ -7,7 +7,8 @@ Kleinfinger (section 6.2) have it. Then a link is reached by
     before = (d, 0, 0),   a turn about x by a constant angle α,   a turn about z by θ + δ,   after = (0, 0, r):
 
 planar turns and single shifts, with whole numbers where axes are parallel or at right angles. Of several links on one parent, the
-others begin with one constant turn about z more. Links that do not move are made one with their parents.
+others begin with one constant turn about z more. Three turns about one point keep their origins there: see `balls`. Links that do
+not move are made one with their parents.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dalembert.recursive.ways import NONE, Matrix, Planar, Three, Turn, Way, abs
 from dalembert.spatial import sine_and_cosine
 
 _ROUNDING = 4e-15  # what is closer to a whole number is meant to be it
+_MEETING = 2e-14  # how far lines may pass each other that meet but for rounding, in distances of the joints
 _FARTHEST = 4.0  # how many times farther out than the joints an origin may lie
 _Z = np.array([0.0, 0.0, 1.0])
 
@@ -39,6 +41,7 @@ class _Seat:
     p: np.ndarray
     axis: np.ndarray | None  # in axes of the link; None for one that turns freely
     turns: bool
+    central: bool  # one of three turns about a point, where the origin stays
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def _merged(raw: Sequence[Fixture]) -> tuple[list[Fixture], list[_Seat]]:
         if fixture.axes:
             hosts.append((len(links), np.eye(3), np.zeros(3)))
             links.append(fixture)
-            seats.append(_Seat(host, R, p, *_axis(fixture.axes)))
+            seats.append(_Seat(host, R, p, *_axis(fixture.axes), _central(fixture)))
             continue
         hosts.append((host, R, p))
         if host >= 0:
@@ -102,6 +105,11 @@ def _axis(axes: Sequence[Axis]) -> tuple[np.ndarray | None, bool]:
     return found / np.linalg.norm(found), turns
 
 
+def _central(fixture: Fixture) -> bool:
+    joint = fixture.link.joint
+    return sum(step.about is not None for step in joint.steps) == 3
+
+
 def _frame(seat: _Seat, children: Sequence[_Seat]) -> _Frame:
     """The frame of a link: z along its axis, the rest as the first axis that hangs on it wants it."""
     if seat.axis is None:
@@ -112,6 +120,8 @@ def _frame(seat: _Seat, children: Sequence[_Seat]) -> _Frame:
     a, u, p = seat.axis, child.R @ child.axis, child.p
     normal, along = np.cross(a, u), float(a @ p)
     size = float(np.linalg.norm(normal))
+    if seat.central:
+        return _Frame(_basis(a, normal if size > _ROUNDING else p), np.zeros(3))
     if size > _ROUNDING:
         foot = float(np.cross(p, u) @ normal) / size**2
         near = abs(foot) <= _FARTHEST * float(np.linalg.norm(p))
@@ -137,7 +147,7 @@ def _snapped(values: np.ndarray) -> np.ndarray:
 def _three(values: np.ndarray) -> Three:
     """Three numbers; those that are zero but for rounding are absent."""
     size = float(np.abs(values).max())
-    return three(vector([0 if abs(x) <= _ROUNDING * max(size, 1e-300) else float(x) for x in values]))
+    return three(vector([0 if abs(x) <= _MEETING * max(size, 1e-300) else float(x) for x in values]))
 
 
 def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries: bool) -> Fixture:
@@ -150,11 +160,11 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
     turns, last = _factors(C @ frame.Q)
     # a point of the axis, seen from the origin of the parent with as few numbers as can be
     u = C @ seat.axis
-    shift = _nearest(p, u)
+    shift = 0.0 if seat.central else _nearest(p, u)
     offset = float(frame.e @ seat.axis) - shift
     if not carries:
         body, offset = _in_frame(fixture.body, replace(frame, e=seat.axis * shift)), 0.0
-    after: Three = (0, 0, 0 if abs(offset) <= _ROUNDING * float(np.linalg.norm(p)) else offset)
+    after: Three = (0, 0, 0 if abs(offset) <= _MEETING * float(np.linalg.norm(p)) else offset)
     (axis,) = fixture.axes
     about: Three = (0, 0, 1) if seat.turns else NONE
     lead = float(plain(vector(axis.along)) @ seat.axis)
@@ -172,7 +182,7 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
 
 def _nearest(p: np.ndarray, u: np.ndarray) -> float:
     """How far to go along u from p so that the place has few components."""
-    if abs(u[0]) <= _ROUNDING and abs(p[1] * u[2] - p[2] * u[1]) <= _ROUNDING * float(np.linalg.norm(p)):
+    if abs(u[0]) <= _ROUNDING and abs(p[1] * u[2] - p[2] * u[1]) <= _MEETING * float(np.linalg.norm(p)):
         return -float(p @ u)  # the x axis meets the line: it is the common normal
     k = int(np.argmax(np.abs(u)))
     return -float(p[k] / u[k])

@@ -79,6 +79,8 @@ class Rigid:
 
     def inwards(self, way: Way) -> Rigid:
         """About the origin of the parent and in its axes: Aᵀ M A of (20)."""
+        if self is NO_BODY:
+            return self
         body = self._shifted(way.after)
         h, inertia = way.inwards(body.h), body.inertia
         for turn in reversed(way.turns):
@@ -140,14 +142,14 @@ class Articulated:
 
     def inwards(self, way: Way) -> Articulated:
         """About the origin of the parent and in its axes: Aᵀ M̄ A of (31)."""
-        body = self._shifted(way.after)
+        body = self.shifted(way.after)
         for turn in reversed(way.turns):
             body = Articulated(
                 _turned_symmetric(turn, body.inertia), _turned_rows(turn, body.H), _turned_symmetric(turn, body.M)
             )
-        return body._shifted(way.before)
+        return body.shifted(way.before)
 
-    def _shifted(self, p: Three) -> Articulated:
+    def shifted(self, p: Three) -> Articulated:
         """About a point from which the old one is seen at p: H' = H + p× M, I' = I + p× H'ᵀ − H p×."""
         S, H, M = list(self.inertia), [list(row) for row in self.H], self.M
         for k, d in enumerate(p):
