@@ -44,7 +44,7 @@ def ball_ends(links: Sequence[MovingLink]) -> dict[int, int]:
         if i < 0 or link.parent != j or links[j].parent != i or i in out or j in out:
             continue
         bare = all(links[x].fixture.body is NO_BODY and carried[x] == 1 for x in (i, j))
-        centred = nothing(links[i].way.after) and nothing(links[j].way.after)
+        centred = all(nothing(links[x].way.after) for x in (i, j, k))
         if bare and centred and all(map(_turns, links[i : k + 1])) and all(_crosses(links[x].way) for x in (j, k)):
             out[k] = i
     return out

@@ -29,7 +29,7 @@ from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
 from dalembert.recursive.links import Axis, Moving, MovingLink
 from dalembert.recursive.mass import mass_matrix, share, with_rotor
-from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, moved, nothing, plus, times
+from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, nothing, plus, times
 
 
 @dataclass(frozen=True)
@@ -168,27 +168,19 @@ def _less(x: Scalar, row: Sequence[Scalar], six: Sequence[Scalar]) -> Scalar:
 
 
 def ball(
-    algebra: Algebra, body: Body, ways: tuple[Way, Way], tau: Sequence[Scalar], c: tuple[Velocity, Velocity]
+    algebra: Algebra, body: Body, ways: tuple[Way, Way], tau: Sequence[Scalar], sliding: Three
 ) -> tuple[Ball, Body]:
     """The block of three turns about one point, and what their first link has of the last one: see `balls`.
 
-    `ways` lead from the first link to the second and the third; `c` are what the velocities do to the first and the third.
+    `ways` lead from the first link to the second and the third; `sliding` is what the velocities add to v̇ of the first.
     """
-    first, last = c
-    after = ways[1].after
-    n, f = body.n, body.f
-    if not nothing(after):
-        bent = body.M.wrench(NONE, point(field(last.K, NONE), NONE, after))
-        n, f = plus(n, bent[0]), plus(f, bent[1])
-        n = moved(n, f, after)
-    about_center = body.M.shifted(after)
     T_i, T = moments(*ways, tau)
-    block = ball_block(algebra, about_center, n, ways, T)
-    rest, f = freed(about_center.M, f, block)
+    block = ball_block(algebra, body.M, body.n, ways, T)
+    rest, f = freed(body.M.M, body.f, block)
     M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), rest)
-    for way in (Way(NONE, ways[1].turns, NONE), ways[0]):
+    for way in reversed(ways):
         M, f = M.inwards(way), way.inwards(f)
-    return block, Body(M, T_i, plus(f, M.wrench(NONE, first.sliding)[1]))
+    return block, Body(M, T_i, plus(f, M.wrench(NONE, sliding)[1]))
 
 
 def ball_accelerated(
@@ -199,7 +191,7 @@ def ball_accelerated(
     wd, vd = plus(wd, c[0].turning), plus(vd, c[0].sliding)
     vd = ways[2].outwards(ways[1].outwards(vd))
     wd, thdd = ball_accelerations(algebra, block, ways[1:], wd, vd, (c[1].turning, c[2].turning))
-    return (wd, point(field(c[2].K, wd), vd, ways[2].after)), vector(thdd)
+    return (wd, vd), vector(thdd)
 
 
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
@@ -246,8 +238,8 @@ def articulated(moving: Moving, tau: Array, velocities: Sequence[Velocity]) -> l
         link, body = links[at], bodies[index]
         push = [x for each in links[at : index + 1] for x in _push(each, tau)]
         if at < index:
-            ways, c = (links[at + 1].way, links[index].way), (velocities[at], velocities[index])
-            blocks[index], body = ball(moving.algebra, body, ways, push, c)
+            ways = (links[at + 1].way, links[index].way)
+            blocks[index], body = ball(moving.algebra, body, ways, push, velocities[at].sliding)
         elif link.speeds:
             block = block_of(moving.algebra, body, link.fixture.axes, link.fixture.armature, push)
             blocks[index] = block

@@ -99,10 +99,6 @@ class Rigid:
                 S[i], S[j], h[k] = S[i] + more, S[j] + more, new
         return Rigid(m, (h[0], h[1], h[2]), tuple(S))  # type: ignore[arg-type]
 
-    def wrench(self, wd: Three, vd: Three) -> tuple[Three, Three]:
-        """M ṫ."""
-        return self.articulated().wrench(wd, vd)
-
     def articulated(self) -> Articulated:
         """Its blocks."""
         m, (x, y, z) = self.m, self.h
@@ -142,14 +138,14 @@ class Articulated:
 
     def inwards(self, way: Way) -> Articulated:
         """About the origin of the parent and in its axes: Aᵀ M̄ A of (31)."""
-        body = self.shifted(way.after)
+        body = self._shifted(way.after)
         for turn in reversed(way.turns):
             body = Articulated(
                 _turned_symmetric(turn, body.inertia), _turned_rows(turn, body.H), _turned_symmetric(turn, body.M)
             )
-        return body.shifted(way.before)
+        return body._shifted(way.before)
 
-    def shifted(self, p: Three) -> Articulated:
+    def _shifted(self, p: Three) -> Articulated:
         """About a point from which the old one is seen at p: H' = H + p× M, I' = I + p× H'ᵀ − H p×."""
         S, H, M = list(self.inertia), [list(row) for row in self.H], self.M
         for k, d in enumerate(p):
