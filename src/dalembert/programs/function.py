@@ -21,6 +21,7 @@ from dalembert.errors import EngineError, InputError, nearest
 from dalembert.expressions.lower import Lowering
 from dalembert.programs.program import Program, program_of
 from dalembert.programs.python import Interpreted
+from dalembert.programs.sweeps import Sweeps
 
 if TYPE_CHECKING:
     from dalembert.programs.llvm.machine import MachineCode
@@ -243,6 +244,38 @@ class NativeFunction(MachineFunction):
     def varied(self) -> NativeFunction:
         """The same with parameters among the inputs, for batches in which they differ."""
         return NativeFunction(self._program.with_moving_parameters(), self._single)
+
+
+class SweptFunction(MachineFunction):
+    """Sweeps over the links of one table as machine code, which all trees of the same kinds of links share.
+
+    Inputs and outputs are the rows that the table names; there are no parameters.
+    """
+
+    def __init__(self, sweeps: Sweeps, table: np.ndarray, n_inputs: int, n_outputs: int) -> None:
+        super().__init__(n_inputs, 0, n_outputs)
+        self._sweeps, self._table = sweeps, table
+
+    @cached_property
+    def _tables(self) -> np.ndarray:
+        return self._table
+
+    @cached_property
+    def _one(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import shared_code
+
+        return shared_code(self._sweeps, many=False)
+
+    @cached_property
+    def _many(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import shared_code
+
+        return shared_code(self._sweeps, many=True)
+
+    @property
+    def varied(self) -> SweptFunction:  # type: ignore[override]
+        """The same: there are no parameters that could differ."""
+        return self
 
 
 class EmptyFunction(Function):

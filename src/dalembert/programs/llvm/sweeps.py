@@ -1,0 +1,259 @@
+"""Sweeps as the text of an LLVM module: a function for each step, and loops over states, sweeps and links that call them.
+
+The signatures are those of a program, `one(x, p, tables, out)` and `many(x, p, tables, out, begin, end, stride)`; `tables` is the
+table of the tree. Memory for what is kept and passed is taken by each call, so threads do not meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dalembert.programs.llvm.emit import POINTERS, Target, Writer
+from dalembert.programs.llvm.library import Library
+from dalembert.programs.sweeps import HEAD, ROW, Place, Room, Step, Sweep, Sweeps
+
+_ARGUMENTS = "ptr %x, ptr %out, ptr %row, ptr %kept, ptr %from, ptr %into, i64 %k, i64 %stride"
+
+
+def sweeps_text(sweeps: Sweeps, target: Target) -> str:
+    """The module of sweeps."""
+    library = Library(target)
+    library.memory()
+    steps = [
+        _StepWriter(sweeps, sweep, kind, target, library).text(f"step.{i}.{kind}")
+        for i, sweep in enumerate(sweeps.sweeps)
+        for kind in range(len(sweep.steps))
+    ]
+    frame = _ALONE if target.lanes == 1 else _LOOP
+    function = frame.format(
+        pointers=POINTERS,
+        memory="\n".join(_memory(sweeps, target)),
+        sweeps="\n".join(_walk(sweeps, i, target) for i in range(len(sweeps.sweeps))),
+        lanes=target.lanes,
+    )
+    return "\n".join([library.text, *steps, function])
+
+
+class _Names(dict[int, str]):
+    """Names of values; those of inputs are found when they are first asked for, so that a load stands close to its use."""
+
+    def __init__(self, known: dict[int, str], writer: _StepWriter) -> None:
+        super().__init__(known)
+        self._writer = writer
+
+    def __missing__(self, place: int) -> str:
+        self[place] = name = self._writer.loaded(place)
+        return name
+
+
+class _StepWriter(Writer):
+    """Writes the function of one step."""
+
+    def __init__(self, sweeps: Sweeps, sweep: Sweep, kind: int, target: Target, library: Library) -> None:
+        self._step: Step = sweep.steps[kind]
+        super().__init__(self._step.program, target, library)
+        self._names = _Names(self._names, self)
+        self._outwards, self._first_number = sweep.outwards, ROW + sweeps.rows[kind]
+        self._align = _width(target)
+
+    def text(self, name: str) -> str:
+        """The function; what is passed inwards is stored for the first child of a parent and added for the others."""
+        self._write(range(len(self._program.lines)))
+        values = [(place, self._names[y]) for place, y in zip(self._step.outputs, self._program.outputs, strict=True)]
+        passed = [(place.index, value) for place, value in values if place.room is Room.PASSED]
+        for place, value in values:
+            if place.room is not Room.PASSED:
+                self._store(value, self._at(place, "out"), place)
+        if passed and not self._outwards:
+            self._add_or_store(passed)
+        else:
+            self._pass(passed)
+        body = "\n".join(self._rows)
+        return f'define internal void @"{name}"({_ARGUMENTS}) {{\nentry:\n{body}\nret void\n}}\n'
+
+    def loaded(self, place: int) -> str:
+        """An input of the program."""
+        where, target = self._step.inputs[place], self._target
+        at = self._at(where, "x")
+        if where.room is not Room.NUMBER:
+            return self._row(f"load {target.vector}, ptr {at}, align {self._alignment(where)}")
+        value = self._row(f"load {target.real}, ptr {at}")
+        if target.lanes == 1:
+            return value
+        first = self._row(f"insertelement {target.vector} poison, {target.real} {value}, i32 0")
+        return self._row(
+            f"shufflevector {target.vector} {first}, {target.vector} poison, <{target.lanes} x i32> zeroinitializer"
+        )
+
+    def _at(self, place: Place, array: str) -> str:
+        """The address of a place."""
+        vector = self._target.vector
+        if place.room is Room.NUMBER:
+            return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.index}")
+        if place.room is Room.KEPT:
+            return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.index}")
+        if place.room is Room.PASSED:
+            return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.index}")
+        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.index}")
+        number = self._row(f"load i64, ptr {word}")
+        offset = self._row(f"mul i64 {number}, %stride")
+        return self._row(f"getelementptr {self._target.real}, ptr %{array}, i64 {self._row(f'add i64 {offset}, %k')}")
+
+    def _alignment(self, place: Place) -> int:
+        return (4 if self._target.single else 8) if place.room is Room.ROW else self._align
+
+    def _store(self, value: str, at: str, place: Place) -> None:
+        self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(place)}")
+
+    def _pass(self, passed: list[tuple[int, str]]) -> None:
+        for i, value in passed:
+            place = Place(Room.PASSED, i)
+            self._store(value, self._at(place, "out"), place)
+
+    def _add_or_store(self, passed: list[tuple[int, str]]) -> None:
+        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW - 1}")
+        adds = self._row(f"icmp ne i64 {self._row(f'load i64, ptr {word}')}, 0")
+        self._rows += [f"br i1 {adds}, label %add, label %set", "set:"]
+        self._pass(passed)
+        self._rows += ["ret void", "add:"]
+        vector = self._target.vector
+        for i, value in passed:
+            place = Place(Room.PASSED, i)
+            at = self._at(place, "out")
+            before = self._row(f"load {vector}, ptr {at}, align {self._align}")
+            self._store(self._row(f"fadd {vector} {before}, {value}"), at, place)
+
+
+def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
+    """Rows that take memory: for what is kept, then for the slots of every sweep, the reserved ones filled."""
+    for i, name in enumerate(("links", "kept", "slots1", "slots0")):
+        yield f"%at.{name} = getelementptr i64, ptr %tables, i64 {i}"
+        yield f"%{name} = load i64, ptr %at.{name}"
+    begin = "%kept"
+    for i, sweep in enumerate(sweeps.sweeps):
+        yield f"%size{i} = mul i64 %slots{int(sweep.outwards)}, {sweep.passed}"
+        yield f"%end{i} = add i64 {begin}, %size{i}"
+        begin = f"%end{i}"
+    yield f"%bytes = mul i64 {begin}, {_width(target)}"
+    yield "%room = add i64 %bytes, 64"
+    yield "%whole = call ptr @malloc(i64 %room)"
+    yield "%number = ptrtoint ptr %whole to i64"
+    yield "%above = add i64 %number, 63"
+    yield "%even = and i64 %above, -64"
+    yield "%memory = inttoptr i64 %even to ptr"
+    begin, given = "%kept", HEAD
+    for i, sweep in enumerate(sweeps.sweeps):
+        yield f"%slots.{i} = getelementptr {target.vector}, ptr %memory, i64 {begin}"
+        for j in range(sweep.passed):
+            value = f"%w{i}.{j}"
+            if sweep.outwards:
+                yield f"{value}.at = getelementptr double, ptr %tables, i64 {given}"
+                yield f"{value}.one = load {target.real}, ptr {value}.at"
+                yield from _spread(value, f"{value}.one", target)
+                given += 1
+            filled = value if sweep.outwards else "zeroinitializer" if target.lanes > 1 else "0.0"
+            yield f"{value}.to = getelementptr {target.vector}, ptr %slots.{i}, i64 {j}"
+            yield f"store {target.vector} {filled}, ptr {value}.to, align {_width(target)}"
+        begin = f"%end{i}"
+
+
+def _spread(name: str, value: str, target: Target) -> Iterator[str]:
+    """A number in every lane."""
+    if target.lanes == 1:
+        yield f"{name} = fadd {target.real} {value}, -0.0"
+        return
+    yield f"{name}.first = insertelement {target.vector} poison, {target.real} {value}, i32 0"
+    yield f"{name} = shufflevector {target.vector} {name}.first, {target.vector} poison, <{target.lanes} x i32> zeroinitializer"
+
+
+def _width(target: Target) -> int:
+    """The bytes of a number of every lane."""
+    return target.lanes * (4 if target.single else 8)
+
+
+def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
+    """One sweep: a loop over links, and in it a branch by kind."""
+    sweep = sweeps.sweeps[i]
+    first = HEAD + sum(each.passed for each in sweeps.sweeps if each.outwards)
+    kinds = range(len(sweep.steps))
+    case = (
+        'case{i}.{kind}:\ncall void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i}, '
+        "i64 %k, i64 %stride)\nbr label %linked{i}"
+    )
+    return _WALK.format(
+        i=i,
+        index="add i64 0, %j" if sweep.outwards else "sub i64 %last.link, %j",
+        starts=first,
+        vector=target.vector,
+        passed=sweep.passed,
+        read=2 if sweep.outwards else 4,
+        write=3 if sweep.outwards else 5,
+        others=" ".join(f"i64 {kind}, label %case{i}.{kind}" for kind in kinds[1:]),
+        cases="\n".join(case.format(i=i, kind=kind) for kind in kinds),
+    )
+
+
+_WALK = """
+br label %walk{i}
+walk{i}:
+br label %link{i}
+link{i}:
+%j{i} = phi i64 [ 0, %walk{i} ], [ %j.next{i}, %linked{i} ]
+%index{i} = {index}{i}
+%start.i{i} = add i64 %index{i}, {starts}
+%start.at{i} = getelementptr i64, ptr %tables, i64 %start.i{i}
+%start{i} = load i64, ptr %start.at{i}
+%row{i} = getelementptr i64, ptr %tables, i64 %start{i}
+%kind{i} = load i64, ptr %row{i}
+%kept.at{i} = getelementptr i64, ptr %row{i}, i64 1
+%kept.i{i} = load i64, ptr %kept.at{i}
+%kept{i} = getelementptr {vector}, ptr %memory, i64 %kept.i{i}
+%from.at{i} = getelementptr i64, ptr %row{i}, i64 {read}
+%from.slot{i} = load i64, ptr %from.at{i}
+%from.i{i} = mul i64 %from.slot{i}, {passed}
+%from{i} = getelementptr {vector}, ptr %slots.{i}, i64 %from.i{i}
+%into.at{i} = getelementptr i64, ptr %row{i}, i64 {write}
+%into.slot{i} = load i64, ptr %into.at{i}
+%into.i{i} = mul i64 %into.slot{i}, {passed}
+%into{i} = getelementptr {vector}, ptr %slots.{i}, i64 %into.i{i}
+switch i64 %kind{i}, label %case{i}.0 [ {others} ]
+{cases}
+linked{i}:
+%j.next{i} = add i64 %j{i}, 1
+%more{i} = icmp slt i64 %j.next{i}, %links
+br i1 %more{i}, label %link{i}, label %walked{i}
+walked{i}:"""
+_ALONE = """
+define void @one({pointers}) {{
+entry:
+%k = add i64 0, 0
+%stride = add i64 0, 1
+{memory}
+%last.link = sub i64 %links, 1
+{sweeps}
+call void @free(ptr %whole)
+ret void
+}}
+"""
+_LOOP = """
+define void @many({pointers}, i64 %begin, i64 %end, i64 %stride) {{
+entry:
+%last = sub i64 %end, {lanes}
+{memory}
+%last.link = sub i64 %links, 1
+br label %states
+states:
+%next = phi i64 [ %begin, %entry ], [ %after, %tail ]
+%late = icmp sgt i64 %next, %last
+%k = select i1 %late, i64 %last, i64 %next
+{sweeps}
+br label %tail
+tail:
+%after = add i64 %next, {lanes}
+%more = icmp slt i64 %after, %end
+br i1 %more, label %states, label %done
+done:
+call void @free(ptr %whole)
+ret void
+}}
+"""
