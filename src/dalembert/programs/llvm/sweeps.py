@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dalembert.algebra.operations import OPERATIONS
 from dalembert.programs.llvm.emit import POINTERS, Target, Writer
 from dalembert.programs.llvm.library import Library
 from dalembert.programs.sweeps import HEAD, ROW, Place, Room, Step, Sweep, Sweeps
 
-_ARGUMENTS = "ptr %x, ptr %out, ptr %row, ptr %kept, ptr %from, ptr %into, i64 %k, i64 %stride"
+import os
+GROUPS = int(os.environ.get("GROUPS","4"))  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
+
+_ARGUMENTS = "ptr %x, ptr %out, ptr %row, ptr %kept0, ptr %from0, ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
 
 
 def sweeps_text(sweeps: Sweeps, target: Target) -> str:
@@ -30,6 +34,9 @@ def sweeps_text(sweeps: Sweeps, target: Target) -> str:
         memory="\n".join(_memory(sweeps, target)),
         sweeps="\n".join(_walk(sweeps, i, target) for i in range(len(sweeps.sweeps))),
         lanes=target.lanes,
+        lanes_1=target.lanes - 1,
+        groups=GROUPS,
+        block=GROUPS * target.lanes,
     )
     return "\n".join([library.text, *steps, function])
 
@@ -54,11 +61,12 @@ class _StepWriter(Writer):
         super().__init__(self._step.program, target, library)
         self._names = _Names(self._names, self)
         self._outwards, self._first_number = sweep.outwards, ROW + sweeps.rows[kind]
+        self._kept, self._passed = sweeps.kept[kind], sweep.passed
         self._align = _width(target)
 
     def text(self, name: str) -> str:
         """The function; what is passed inwards is stored for the first child of a parent and added for the others."""
-        self._write(range(len(self._program.lines)))
+        self._write(self._order())
         values = [(place, self._names[y]) for place, y in zip(self._step.outputs, self._program.outputs, strict=True)]
         passed = [(place.index, value) for place, value in values if place.room is Room.PASSED]
         for place, value in values:
@@ -68,8 +76,25 @@ class _StepWriter(Writer):
             self._add_or_store(passed)
         else:
             self._pass(passed)
-        body = "\n".join(self._rows)
-        return f'define internal void @"{name}"({_ARGUMENTS}) {{\nentry:\n{body}\nret void\n}}\n'
+        return _STEP.format(
+            name=name,
+            arguments=_ARGUMENTS,
+            body="\n".join(self._rows),
+            lanes=self._target.lanes,
+            vector=self._target.vector,
+            kept=self._kept,
+            passed=self._passed,
+        )
+
+    def _order(self) -> list[int]:
+        """The lines, with calls of functions first: a call leaves no register as it was."""
+        first = self._program.first_line
+        early: set[int] = set()
+        for i in reversed(range(len(self._program.lines))):
+            operation, places = self._program.lines[i]
+            if i in early or not OPERATIONS[operation].llvm:
+                early.update({i, *(a - first for a in places if a >= first)})
+        return [*sorted(early), *(i for i in range(len(self._program.lines)) if i not in early)]
 
     def loaded(self, place: int) -> str:
         """An input of the program."""
@@ -115,7 +140,7 @@ class _StepWriter(Writer):
         adds = self._row(f"icmp ne i64 {self._row(f'load i64, ptr {word}')}, 0")
         self._rows += [f"br i1 {adds}, label %add, label %set", "set:"]
         self._pass(passed)
-        self._rows += ["ret void", "add:"]
+        self._rows += ["br label %done", "add:"]
         vector = self._target.vector
         for i, value in passed:
             place = Place(Room.PASSED, i)
@@ -126,12 +151,14 @@ class _StepWriter(Writer):
 
 def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
     """Rows that take memory: for what is kept, then for the slots of every sweep, the reserved ones filled."""
-    for i, name in enumerate(("links", "kept", "slots1", "slots0")):
+    for i, name in enumerate(("links", "kept.one", "slots1", "slots0")):
         yield f"%at.{name} = getelementptr i64, ptr %tables, i64 {i}"
         yield f"%{name} = load i64, ptr %at.{name}"
+    groups = 1 if target.lanes == 1 else GROUPS
+    yield f"%kept = mul i64 %kept.one, {groups}"
     begin = "%kept"
     for i, sweep in enumerate(sweeps.sweeps):
-        yield f"%size{i} = mul i64 %slots{int(sweep.outwards)}, {sweep.passed}"
+        yield f"%size{i} = mul i64 %slots{int(sweep.outwards)}, {sweep.passed * groups}"
         yield f"%end{i} = add i64 {begin}, %size{i}"
         begin = f"%end{i}"
     yield f"%bytes = mul i64 {begin}, {_width(target)}"
@@ -144,17 +171,16 @@ def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
     begin, given = "%kept", HEAD
     for i, sweep in enumerate(sweeps.sweeps):
         yield f"%slots.{i} = getelementptr {target.vector}, ptr %memory, i64 {begin}"
-        for j in range(sweep.passed):
+        for j in range(sweep.passed * groups):
             value = f"%w{i}.{j}"
             if sweep.outwards:
-                yield f"{value}.at = getelementptr double, ptr %tables, i64 {given}"
+                yield f"{value}.at = getelementptr double, ptr %tables, i64 {given + j % sweep.passed}"
                 yield f"{value}.one = load {target.real}, ptr {value}.at"
                 yield from _spread(value, f"{value}.one", target)
-                given += 1
             filled = value if sweep.outwards else "zeroinitializer" if target.lanes > 1 else "0.0"
             yield f"{value}.to = getelementptr {target.vector}, ptr %slots.{i}, i64 {j}"
             yield f"store {target.vector} {filled}, ptr {value}.to, align {_width(target)}"
-        begin = f"%end{i}"
+        begin, given = f"%end{i}", given + (sweep.passed if sweep.outwards else 0)
 
 
 def _spread(name: str, value: str, target: Target) -> Iterator[str]:
@@ -175,17 +201,18 @@ def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
     """One sweep: a loop over links, and in it a branch by kind."""
     sweep = sweeps.sweeps[i]
     first = HEAD + sum(each.passed for each in sweeps.sweeps if each.outwards)
-    kinds = range(len(sweep.steps))
+    kinds, groups = range(len(sweep.steps)), 1 if target.lanes == 1 else GROUPS
     case = (
         'case{i}.{kind}:\ncall void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i}, '
-        "i64 %k, i64 %stride)\nbr label %linked{i}"
+        "i64 %next, i64 %last, i64 %stride, i64 %groups)\nbr label %linked{i}"
     )
     return _WALK.format(
         i=i,
         index="add i64 0, %j" if sweep.outwards else "sub i64 %last.link, %j",
         starts=first,
         vector=target.vector,
-        passed=sweep.passed,
+        passed=sweep.passed * groups,
+        groups=groups,
         read=2 if sweep.outwards else 4,
         write=3 if sweep.outwards else 5,
         others=" ".join(f"i64 {kind}, label %case{i}.{kind}" for kind in kinds[1:]),
@@ -193,6 +220,31 @@ def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
     )
 
 
+_STEP = """
+define internal void @"{name}"({arguments}) {{
+entry:
+br label %group
+group:
+%g = phi i64 [ 0, %entry ], [ %g.next, %done ]
+%shift = mul i64 %g, {lanes}
+%wanted = add i64 %begin, %shift
+%late = icmp sgt i64 %wanted, %last
+%k = select i1 %late, i64 %last, i64 %wanted
+%kept.i = mul i64 %g, {kept}
+%kept = getelementptr {vector}, ptr %kept0, i64 %kept.i
+%passed.i = mul i64 %g, {passed}
+%from = getelementptr {vector}, ptr %from0, i64 %passed.i
+%into = getelementptr {vector}, ptr %into0, i64 %passed.i
+{body}
+br label %done
+done:
+%g.next = add i64 %g, 1
+%more = icmp slt i64 %g.next, %groups
+br i1 %more, label %group, label %end
+end:
+ret void
+}}
+"""
 _WALK = """
 br label %walk{i}
 walk{i}:
@@ -207,7 +259,8 @@ link{i}:
 %kind{i} = load i64, ptr %row{i}
 %kept.at{i} = getelementptr i64, ptr %row{i}, i64 1
 %kept.i{i} = load i64, ptr %kept.at{i}
-%kept{i} = getelementptr {vector}, ptr %memory, i64 %kept.i{i}
+%kept.g{i} = mul i64 %kept.i{i}, {groups}
+%kept{i} = getelementptr {vector}, ptr %memory, i64 %kept.g{i}
 %from.at{i} = getelementptr i64, ptr %row{i}, i64 {read}
 %from.slot{i} = load i64, ptr %from.at{i}
 %from.i{i} = mul i64 %from.slot{i}, {passed}
@@ -226,8 +279,10 @@ walked{i}:"""
 _ALONE = """
 define void @one({pointers}) {{
 entry:
-%k = add i64 0, 0
+%next = add i64 0, 0
+%last = add i64 0, 0
 %stride = add i64 0, 1
+%groups = add i64 0, 1
 {memory}
 %last.link = sub i64 %links, 1
 {sweeps}
@@ -244,12 +299,15 @@ entry:
 br label %states
 states:
 %next = phi i64 [ %begin, %entry ], [ %after, %tail ]
-%late = icmp sgt i64 %next, %last
-%k = select i1 %late, i64 %last, i64 %next
+%rest = sub i64 %end, %next
+%up = add i64 %rest, {lanes_1}
+%all.groups = udiv i64 %up, {lanes}
+%few = icmp slt i64 %all.groups, {groups}
+%groups = select i1 %few, i64 %all.groups, i64 {groups}
 {sweeps}
 br label %tail
 tail:
-%after = add i64 %next, {lanes}
+%after = add i64 %next, {block}
 %more = icmp slt i64 %after, %end
 br i1 %more, label %states, label %done
 done:
