@@ -177,18 +177,21 @@ def _slots_outwards(links: Sequence[Linked]) -> tuple[list[tuple[int, int]], int
 
 
 def _slots_inwards(links: Sequence[Linked]) -> tuple[list[tuple[int, int, int]], int]:
-    """Link by link the slot it reads, the slot it writes, and whether it adds to what is there.
+    """Link by link the slot it reads, the slot it writes, and the slot to which that is then added, 0 for none.
 
-    Slot 0 holds zeros, for links without children; slot 1 takes what comes to the world. The child that comes first takes a slot
-    for its parent, perhaps the one it has just read, and does not add.
+    Slot 0 holds zeros, for links without children; slot 1 is for what comes to the world, and for what is added at once. The child
+    that comes first takes a slot for its parent, perhaps the one it has just read, and writes there.
     """
     slots, own, out = _Slots(2), dict[int, int](), list[tuple[int, int, int]]()
     for i in reversed(range(len(links))):
         parent, read = links[i].parent, own.get(i, 0)
         if read:
             slots.give(read)
-        adds = parent in own
-        if parent >= 0 and not adds:
+        if parent < 0:
+            out.append((read, 1, 0))
+        elif parent in own:
+            out.append((read, 1, own[parent]))
+        else:
             own[parent] = slots.take()
-        out.append((read, own[parent] if parent >= 0 else 1, int(adds)))
+            out.append((read, own[parent], 0))
     return out[::-1], slots.count

@@ -16,7 +16,7 @@ from dalembert.programs.sweeps import HEAD, ROW, Place, Room, Step, Sweep, Sweep
 import os
 GROUPS = int(os.environ.get("GROUPS","4"))  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
 
-_ARGUMENTS = "ptr %x, ptr %out, ptr %row, ptr %kept0, ptr %from0, ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
+_ARGUMENTS = "ptr noalias readonly %x, ptr noalias %out, ptr noalias readonly %row, ptr noalias %kept0, ptr %from0, ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
 
 
 def sweeps_text(sweeps: Sweeps, target: Target) -> str:
@@ -38,7 +38,8 @@ def sweeps_text(sweeps: Sweeps, target: Target) -> str:
         groups=GROUPS,
         block=GROUPS * target.lanes,
     )
-    return "\n".join([library.text, *steps, function])
+    add = _ADD.format(vector=target.vector, width=_width(target))
+    return "\n".join([library.text, *steps, add, function])
 
 
 class _Names(dict[int, str]):
@@ -60,22 +61,18 @@ class _StepWriter(Writer):
         self._step: Step = sweep.steps[kind]
         super().__init__(self._step.program, target, library)
         self._names = _Names(self._names, self)
-        self._outwards, self._first_number = sweep.outwards, ROW + sweeps.rows[kind]
+        self._first_number = ROW + sweeps.rows[kind]
+        self._left = [*zip(self._step.outputs, self._program.outputs, strict=True)]
         self._kept, self._passed = sweeps.kept[kind], sweep.passed
         self._align = _width(target)
 
     def text(self, name: str) -> str:
-        """The function; what is passed inwards is stored for the first child of a parent and added for the others."""
-        self._write(self._order())
-        values = [(place, self._names[y]) for place, y in zip(self._step.outputs, self._program.outputs, strict=True)]
-        passed = [(place.index, value) for place, value in values if place.room is Room.PASSED]
-        for place, value in values:
-            if place.room is not Room.PASSED:
-                self._store(value, self._at(place, "out"), place)
-        if passed and not self._outwards:
-            self._add_or_store(passed)
-        else:
-            self._pass(passed)
+        """The function."""
+        for i in self._order():
+            self._write([i])
+            self._store_what_is_known(self._program.first_line + i)
+        for place, y in self._left:
+            self._store(self._names[y], self._at(place, "out"), place)
         return _STEP.format(
             name=name,
             arguments=_ARGUMENTS,
@@ -85,6 +82,23 @@ class _StepWriter(Writer):
             kept=self._kept,
             passed=self._passed,
         )
+
+    def _store_what_is_known(self, y: int) -> None:
+        """Store outputs at once, where nothing is still to be read from their room: then they take no registers."""
+        waiting: list[tuple[Place, int]] = []
+        for place, value in self._left:
+            known = value in self._names and value >= self._program.first_line
+            if known and not self._unread(place.room):
+                self._store(self._names[value], self._at(place, "out"), place)
+            else:
+                waiting.append((place, value))
+        self._left = waiting
+
+    def _unread(self, room: Room) -> bool:
+        """True while a value of a room is still to be loaded."""
+        if room is Room.ROW:
+            return False
+        return any(place.room is room and i not in self._names for i, place in enumerate(self._step.inputs))
 
     def _order(self) -> list[int]:
         """The lines, with calls of functions first: a call leaves no register as it was."""
@@ -129,24 +143,6 @@ class _StepWriter(Writer):
 
     def _store(self, value: str, at: str, place: Place) -> None:
         self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(place)}")
-
-    def _pass(self, passed: list[tuple[int, str]]) -> None:
-        for i, value in passed:
-            place = Place(Room.PASSED, i)
-            self._store(value, self._at(place, "out"), place)
-
-    def _add_or_store(self, passed: list[tuple[int, str]]) -> None:
-        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW - 1}")
-        adds = self._row(f"icmp ne i64 {self._row(f'load i64, ptr {word}')}, 0")
-        self._rows += [f"br i1 {adds}, label %add, label %set", "set:"]
-        self._pass(passed)
-        self._rows += ["br label %done", "add:"]
-        vector = self._target.vector
-        for i, value in passed:
-            place = Place(Room.PASSED, i)
-            at = self._at(place, "out")
-            before = self._row(f"load {vector}, ptr {at}, align {self._align}")
-            self._store(self._row(f"fadd {vector} {before}, {value}"), at, place)
 
 
 def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
@@ -215,6 +211,7 @@ def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
         groups=groups,
         read=2 if sweep.outwards else 4,
         write=3 if sweep.outwards else 5,
+        added="" if sweep.outwards else _ADDED.format(i=i, vector=target.vector, passed=sweep.passed * groups),
         others=" ".join(f"i64 {kind}, label %case{i}.{kind}" for kind in kinds[1:]),
         cases="\n".join(case.format(i=i, kind=kind) for kind in kinds),
     )
@@ -250,7 +247,7 @@ br label %walk{i}
 walk{i}:
 br label %link{i}
 link{i}:
-%j{i} = phi i64 [ 0, %walk{i} ], [ %j.next{i}, %linked{i} ]
+%j{i} = phi i64 [ 0, %walk{i} ], [ %j.next{i}, %next.link{i} ]
 %index{i} = {index}{i}
 %start.i{i} = add i64 %index{i}, {starts}
 %start.at{i} = getelementptr i64, ptr %tables, i64 %start.i{i}
@@ -272,10 +269,41 @@ link{i}:
 switch i64 %kind{i}, label %case{i}.0 [ {others} ]
 {cases}
 linked{i}:
+{added}
+br label %next.link{i}
+next.link{i}:
 %j.next{i} = add i64 %j{i}, 1
 %more{i} = icmp slt i64 %j.next{i}, %links
 br i1 %more{i}, label %link{i}, label %walked{i}
 walked{i}:"""
+_ADDED = """
+%sum.at{i} = getelementptr i64, ptr %row{i}, i64 6
+%sum.slot{i} = load i64, ptr %sum.at{i}
+%first{i} = icmp eq i64 %sum.slot{i}, 0
+br i1 %first{i}, label %next.link{i}, label %added{i}
+added{i}:
+%sum.i{i} = mul i64 %sum.slot{i}, {passed}
+%sum{i} = getelementptr {vector}, ptr %slots.{i}, i64 %sum.i{i}
+call void @add(ptr %sum{i}, ptr %into{i}, i64 {passed})"""
+_ADD = """
+define internal void @add(ptr %sum, ptr %more, i64 %count) {{
+entry:
+br label %loop
+loop:
+%i = phi i64 [ 0, %entry ], [ %next, %loop ]
+%p = getelementptr {vector}, ptr %sum, i64 %i
+%q = getelementptr {vector}, ptr %more, i64 %i
+%a = load {vector}, ptr %p, align {width}
+%b = load {vector}, ptr %q, align {width}
+%c = fadd {vector} %a, %b
+store {vector} %c, ptr %p, align {width}
+%next = add i64 %i, 1
+%again = icmp slt i64 %next, %count
+br i1 %again, label %loop, label %done
+done:
+ret void
+}}
+"""
 _ALONE = """
 define void @one({pointers}) {{
 entry:
