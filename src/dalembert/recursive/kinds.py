@@ -7,24 +7,24 @@ it is placed on its parent, and whether it has mass and rotors: what it does not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import Scalar, matrix, vector
+from dalembert.algebra import Scalar, vector
 from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.linear import ldl_solve
 from dalembert.algebra.nodes import Node, node
 from dalembert.model.joints.base import HERE
 from dalembert.model.joints.spherical import Quaternion
 from dalembert.programs.sweeps import Place, Room, Step, step_of
+from dalembert.recursive.forward import Block, Body, Velocity, accelerated, block_of, eliminated
 from dalembert.recursive.frames import Placed
-from dalembert.recursive.inertias import Articulated, Rigid, six
+from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, six
 from dalembert.recursive.inverse import Motion, carried, effort, newton_euler
 from dalembert.recursive.links import Axis
-from dalembert.recursive.ways import NONE, UNITS, Matrix, Planar, Three, Turn, Way, absent, plus, times
+from dalembert.recursive.ways import NONE, UNITS, Matrix, Planar, Three, Turn, Way, plus, times
 
 Wrench = tuple[Three, Three]
 _UP = UNITS[2]
@@ -108,7 +108,7 @@ class Kind:
     def body(self) -> Rigid:
         """Its mass."""
         if not self.massive:
-            return Rigid(0, NONE, (0, 0, 0, 0, 0, 0))
+            return NO_BODY
         inertia = [self.number(f"I_{k}") for k in range(6)]
         h = _three([self.number(name) for name in ("h_x", "h_y", "h_z")])
         return Rigid(self.number("m"), h, tuple(inertia))  # type: ignore[arg-type]
@@ -173,12 +173,12 @@ class Steps:
     @property
     def kept_inverse(self) -> int:
         """How many values inverse dynamics keeps."""
-        return len(self._angle) + 6
+        return len(self._angle) + (6 if self._kind.massive else 0)
 
     @property
     def kept_forward(self) -> int:
         """How many values forward dynamics keeps."""
-        return len(self._angle) + max(6, len(self._weights) + self._kind.moves.speeds)
+        return len(self._angle) + max(6 if self._kind.massive else 0, len(self._block_kept))
 
     def outwards(self, *, accelerated: bool) -> Step:
         """ω, ω̇ and v̇, and the wrench (n, f) that the link takes for itself; accelerations are given, or zero."""
@@ -210,78 +210,63 @@ class Steps:
         """τ from the wrench of all that hangs on the link."""
         kind, (n, f) = self._kind, self._wrench()
         given = self._given if accelerated else [0] * kind.moves.speeds
-        found = [effort(*each) for each in zip(kind.axes, [n] * 3, [f] * 3, kind.armature, given)]  # noqa: B905
+        driven = zip(kind.axes, kind.armature, given, strict=True)
+        found = [effort(axis, n, f, armature, x) for axis, armature, x in driven]
         out = _all_passed(_six(self._way().wrench_inwards(n, f)))
         return step_of(out | _stored(self._results, found))
 
-    # forward dynamics
+    # forward dynamics, with what the velocities do in the wrenches of the first sweep, as (27) has it
+
+    @cached_property
+    def _eliminated(self) -> tuple[Block | None, Body]:
+        """The block of D, and the link with all that hangs on it as its parent feels it: (28)-(31)."""
+        kind, (n, f) = self._kind, self._wrench()
+        body = Body(_articulated([_passed(6 + i) for i in range(21)]), n, f)
+        if kind.massive:
+            body = replace(body, M=body.M + kind.body.articulated())
+        if not kind.axes:
+            return None, body
+        push = vector(list(self._given))
+        block = block_of(GRAPH, body, kind.axes, kind.armature, push)
+        return block, eliminated(body, block, push, _AT_REST)
 
     @property
-    def _unit(self) -> list[int | None]:
-        """Motion by motion the row of the twist that it moves alone and by one, where no rotor turns with it: M̄ vanishes there."""
-        kind = self._kind
-        if kind.rotors or kind.moves is Move.SCREW:
-            return [None] * kind.moves.speeds
-        return {Move.TURN: [2], Move.SLIDE: [5], Move.FREE: [0, 1, 2]}.get(kind.moves, [])  # type: ignore[return-value]
+    def _block(self) -> list[Scalar]:
+        """What accelerations need of the block."""
+        block, _ = self._eliminated
+        if block is None:
+            return []
+        return [*block.L.ravel(), *(x for row in block.rows for x in row), *block.reduced]
 
     @property
-    def _weights(self) -> list[tuple[int, int]]:
-        """The entries of m̂⁻¹ Ψ̂ᵀ that are neither 0 nor 1 by structure."""
-        known = set(self._unit)
-        return [(k, row) for k in range(self._kind.moves.speeds) for row in range(6) if row not in known]
+    def _block_kept(self) -> list[tuple[int, Place]]:
+        """Where of this is kept what is not a number by structure."""
+        used = [i for i, x in enumerate(self._block) if not isinstance(x, int)]
+        return [*zip(used, self._kept(len(used)), strict=True)]
 
     def eliminate(self) -> Step:
-        """M̂ and the wrench η of all that hangs on the link, passed on with its own motions eliminated: (28)-(31)."""
-        kind, (n, f), way = self._kind, self._wrench(), self._way()
-        M = _articulated([_passed(6 + i) for i in range(21)])
-        M = M + kind.body.articulated() if kind.massive else M
-        out: dict[Place, Node] = {}
-        if kind.axes:
-            hats = [_six(M.wrench(axis.about, axis.along)) for axis in kind.axes]  # (30)
-            rest = [x - effort(axis, n, f, 0, 0) for axis, x in zip(kind.axes, self._given, strict=True)]  # (28)
-            weights, reduced = self._solved(hats, rest)
-            still = [row for row in self._unit if row is not None]
-            M = M.without([*zip(hats, weights, strict=True)], still)  # (31)
-            out |= _stored(self._kept(len(self._weights)), [weights[k][row] for k, row in self._weights])
-            out |= _stored(self._reduced, reduced)
-            for hat, x in zip(hats, reduced, strict=True):
-                n, f = _wrench([a + b * x for a, b in zip(_six((n, f)), hat, strict=True)])  # (29)
-        return step_of(out | _all_passed([*_six(way.wrench_inwards(n, f)), *_entries(M.inwards(way))]))
-
-    @property
-    def _reduced(self) -> list[Place]:
-        count = len(self._weights)
-        return self._kept(count + self._kind.moves.speeds)[count:]
-
-    def _solved(self, hats: Sequence[Sequence[Scalar]], rest: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Scalar]]:
-        """m̂⁻¹ Ψ̂ᵀ, row by row, and m̂⁻¹ τ̂: (32)."""
-        kind = self._kind
-        rows = [[effort(axis, *_wrench(hat), 0, 0) for hat in hats] for axis in kind.axes]
-        for k, armature in enumerate(kind.armature):
-            rows[k][k] = rows[k][k] + armature
-        if len(hats) == 1:
-            inverse = 1 / node(rows[0][0])
-            return [[inverse * x for x in hats[0]]], [inverse * rest[0]]
-        columns = matrix([[hat[row] for row in range(6)] + [x] for hat, x in zip(hats, rest, strict=True)])
-        solved = ldl_solve(GRAPH, matrix(rows), columns)
-        return [list(row[:6]) for row in solved], [row[6] for row in solved]
+        """M̂ and the wrench of all that hangs on the link, passed on with its own motions eliminated."""
+        _, body = self._eliminated
+        body, found = body.inwards(self._way()), self._block
+        out = {place: node(found[i]) for i, place in self._block_kept}
+        return step_of(out | _all_passed([*body.n, *body.f, *_entries(body.M)]))
 
     def accelerate(self) -> Step:
-        """ṡ, and the twist rates μ that they give: (33)."""
-        kind = self._kind
-        carried_on = _six(self._way().rates_outwards(*_wrench([_passed(i) for i in range(6)])))
-        kept = dict(zip(self._weights, [place.symbol for place in self._kept(len(self._weights))], strict=True))
-        found: list[Scalar] = []
-        for k, (unit, place) in enumerate(zip(self._unit, self._reduced, strict=True)):
-            total: Scalar = place.symbol
-            for row in range(6):
-                if (k, row) in kept:
-                    total = total - kept[k, row] * carried_on[row]
-            found.append(total if unit is None else total - carried_on[unit])
-        mu = list(carried_on)
-        for axis, x in zip(kind.axes, found, strict=True):
-            mu = [a if absent(b) else a + b * x for a, b in zip(mu, (*axis.about, *axis.along), strict=True)]
-        return step_of(_all_passed(mu) | _stored(self._results, found))
+        """ṡ, and the twist rates μ that they give: (32), (33)."""
+        kind, (block, _), entries = self._kind, self._eliminated, self._block
+        for i, place in self._block_kept:
+            entries[i] = place.symbol
+        if block is not None:
+            k = len(kind.axes)
+            rows = tuple(tuple(entries[k * k + 6 * i : k * k + 6 * i + 6]) for i in range(k))
+            L = vector(entries[: k * k]).reshape(k, k)
+            block = replace(block, L=L, rows=rows, reduced=tuple(entries[k * k + 6 * k :]))
+        parent = _wrench([_passed(i) for i in range(6)])
+        (wd, vd), found = accelerated(GRAPH, self._way(), kind.axes, block, _AT_REST, parent)
+        return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)))
+
+
+_AT_REST = Velocity(NONE, (0, 0, 0, 0, 0, 0), NONE, NONE)
 
 
 def _passed(i: int) -> Node:
