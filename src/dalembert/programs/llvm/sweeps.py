@@ -16,7 +16,9 @@ from dalembert.programs.sweeps import HEAD, ROW, Place, Room, Step, Sweep, Sweep
 import os
 GROUPS = int(os.environ.get("GROUPS","4"))  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
 
-_ARGUMENTS = "ptr noalias readonly %x, ptr noalias %out, ptr noalias readonly %row, ptr noalias %kept0, ptr %from0, ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
+_LINE = 64  # bytes that memory gives at once
+
+_ARGUMENTS = "ptr noalias readonly %x, ptr noalias %out, ptr noalias readonly %row, ptr readonly %coming, ptr noalias %kept0, ptr %from0, ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
 
 
 def sweeps_text(sweeps: Sweeps, target: Target) -> str:
@@ -39,7 +41,7 @@ def sweeps_text(sweeps: Sweeps, target: Target) -> str:
         block=GROUPS * target.lanes,
     )
     add = _ADD.format(vector=target.vector, width=_width(target))
-    return "\n".join([library.text, *steps, add, function])
+    return "\n".join([library.text, _FETCH, *steps, add, function])
 
 
 class _Names(dict[int, str]):
@@ -76,6 +78,7 @@ class _StepWriter(Writer):
         return _STEP.format(
             name=name,
             arguments=_ARGUMENTS,
+            fetched="\n".join(self._fetched()),
             body="\n".join(self._rows),
             lanes=self._target.lanes,
             vector=self._target.vector,
@@ -109,6 +112,23 @@ class _StepWriter(Writer):
             if i in early or not OPERATIONS[operation].llvm:
                 early.update({i, *(a - first for a in places if a >= first)})
         return [*sorted(early), *(i for i in range(len(self._program.lines)) if i not in early)]
+
+    def _fetched(self) -> Iterator[str]:
+        """Rows that ask for the rows of the link that comes next: they lie far apart, and no processor foresees them."""
+        if self._target.lanes == 1:
+            return
+        lines = GROUPS * _width(self._target) // _LINE + 1
+        for name, places in (("x", self._step.inputs), ("out", self._step.outputs)):
+            for i in sorted({place.index for place in places if place.room is Room.ROW}):
+                at = f"%fetch.{name}{i}"
+                yield f"{at}.at = getelementptr i64, ptr %coming, i64 {ROW + i}"
+                yield f"{at}.row = load i64, ptr {at}.at"
+                yield f"{at}.first = mul i64 {at}.row, %stride"
+                yield f"{at}.i = add i64 {at}.first, %begin"
+                yield f"{at} = getelementptr {self._target.real}, ptr %{name}, i64 {at}.i"
+                for k in range(lines):
+                    yield f"{at}.{k} = getelementptr i8, ptr {at}, i64 {k * _LINE}"
+                    yield f"call void @llvm.prefetch.p0(ptr {at}.{k}, i32 {int(name == 'out')}, i32 3, i32 1)"
 
     def loaded(self, place: int) -> str:
         """An input of the program."""
@@ -199,13 +219,14 @@ def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
     first = HEAD + sum(each.passed for each in sweeps.sweeps if each.outwards)
     kinds, groups = range(len(sweep.steps)), 1 if target.lanes == 1 else GROUPS
     case = (
-        'case{i}.{kind}:\ncall void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i}, '
+        'case{i}.{kind}:\ncall void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %coming{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i}, '
         "i64 %next, i64 %last, i64 %stride, i64 %groups)\nbr label %linked{i}"
     )
     return _WALK.format(
         i=i,
         index="add i64 0, %j" if sweep.outwards else "sub i64 %last.link, %j",
         starts=first,
+        way=1 if sweep.outwards else -1,
         vector=target.vector,
         passed=sweep.passed * groups,
         groups=groups,
@@ -217,9 +238,11 @@ def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
     )
 
 
+_FETCH = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
 _STEP = """
 define internal void @"{name}"({arguments}) {{
 entry:
+{fetched}
 br label %group
 group:
 %g = phi i64 [ 0, %entry ], [ %g.next, %done ]
@@ -253,6 +276,11 @@ link{i}:
 %start.at{i} = getelementptr i64, ptr %tables, i64 %start.i{i}
 %start{i} = load i64, ptr %start.at{i}
 %row{i} = getelementptr i64, ptr %tables, i64 %start{i}
+%final{i} = icmp eq i64 %j{i}, %last.link
+%way{i} = select i1 %final{i}, i64 0, i64 {way}
+%coming.at{i} = getelementptr i64, ptr %start.at{i}, i64 %way{i}
+%coming.start{i} = load i64, ptr %coming.at{i}
+%coming{i} = getelementptr i64, ptr %tables, i64 %coming.start{i}
 %kind{i} = load i64, ptr %row{i}
 %kept.at{i} = getelementptr i64, ptr %row{i}, i64 1
 %kept.i{i} = load i64, ptr %kept.at{i}
