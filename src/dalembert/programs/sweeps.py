@@ -108,37 +108,44 @@ class Sweeps:
         return tuple(sum(sweep.steps[k].program.operations for sweep in self.sweeps) for k in range(len(self.kept)))
 
 
-class Linked(NamedTuple):
-    """A link of a table: its parent (−1 is the world) stands before it."""
+class Members(NamedTuple):
+    """The links of one kind in a table: which they are, the rows of inputs and outputs that are theirs, and their numbers."""
 
-    parent: int
-    kind: int
-    rows: Sequence[int]
-    numbers: Sequence[float]
+    links: np.ndarray  # (k,)
+    rows: np.ndarray  # (k, rows)
+    numbers: np.ndarray  # (k, numbers)
 
 
 HEAD = 4  # words: how many links, values kept for one state, slots of outward and inward sweeps
 ROW = 7  # words of a row before its own: kind, place of what is kept, then slots: see `_slots_outwards`, `_slots_inwards`
 
 
-def table_of(sweeps: Sweeps, links: Sequence[Linked], world: Sequence[Sequence[float]]) -> np.ndarray:
-    """The table of a tree as words of 64 bits, integers and doubles; `world` tells what passes from the world, outward sweep by sweep."""
-    outwards, n_outwards = _slots_outwards(links)
-    inwards, n_inwards = _slots_inwards(links)
-    given = [x for values in world for x in values]
-    kept = np.cumsum([0, *(sweeps.kept[link.kind] for link in links)])
-    sizes = [ROW + len(link.rows) + len(link.numbers) for link in links]
-    first = HEAD + len(given) + len(links)
-    starts = first + np.cumsum([0, *sizes])
-    out = np.zeros(starts[-1])
+def table_of(
+    sweeps: Sweeps, parents: Sequence[int], members: Sequence[Members], world: Sequence[Sequence[float]]
+) -> np.ndarray:
+    """The table of a tree as words of 64 bits, integers and doubles.
+
+    Parents (−1 is the world) stand before their children. `members` are the links of each kind, and `world` tells what passes from
+    the world, for each outward sweep.
+    """
+    (outwards, n_outwards), (inwards, n_inwards) = _slots_outwards(parents), _slots_inwards(parents)
+    sizes, kept = np.zeros(len(parents), np.int64), np.zeros(len(parents), np.int64)
+    for kind, (links, rows, numbers) in enumerate(members):
+        sizes[links], kept[links] = ROW + rows.shape[1] + numbers.shape[1], sweeps.kept[kind]
+    given = np.array([x for values in world for x in values], dtype=float)
+    first = HEAD + len(given) + len(parents)
+    starts = first + np.cumsum(sizes) - sizes
+    out = np.zeros(first + int(sizes.sum()))
     words = out.view(np.int64)
-    words[:HEAD] = len(links), kept[-1], n_outwards, n_inwards
+    words[:HEAD] = len(parents), kept.sum(), n_outwards, n_inwards
     out[HEAD : HEAD + len(given)] = given
-    words[HEAD + len(given) : first] = starts[:-1]
-    for i, link in enumerate(links):
-        at, numbers = starts[i], starts[i] + ROW + len(link.rows)
-        words[at:numbers] = link.kind, kept[i], *outwards[i], *inwards[i], *link.rows
-        out[numbers : starts[i + 1]] = link.numbers
+    words[first - len(parents) : first] = starts
+    heads = np.column_stack([np.cumsum(kept) - kept, outwards, inwards])
+    for kind, (links, rows, numbers) in enumerate(members):
+        at = starts[links][:, None]
+        whole = np.column_stack([np.full(len(links), kind), heads[links], rows])
+        words[at + np.arange(whole.shape[1])] = whole
+        out[at + whole.shape[1] + np.arange(numbers.shape[1])] = numbers
     return out
 
 
@@ -158,16 +165,16 @@ class _Slots:
         self._free.append(slot)
 
 
-def _slots_outwards(links: Sequence[Linked]) -> tuple[list[tuple[int, int]], int]:
+def _slots_outwards(parents: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
     """Link by link the slot it reads and the slot it writes; slot 0 is that of the world.
 
     A slot is free after the last child has read it, and that child may write it at once.
     """
-    last = {link.parent: i for i, link in enumerate(links)}
+    last = {parent: i for i, parent in enumerate(parents)}
     slots, own, out = _Slots(1), list[int](), list[tuple[int, int]]()
-    for i, link in enumerate(links):
-        read = own[link.parent] if link.parent >= 0 else 0
-        if link.parent >= 0 and last[link.parent] == i:
+    for i, parent in enumerate(parents):
+        read = own[parent] if parent >= 0 else 0
+        if parent >= 0 and last[parent] == i:
             slots.give(read)
         own.append(slots.take())
         if i not in last:
@@ -176,15 +183,15 @@ def _slots_outwards(links: Sequence[Linked]) -> tuple[list[tuple[int, int]], int
     return out, slots.count
 
 
-def _slots_inwards(links: Sequence[Linked]) -> tuple[list[tuple[int, int, int]], int]:
+def _slots_inwards(parents: Sequence[int]) -> tuple[list[tuple[int, int, int]], int]:
     """Link by link the slot it reads, the slot it writes, and the slot to which that is then added, 0 for none.
 
     Slot 0 holds zeros, for links without children; slot 1 is for what comes to the world, and for what is added at once. The child
     that comes first takes a slot for its parent, perhaps the one it has just read, and writes there.
     """
     slots, own, out = _Slots(2), dict[int, int](), list[tuple[int, int, int]]()
-    for i in reversed(range(len(links))):
-        parent, read = links[i].parent, own.get(i, 0)
+    for i in reversed(range(len(parents))):
+        parent, read = parents[i], own.get(i, 0)
         if read:
             slots.give(read)
         if parent < 0:

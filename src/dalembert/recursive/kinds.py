@@ -87,16 +87,17 @@ class Kind:
         out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []
         return tuple([*out, "m", *"h_x h_y h_z".split(), *(f"I_{k}" for k in range(6))] if self.massive else out)
 
-    def numbers(self, placed: Placed, lead: float, armature: Sequence[float]) -> list[float]:
-        """The numbers of a link of this kind."""
-        gamma, beta, phi = placed.angles
+    def numbers(self, placed: Placed, lead: np.ndarray, armature: np.ndarray) -> np.ndarray:
+        """The numbers of links of this kind, a row for each."""
+        gamma, beta, phi = placed.angles.T
         known = {"phi": phi, "d": placed.d, "lead": lead, "m": placed.mass}
         for name, angle in (("γ", gamma), ("β", beta), ("φ", phi)):
             known |= {f"cos {name}": np.cos(angle), f"sin {name}": np.sin(angle)}
-        known |= dict(zip("xyz", placed.before, strict=True)) | {f"armature {k}": x for k, x in enumerate(armature)}
-        known |= dict(zip(("h_x", "h_y", "h_z"), placed.moment, strict=True))
-        known |= {f"I_{k}": x for k, x in enumerate(six(placed.inertia))}
-        return [float(known[name]) for name in self.columns]
+        known |= dict(zip("xyz", placed.before.T, strict=True))
+        known |= {f"armature {k}": x for k, x in enumerate(armature.T)}
+        known |= dict(zip(("h_x", "h_y", "h_z"), placed.moment.T, strict=True))
+        known |= {f"I_{k}": x for k, x in enumerate(six(np.moveaxis(placed.inertia, 0, -1)))}
+        return np.stack([known[name] for name in self.columns], axis=1)
 
     # the link over symbols
 

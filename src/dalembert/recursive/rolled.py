@@ -5,34 +5,45 @@ The steps are those of `kinds`; the table of a tree holds where its links stand,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from functools import lru_cache
 
 import numpy as np
 
 from dalembert.algebra import FLOATS
 from dalembert.expressions import coordinate
+from dalembert.expressions.lower import Lowering
 from dalembert.programs.function import SweptFunction
-from dalembert.programs.sweeps import Linked, Sweep, Sweeps, table_of
-from dalembert.recursive.frames import Placed, Rest, placed
+from dalembert.programs.sweeps import Members, Sweep, Sweeps, table_of
+from dalembert.recursive.frames import Links, Placed, placed
 from dalembert.recursive.inertias import symmetric
 from dalembert.recursive.kinds import Kind, Move, Steps
-from dalembert.recursive.links import Fixture, fixtures
+from dalembert.recursive.links import Fixture
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree import Link, Tree
-
-TASKS = ("inverse", "bias", "forward")
+from dalembert.recursive.ways import NONE, nothing
 
 
 def can_roll(tree: Tree) -> str | None:
-    """Why the recursion over a tree cannot be rolled; None where it can."""
+    """Why the recursion over a tree cannot be rolled; None where it can.
+
+    >>> from dalembert.model import Model
+    >>> from dalembert.recursive.tree import tree_of
+    >>> model = Model("crank").coordinates("a")
+    >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "2 * a"), mass=1, center=(1, 0, 0))
+    >>> can_roll(tree_of(model))
+    "'crank' moves by the formula 2*a. Expected a coordinate of its own"
+    """
     if not tree.links:
         return f"model '{tree.model.name}' has no bodies"
+    names = tree.model.coordinate_names
     for link in tree.links:
-        if link.value is not None and link.value.value not in {coordinate(name) for name in tree.model.coordinate_names}:
-            return f"'{link.name}' moves by the formula {link.value.value}, not by a coordinate of its own"
-    if not tree.decoupled:
-        return "a coordinate moves several links"
-    return None
+        if link.value is not None:
+            used = link.value.slopes
+            if len(used) != 1 or link.value.value != coordinate(names[used[0][0]]):
+                return f"'{link.name}' moves by the formula {link.value.value}. Expected a coordinate of its own"
+    return None if tree.decoupled else "a coordinate moves several links. Expected one link for each"
 
 
 def rolled_function(plan: Plan, task: str) -> SweptFunction:
@@ -46,15 +57,12 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
     array([23.])
     """
     tree = plan.tree
-    members = _members(plan)
-    kinds = tuple(sorted({kind for kind, _ in members}))
+    kinds, members = _members(plan, given=task != "bias")
     sweeps = sweeps_of(kinds, task)
-    links = [
-        Linked(link.parent, kinds.index(kind), _rows(tree, link, given=task != "bias"), numbers)
-        for link, (kind, numbers) in zip(tree.links, members, strict=True)
-    ]
-    start = [0.0] * 6 + [-float(plan.parameters.get(str(x), x)) for x in tree.model.gravity]
-    table = table_of(sweeps, links, [start, [0.0] * 6][: sum(sweep.outwards for sweep in sweeps.sweeps)])
+    lower = Lowering(FLOATS, dict(plan.parameters))
+    start = [0.0] * 6 + [-float(lower(x)) for x in tree.model.gravity]
+    world = [start, [0.0] * 6] if task == "forward" else [start]
+    table = table_of(sweeps, [link.parent for link in tree.links], members, world)
     n_inputs = tree.n + (1 if task == "bias" else 2) * tree.n_speeds + 1
     return SweptFunction(sweeps, table, n_inputs, tree.n_speeds)
 
@@ -78,21 +86,48 @@ def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
     return Sweeps(kept, tuple(step.rows for step in steps), tuple(len(kind.columns) for kind in kinds), walks)
 
 
-def _members(plan: Plan) -> list[tuple[Kind, list[float]]]:
-    """The kind and the numbers of every link."""
-    rests = [_rest(fixture) for fixture in plan.fixtures]
-    return [_member(fixture, place) for fixture, place in zip(plan.fixtures, placed(rests), strict=True)]
+def _members(plan: Plan, *, given: bool) -> tuple[tuple[Kind, ...], list[Members]]:
+    """The kinds of links of a tree, and the links of each."""
+    fixtures = plan.fixtures
+    found = placed(_links(fixtures))
+    massive = (found.mass != 0) | found.moment.any(axis=1) | found.inertia.any(axis=(1, 2))
+    each = [
+        Kind(_move(fixture.link).value, bool(found.normal[i]), bool(massive[i]), any(map(float, fixture.armature)))
+        for i, fixture in enumerate(fixtures)
+    ]
+    kinds = tuple(sorted(set(each)))
+    out: list[Members] = []
+    for kind in kinds:
+        at = [i for i, own in enumerate(each) if own == kind]
+        chosen = [fixtures[i] for i in at]
+        rows = np.array([_rows(plan.tree, fixture.link, given=given) for fixture in chosen], np.int64)
+        armature = np.array([[float(x) for x in fixture.armature] for fixture in chosen])
+        lead = np.array([_lead(fixture) for fixture in chosen])
+        own = Placed(*(getattr(found, field.name)[at] for field in fields(Placed)))
+        out.append(Members(np.array(at), rows.reshape(len(at), -1), kind.numbers(own, lead, armature)))
+    return kinds, out
 
 
-def _rest(fixture: Fixture) -> Rest:
-    moves, body = _move(fixture.link), fixture.body
-    axis = None
-    if moves not in (Move.STILL, Move.FREE):
-        about = fixture.axes[0].along if moves is Move.SLIDE else fixture.axes[0].about
-        axis = np.array([float(x) for x in about])
-    R, p = fixture.way.R.astype(float), fixture.way.p.astype(float)
-    inertia = symmetric(body.inertia).astype(float)
-    return Rest(fixture.parent, R, p, axis, float(body.m), np.array([float(x) for x in body.h]), inertia)
+def _links(fixtures: Sequence[Fixture]) -> Links:
+    """The links as the model places them, in numbers."""
+    axes = [fixture.axes[0] if len(fixture.axes) == 1 else None for fixture in fixtures]
+    ways = [NONE if axis is None else axis.along if nothing(axis.about) else axis.about for axis in axes]
+    return Links(
+        np.array([fixture.parent for fixture in fixtures]),
+        np.array([fixture.way.R for fixture in fixtures], dtype=float),
+        np.array([fixture.way.p for fixture in fixtures], dtype=float),
+        np.array([[float(x) for x in way] for way in ways]),
+        np.array([float(fixture.body.m) for fixture in fixtures]),
+        np.array([[float(x) for x in fixture.body.h] for fixture in fixtures]),
+        np.array([symmetric(fixture.body.inertia) for fixture in fixtures], dtype=float),
+    )
+
+
+def _lead(fixture: Fixture) -> float:
+    """How far a screw goes by one radian; 0 for other links."""
+    if len(fixture.axes) != 1:
+        return 0.0
+    return sum(float(a) * float(b) for a, b in zip(fixture.axes[0].about, fixture.axes[0].along, strict=True))
 
 
 def _move(link: Link) -> Move:
@@ -103,17 +138,6 @@ def _move(link: Link) -> Move:
     if link.step.about is None:
         return Move.SLIDE
     return Move.TURN if link.step.along is None else Move.SCREW
-
-
-def _member(fixture: Fixture, place: Placed) -> tuple[Kind, list[float]]:
-    moves, armature = _move(fixture.link), [float(x) for x in fixture.armature]
-    massive = bool(place.mass or place.moment.any() or place.inertia.any())
-    kind = Kind(moves.value, place.normal, massive, any(armature))
-    lead = 0.0
-    if moves is Move.SCREW:
-        about, along = (np.array([float(x) for x in way]) for way in (fixture.axes[0].about, fixture.axes[0].along))
-        lead = float(about @ along)
-    return kind, kind.numbers(place, lead, armature)
 
 
 def _rows(tree: Tree, link: Link, *, given: bool) -> list[int]:
