@@ -1,7 +1,7 @@
 """Links by kind, and the steps of the recursions for a link of one kind: the text of `inverse` and `forward` over symbols.
 
-A link turns about z, slides along z, does both as a screw, turns freely by a quaternion, or stands still. Its kind also tells how
-it is placed on its parent, and whether it has mass and rotors: what it does not have is never multiplied.
+In a frame of its own a link turns about z, slides along z, does both as a screw, or turns freely by a quaternion. Its kind also tells
+how it is placed on its parent, and whether it has mass and rotors: what it does not have is never multiplied.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
-import numpy as np
-
 from dalembert.algebra import Scalar, vector
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node
@@ -20,20 +18,19 @@ from dalembert.model.joints.base import HERE
 from dalembert.model.joints.spherical import Quaternion
 from dalembert.programs.sweeps import Place, Room, Step, step_of
 from dalembert.recursive.forward import Block, Body, Velocity, accelerated, block_of, eliminated
-from dalembert.recursive.frames import Placed
-from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, six
+from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid
 from dalembert.recursive.inverse import Motion, carried, effort, newton_euler
-from dalembert.recursive.links import Axis
-from dalembert.recursive.ways import NONE, UNITS, Matrix, Planar, Three, Turn, Way, plus, times
+from dalembert.recursive.links import Axis, Fixture
+from dalembert.recursive.ways import NONE, UNITS, Matrix, Planar, Three, Turn, Way, absent, nothing, plus, times
 
 Wrench = tuple[Three, Three]
 _UP = UNITS[2]
+_MOMENT, _INERTIA = ("h_x", "h_y", "h_z"), tuple(f"I_{k}" for k in range(6))
 
 
 class Move(Enum):
     """What a link does."""
 
-    STILL = "still"
     TURN = "turn"
     SLIDE = "slide"
     SCREW = "screw"
@@ -42,12 +39,32 @@ class Move(Enum):
     @property
     def coordinates(self) -> int:
         """How many coordinates it has."""
-        return {Move.STILL: 0, Move.FREE: 4}.get(self, 1)
+        return 4 if self is Move.FREE else 1
 
     @property
     def speeds(self) -> int:
         """How many speeds it has."""
-        return {Move.STILL: 0, Move.FREE: 3}.get(self, 1)
+        return 3 if self is Move.FREE else 1
+
+
+def _move(fixture: Fixture) -> Move:
+    """What a link does."""
+    if len(fixture.axes) == 3:
+        return Move.FREE
+    (axis,) = fixture.axes
+    if nothing(axis.about):
+        return Move.SLIDE
+    return Move.TURN if nothing(axis.along) else Move.SCREW
+
+
+def _angles(way: Way) -> list[Planar | None]:
+    """The constant turns of a way by γ about z, β about x and φ about z, None where there is none."""
+    out: list[Planar | None] = [None, None, None]
+    turns = [turn for turn in way.turns if isinstance(turn, Planar)]
+    tilted = any(turn.axis == 0 for turn in turns)
+    for turn in turns:
+        out[1 if turn.axis == 0 else 0 if tilted and out[1] is None else 2] = turn
+    return out
 
 
 def _three(entries: Sequence[Scalar]) -> Three:
@@ -68,9 +85,18 @@ class Kind:
     """A kind of link."""
 
     move: str
-    normal: bool  # see `frames.Placed`
+    normal: bool  # it is reached by a shift along x and a turn about x: see `frames`
     massive: bool
     rotors: bool
+
+    @classmethod
+    def of(cls, fixture: Fixture) -> Kind:
+        """The kind of a link whose frame is its own."""
+        _, y, z = fixture.way.before
+        first, _, _ = _angles(fixture.way)
+        normal = first is None and absent(y) and absent(z)
+        massive = any(map(float, (fixture.body.m, *fixture.body.h, *fixture.body.inertia)))
+        return cls(_move(fixture).value, normal, massive, any(map(float, fixture.armature)))
 
     @cached_property
     def moves(self) -> Move:
@@ -81,23 +107,23 @@ class Kind:
     def columns(self) -> tuple[str, ...]:
         """The names of its numbers in the table."""
         turned = self.moves in (Move.TURN, Move.SCREW)
-        out = ["cos β", "sin β", *(["phi"] if turned else ["cos φ", "sin φ"]), "x"]
-        out += ["d"] if self.normal else ["y", "z", "cos γ", "sin γ"]
+        out = ["cos β", "sin β", *(["offset"] if turned else ["cos φ", "sin φ"]), "x", "d"]
+        out += [] if self.normal else ["y", "z", "cos γ", "sin γ"]
         out += ["lead"] if self.moves is Move.SCREW else []
         out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []
-        return tuple([*out, "m", *"h_x h_y h_z".split(), *(f"I_{k}" for k in range(6))] if self.massive else out)
+        return tuple([*out, "m", *_MOMENT, *_INERTIA] if self.massive else out)
 
-    def numbers(self, placed: Placed, lead: np.ndarray, armature: np.ndarray) -> np.ndarray:
-        """The numbers of links of this kind, a row for each."""
-        gamma, beta, phi = placed.angles.T
-        known = {"phi": phi, "d": placed.d, "lead": lead, "m": placed.mass}
-        for name, angle in (("γ", gamma), ("β", beta), ("φ", phi)):
-            known |= {f"cos {name}": np.cos(angle), f"sin {name}": np.sin(angle)}
-        known |= dict(zip("xyz", placed.before.T, strict=True))
-        known |= {f"armature {k}": x for k, x in enumerate(armature.T)}
-        known |= dict(zip(("h_x", "h_y", "h_z"), placed.moment.T, strict=True))
-        known |= {f"I_{k}": x for k, x in enumerate(six(np.moveaxis(placed.inertia, 0, -1)))}
-        return np.stack([known[name] for name in self.columns], axis=1)
+    def numbers(self, fixture: Fixture) -> list[float]:
+        """The numbers of a link of this kind."""
+        way, body, known = fixture.way, fixture.body, {"offset": fixture.offset, "d": fixture.way.after[2]}
+        for name, turn in zip("γβφ", _angles(way), strict=True):
+            known |= {f"cos {name}": 1 if turn is None else turn.c, f"sin {name}": 0 if turn is None else turn.s}
+        known |= dict(zip("xyz", way.before, strict=True)) | {"m": body.m}
+        known |= {f"armature {k}": x for k, x in enumerate(fixture.armature)}
+        known |= dict(zip(_MOMENT, body.h, strict=True)) | dict(zip(_INERTIA, body.inertia, strict=True))
+        if self.moves is Move.SCREW:
+            known["lead"] = fixture.axes[0].along[2]
+        return [float(known[name]) for name in self.columns]
 
     # the link over symbols
 
@@ -110,8 +136,8 @@ class Kind:
         """Its mass."""
         if not self.massive:
             return NO_BODY
-        inertia = [self.number(f"I_{k}") for k in range(6)]
-        h = _three([self.number(name) for name in ("h_x", "h_y", "h_z")])
+        inertia = [self.number(name) for name in _INERTIA]
+        h = _three([self.number(name) for name in _MOMENT])
         return Rigid(self.number("m"), h, tuple(inertia))  # type: ignore[arg-type]
 
     @cached_property
@@ -123,7 +149,7 @@ class Kind:
         if self.moves is Move.SCREW:
             along[Move.SCREW] = (0, 0, self.number("lead"))
         about = NONE if self.moves is Move.SLIDE else _UP
-        return () if self.moves is Move.STILL else (Axis(about, along.get(self.moves, NONE)),)
+        return (Axis(about, along.get(self.moves, NONE)),)
 
     @cached_property
     def armature(self) -> list[Scalar]:
@@ -136,10 +162,11 @@ class Kind:
         turns.append(Planar(0, self.number("cos β"), self.number("sin β")))
         turns.append(Planar(2, *angle) if angle else Planar(2, self.number("cos φ"), self.number("sin φ")))
         before = (self.number("x"), 0, 0) if self.normal else _three([self.number(name) for name in "xyz"])
-        after: Three = (0, 0, self.number("d")) if self.normal else NONE
+        after: Three = (0, 0, self.number("d"))
         if self.moves is Move.FREE:
+            after = NONE
             turns.append(Matrix(Quaternion(HERE, HERE, HERE).turn(GRAPH, q)))  # type: ignore[arg-type]
-        elif q:
+        else:
             after = plus(after, times(q[0], self.axes[0].along))
         return Way(before, tuple(turns), after)
 
@@ -147,7 +174,7 @@ class Kind:
         """The cosine and sine of what it turns by."""
         if self.moves not in (Move.TURN, Move.SCREW):
             return None
-        total = q[0] + self.number("phi")
+        total = q[0] + self.number("offset")
         return GRAPH.cos(total), GRAPH.sin(total)
 
 
@@ -219,14 +246,12 @@ class Steps:
     # forward dynamics, with what the velocities do in the wrenches of the first sweep, as (27) has it
 
     @cached_property
-    def _eliminated(self) -> tuple[Block | None, Body]:
+    def _eliminated(self) -> tuple[Block, Body]:
         """The block of D, and the link with all that hangs on it as its parent feels it: (28)-(31)."""
         kind, (n, f) = self._kind, self._wrench()
         body = Body(_articulated([_passed(6 + i) for i in range(21)]), n, f)
         if kind.massive:
             body = replace(body, M=body.M + kind.body.articulated())
-        if not kind.axes:
-            return None, body
         push = vector(list(self._given))
         block = block_of(GRAPH, body, kind.axes, kind.armature, push)
         return block, eliminated(body, block, push, _AT_REST)
@@ -235,8 +260,6 @@ class Steps:
     def _block(self) -> list[Scalar]:
         """What accelerations need of the block."""
         block, _ = self._eliminated
-        if block is None:
-            return []
         return [*block.L.ravel(), *(x for row in block.rows for x in row), *block.reduced]
 
     @property
@@ -257,11 +280,10 @@ class Steps:
         kind, (block, _), entries = self._kind, self._eliminated, self._block
         for i, place in self._block_kept:
             entries[i] = place.symbol
-        if block is not None:
-            k = len(kind.axes)
-            rows = tuple(tuple(entries[k * k + 6 * i : k * k + 6 * i + 6]) for i in range(k))
-            L = vector(entries[: k * k]).reshape(k, k)
-            block = replace(block, L=L, rows=rows, reduced=tuple(entries[k * k + 6 * k :]))
+        k = len(kind.axes)
+        rows = tuple(tuple(entries[k * k + 6 * i : k * k + 6 * i + 6]) for i in range(k))
+        L = vector(entries[: k * k]).reshape(k, k)
+        block = replace(block, L=L, rows=rows, reduced=tuple(entries[k * k + 6 * k :]))
         parent = _wrench([_passed(i) for i in range(6)])
         (wd, vd), found = accelerated(GRAPH, self._way(), kind.axes, block, _AT_REST, parent)
         return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)))

@@ -5,8 +5,6 @@ The steps are those of `kinds`; the table of a tree holds where its links stand,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
 from functools import lru_cache
 
 import numpy as np
@@ -16,13 +14,9 @@ from dalembert.expressions import coordinate
 from dalembert.expressions.lower import Lowering
 from dalembert.programs.function import SweptFunction
 from dalembert.programs.sweeps import Members, Sweep, Sweeps, table_of
-from dalembert.recursive.frames import Links, Placed, placed
-from dalembert.recursive.inertias import symmetric
-from dalembert.recursive.kinds import Kind, Move, Steps
-from dalembert.recursive.links import Fixture
+from dalembert.recursive.kinds import Kind, Steps
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree import Link, Tree
-from dalembert.recursive.ways import NONE, nothing
 
 
 def can_roll(tree: Tree) -> str | None:
@@ -35,8 +29,8 @@ def can_roll(tree: Tree) -> str | None:
     >>> can_roll(tree_of(model))
     "'crank' moves by the formula 2*a. Expected a coordinate of its own"
     """
-    if not tree.links:
-        return f"model '{tree.model.name}' has no bodies"
+    if not tree.n_speeds:
+        return f"model '{tree.model.name}' has nothing that moves"
     names = tree.model.coordinate_names
     for link in tree.links:
         if link.value is not None:
@@ -62,7 +56,7 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
     lower = Lowering(FLOATS, dict(plan.parameters))
     start = [0.0] * 6 + [-float(lower(x)) for x in tree.model.gravity]
     world = [start, [0.0] * 6] if task == "forward" else [start]
-    table = table_of(sweeps, [link.parent for link in tree.links], members, world)
+    table = table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
     n_inputs = tree.n + (1 if task == "bias" else 2) * tree.n_speeds + 1
     return SweptFunction(sweeps, table, n_inputs, tree.n_speeds)
 
@@ -88,56 +82,15 @@ def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
 
 def _members(plan: Plan, *, given: bool) -> tuple[tuple[Kind, ...], list[Members]]:
     """The kinds of links of a tree, and the links of each."""
-    fixtures = plan.fixtures
-    found = placed(_links(fixtures))
-    massive = (found.mass != 0) | found.moment.any(axis=1) | found.inertia.any(axis=(1, 2))
-    each = [
-        Kind(_move(fixture.link).value, bool(found.normal[i]), bool(massive[i]), any(map(float, fixture.armature)))
-        for i, fixture in enumerate(fixtures)
-    ]
+    each = [Kind.of(fixture) for fixture in plan.fixtures]
     kinds = tuple(sorted(set(each)))
     out: list[Members] = []
     for kind in kinds:
         at = [i for i, own in enumerate(each) if own == kind]
-        chosen = [fixtures[i] for i in at]
-        rows = np.array([_rows(plan.tree, fixture.link, given=given) for fixture in chosen], np.int64)
-        armature = np.array([[float(x) for x in fixture.armature] for fixture in chosen])
-        lead = np.array([_lead(fixture) for fixture in chosen])
-        own = Placed(*(getattr(found, field.name)[at] for field in fields(Placed)))
-        out.append(Members(np.array(at), rows.reshape(len(at), -1), kind.numbers(own, lead, armature)))
+        rows = [_rows(plan.tree, plan.fixtures[i].link, given=given) for i in at]
+        numbers = [kind.numbers(plan.fixtures[i]) for i in at]
+        out.append(Members(np.array(at), np.array(rows, np.int64), np.array(numbers)))
     return kinds, out
-
-
-def _links(fixtures: Sequence[Fixture]) -> Links:
-    """The links as the model places them, in numbers."""
-    axes = [fixture.axes[0] if len(fixture.axes) == 1 else None for fixture in fixtures]
-    ways = [NONE if axis is None else axis.along if nothing(axis.about) else axis.about for axis in axes]
-    return Links(
-        np.array([fixture.parent for fixture in fixtures]),
-        np.array([fixture.way.R for fixture in fixtures], dtype=float),
-        np.array([fixture.way.p for fixture in fixtures], dtype=float),
-        np.array([[float(x) for x in way] for way in ways]),
-        np.array([float(fixture.body.m) for fixture in fixtures]),
-        np.array([[float(x) for x in fixture.body.h] for fixture in fixtures]),
-        np.array([symmetric(fixture.body.inertia) for fixture in fixtures], dtype=float),
-    )
-
-
-def _lead(fixture: Fixture) -> float:
-    """How far a screw goes by one radian; 0 for other links."""
-    if len(fixture.axes) != 1:
-        return 0.0
-    return sum(float(a) * float(b) for a, b in zip(fixture.axes[0].about, fixture.axes[0].along, strict=True))
-
-
-def _move(link: Link) -> Move:
-    if link.attitude is not None:
-        return Move.FREE
-    if link.value is None:
-        return Move.STILL
-    if link.step.about is None:
-        return Move.SLIDE
-    return Move.TURN if link.step.along is None else Move.SCREW
 
 
 def _rows(tree: Tree, link: Link, *, given: bool) -> list[int]:
