@@ -125,6 +125,8 @@ class Code(Protocol):
 class MachineFunction(Function):
     """Machine code for one state and for many, on numbers of 64 bits, or of 32 where it is `single`."""
 
+    least = 64  # so many lanes are worth a thread
+
     def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int, single: bool = False) -> None:
         self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
         self.n_outputs = n_outputs
@@ -186,7 +188,7 @@ class MachineFunction(Function):
         out = np.empty((self.n_outputs, count), self._dtype)
         run = self._many.many
         addresses = [a.ctypes.data for a in (x, p, self._tables, out)]
-        shares = max(1, min(threads, count // (64 * lanes)))
+        shares = max(1, min(threads, count // (self.least * lanes)))
         ends = [count * i // shares for i in range(shares + 1)]
         if shares == 1:
             run(*addresses, 0, count, count)
@@ -251,6 +253,8 @@ class SweptFunction(MachineFunction):
 
     Inputs and outputs are the rows that the table names; there are no parameters.
     """
+
+    least = 4
 
     def __init__(self, sweeps: Sweeps, table: np.ndarray, n_inputs: int, n_outputs: int) -> None:
         super().__init__(n_inputs, 0, n_outputs)

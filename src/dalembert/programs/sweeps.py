@@ -4,8 +4,8 @@ A program knows its link by places only: numbers in the link's row of a table, r
 values kept for the link from one sweep to the next, and values passed between a link and its parent. The table is data, so one
 piece of machine code serves every tree that is made of these kinds, whatever its size.
 
-Passed values live in slots that are used again as soon as they are free: a chain needs one slot, whatever its length. What is kept
-is the only memory that grows with the number of links.
+Passed values live in slots that are used again as soon as they are free: a chain needs one slot, whatever its length. What is
+kept is the only memory that grows with the number of links.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Place(NamedTuple):
     """One value of a link."""
 
     room: Room
-    index: int
+    at: int
 
     @property
     def symbol(self) -> Symbol:
         """What stands for it while a step is traced."""
-        return symbol(f"{self.room.value} {self.index}")
+        return symbol(f"{self.room.value} {self.at}")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def step_of(outputs: Mapping[Place, Node]) -> Step:
     True
     """
     used = {y.value for y in ordered(list(outputs.values())) if isinstance(y, Symbol)}
-    found = sorted((place for place in map(_read, used)), key=lambda place: (place.room.value, place.index))
+    found = sorted((place for place in map(_read, used)), key=lambda place: (place.room.value, place.at))
     program = program_of(list(outputs.values()), [place.symbol.value for place in found])
     return Step(program, tuple(found), tuple(outputs))
 
@@ -98,7 +98,7 @@ class Sweeps:
         for sweep in self.sweeps:
             parts.append(f"{sweep.outwards} {sweep.passed}")
             for step in sweep.steps:
-                places = [f"{place.room.value} {place.index}" for place in (*step.inputs, *step.outputs)]
+                places = [f"{place.room.value} {place.at}" for place in (*step.inputs, *step.outputs)]
                 parts.append(f"{step.program.digest} {len(step.inputs)} {places}")
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -117,7 +117,9 @@ class Members(NamedTuple):
 
 
 HEAD = 4  # words: how many links, values kept for one state, slots of outward and inward sweeps
-ROW = 7  # words of a row before its own: kind, place of what is kept, then slots: see `_slots_outwards`, `_slots_inwards`
+ROW = (
+    7  # words of a row before its own: kind, place of what is kept, then slots: see `_slots_outwards`, `_slots_inwards`
+)
 
 
 def table_of(
@@ -125,8 +127,8 @@ def table_of(
 ) -> np.ndarray:
     """The table of a tree as words of 64 bits, integers and doubles.
 
-    Parents (−1 is the world) stand before their children. `members` are the links of each kind, and `world` tells what passes from
-    the world, for each outward sweep.
+    Parents (−1 is the world) stand before their children. `members` are the links of each kind, and `world` tells what passes
+    from the world, for each outward sweep.
     """
     (outwards, n_outwards), (inwards, n_inwards) = _slots_outwards(parents), _slots_inwards(parents)
     sizes, kept = np.zeros(len(parents), np.int64), np.zeros(len(parents), np.int64)
@@ -186,8 +188,8 @@ def _slots_outwards(parents: Sequence[int]) -> tuple[list[tuple[int, int]], int]
 def _slots_inwards(parents: Sequence[int]) -> tuple[list[tuple[int, int, int]], int]:
     """Link by link the slot it reads, the slot it writes, and the slot to which that is then added, 0 for none.
 
-    Slot 0 holds zeros, for links without children; slot 1 is for what comes to the world, and for what is added at once. The child
-    that comes first takes a slot for its parent, perhaps the one it has just read, and writes there.
+    Slot 0 holds zeros, for links without children; slot 1 is for what comes to the world, and for what is added at once. The
+    child that comes first takes a slot for its parent, perhaps the one it has just read, and writes there.
     """
     slots, own, out = _Slots(2), dict[int, int](), list[tuple[int, int, int]]()
     for i in reversed(range(len(parents))):

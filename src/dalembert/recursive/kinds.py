@@ -1,7 +1,7 @@
 """Links by kind, and the steps of the recursions for a link of one kind: the text of `inverse` and `forward` over symbols.
 
-In a frame of its own a link turns about z, slides along z, does both as a screw, or turns freely by a quaternion. Its kind also tells
-how it is placed on its parent, and whether it has mass and rotors: what it does not have is never multiplied.
+In a frame of its own a link turns about z, slides along z, does both as a screw, or turns freely by a quaternion. Its kind also
+tells how it is placed on its parent, and whether it has mass and rotors: what it does not have is never multiplied.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
-from dalembert.algebra import Scalar, vector
+import numpy as np
+
+from dalembert.algebra import Scalar, plain, vector
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node
 from dalembert.model.joints.base import HERE
@@ -95,8 +97,9 @@ class Kind:
         _, y, z = fixture.way.before
         first, _, _ = _angles(fixture.way)
         normal = first is None and absent(y) and absent(z)
-        massive = any(map(float, (fixture.body.m, *fixture.body.h, *fixture.body.inertia)))
-        return cls(_move(fixture).value, normal, massive, any(map(float, fixture.armature)))
+        body, rotors = fixture.body, plain(vector(fixture.armature))
+        massive = plain(vector([body.m, *body.h, *body.inertia])).any()
+        return cls(_move(fixture).value, normal, bool(massive), bool(rotors.any()))
 
     @cached_property
     def moves(self) -> Move:
@@ -113,9 +116,10 @@ class Kind:
         out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []
         return tuple([*out, "m", *_MOMENT, *_INERTIA] if self.massive else out)
 
-    def numbers(self, fixture: Fixture) -> list[float]:
+    def numbers(self, fixture: Fixture) -> np.ndarray:
         """The numbers of a link of this kind."""
-        way, body, known = fixture.way, fixture.body, {"offset": fixture.offset, "d": fixture.way.after[2]}
+        way, body = fixture.way, fixture.body
+        known: dict[str, Scalar] = {"offset": fixture.offset, "d": way.after[2]}
         for name, turn in zip("γβφ", _angles(way), strict=True):
             known |= {f"cos {name}": 1 if turn is None else turn.c, f"sin {name}": 0 if turn is None else turn.s}
         known |= dict(zip("xyz", way.before, strict=True)) | {"m": body.m}
@@ -123,7 +127,7 @@ class Kind:
         known |= dict(zip(_MOMENT, body.h, strict=True)) | dict(zip(_INERTIA, body.inertia, strict=True))
         if self.moves is Move.SCREW:
             known["lead"] = fixture.axes[0].along[2]
-        return [float(known[name]) for name in self.columns]
+        return plain(vector([known[name] for name in self.columns]))
 
     # the link over symbols
 
@@ -175,7 +179,7 @@ class Kind:
         if self.moves not in (Move.TURN, Move.SCREW):
             return None
         total = q[0] + self.number("offset")
-        return GRAPH.cos(total), GRAPH.sin(total)
+        return GRAPH.function("cos", total), GRAPH.function("sin", total)
 
 
 class Steps:
@@ -213,7 +217,7 @@ class Steps:
         kind, angle = self._kind, self._kind.angle(self._q)
         w, wd, vd = (_three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
         given = self._given if accelerated else [0] * kind.moves.speeds
-        motion = carried(kind.way(self._q, angle), kind.axes, self._s, given, Motion.of(w, wd, vd))
+        motion = carried(kind.way(self._q, angle), kind.axes, vector(self._s), given, Motion.of(w, wd, vd))
         out = _all_passed([*motion.w, *motion.wd, *motion.vd])
         out |= _stored(self._angle, angle or ())
         if kind.massive:

@@ -1,6 +1,8 @@
-"""Recursions as loops over the links in machine code: one compile for a set of kinds of links, cost and memory linear in their number.
+"""Recursions as loops over the links in machine code: one compile for a set of kinds of links, time and memory linear in n.
 
-The steps are those of `kinds`; the table of a tree holds where its links stand, their mass, and which rows of the state are theirs.
+The steps are those of `kinds`. The table of a tree holds where its links stand, their mass, and which rows of the state are
+theirs.
+Loads are not among them: a program of their own adds them to τ, and stays linear in n where each acts on a few links.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dalembert.algebra import FLOATS
+from dalembert.algebra import FLOATS, plain, vector
 from dalembert.expressions import coordinate
 from dalembert.expressions.lower import Lowering
 from dalembert.programs.function import SweptFunction
@@ -54,7 +56,7 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
     kinds, members = _members(plan, given=task != "bias")
     sweeps = sweeps_of(kinds, task)
     lower = Lowering(FLOATS, dict(plan.parameters))
-    start = [0.0] * 6 + [-float(lower(x)) for x in tree.model.gravity]
+    start = [0.0] * 6 + list(-plain(vector([lower(x) for x in tree.model.gravity])))
     world = [start, [0.0] * 6] if task == "forward" else [start]
     table = table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
     n_inputs = tree.n + (1 if task == "bias" else 2) * tree.n_speeds + 1

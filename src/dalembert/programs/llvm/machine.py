@@ -8,7 +8,6 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
@@ -79,21 +78,13 @@ _SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDiction
 
 
 def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
-    """The code of sweeps for this machine, made once for all functions that use it.
-
-    Several states go through the registers of a lane: the steps of one link wait for each other, those of two states do not.
-    """
+    """The code of sweeps for this machine, made once for all functions that use it."""
     target = host_target(many=many)
-    if many:
-        target = replace(target, lanes=target.lanes * _BESIDE)
     with _COMPILING:
         found = _SHARED.get((sweeps.digest, target))
         if found is None:
             _SHARED[sweeps.digest, target] = found = MachineCode(sweeps, target)
     return found
-
-
-_BESIDE = int(os.environ.get("BESIDE", "1"))
 
 
 def _text(program: Program | Sweeps, target: Target) -> str:

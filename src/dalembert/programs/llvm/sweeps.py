@@ -13,12 +13,14 @@ from dalembert.programs.llvm.emit import POINTERS, Target, Writer
 from dalembert.programs.llvm.library import Library
 from dalembert.programs.sweeps import HEAD, ROW, Place, Room, Step, Sweep, Sweeps
 
-import os
-GROUPS = int(os.environ.get("GROUPS","4"))  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
+GROUPS = 4  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
 
 _LINE = 64  # bytes that memory gives at once
 
-_ARGUMENTS = "ptr noalias readonly %x, ptr noalias %out, ptr noalias readonly %row, ptr readonly %coming, ptr noalias %kept0, ptr %from0, ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
+_ARGUMENTS = (
+    "ptr noalias readonly %x, ptr noalias %out, ptr readonly %row, ptr readonly %coming, ptr noalias %kept0, ptr %from0, "
+    "ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
+)
 
 
 def sweeps_text(sweeps: Sweeps, target: Target) -> str:
@@ -72,9 +74,9 @@ class _StepWriter(Writer):
         """The function."""
         for i in self._order():
             self._write([i])
-            self._store_what_is_known(self._program.first_line + i)
-        for place, y in self._left:
-            self._store(self._names[y], self._at(place, "out"), place)
+            self._store_what_is_known()
+        for place, value in [(place, self._names[y]) for place, y in self._left]:
+            self._store(value, self._at(place, "out"), place)
         return _STEP.format(
             name=name,
             arguments=_ARGUMENTS,
@@ -86,7 +88,7 @@ class _StepWriter(Writer):
             passed=self._passed,
         )
 
-    def _store_what_is_known(self, y: int) -> None:
+    def _store_what_is_known(self) -> None:
         """Store outputs at once, where nothing is still to be read from their room: then they take no registers."""
         waiting: list[tuple[Place, int]] = []
         for place, value in self._left:
@@ -119,7 +121,7 @@ class _StepWriter(Writer):
             return
         lines = GROUPS * _width(self._target) // _LINE + 1
         for name, places in (("x", self._step.inputs), ("out", self._step.outputs)):
-            for i in sorted({place.index for place in places if place.room is Room.ROW}):
+            for i in sorted({place.at for place in places if place.room is Room.ROW}):
                 at = f"%fetch.{name}{i}"
                 yield f"{at}.at = getelementptr i64, ptr %coming, i64 {ROW + i}"
                 yield f"{at}.row = load i64, ptr {at}.at"
@@ -148,12 +150,12 @@ class _StepWriter(Writer):
         """The address of a place."""
         vector = self._target.vector
         if place.room is Room.NUMBER:
-            return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.index}")
+            return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.at}")
         if place.room is Room.KEPT:
-            return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.index}")
+            return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.at}")
         if place.room is Room.PASSED:
-            return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.index}")
-        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.index}")
+            return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.at}")
+        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.at}")
         number = self._row(f"load i64, ptr {word}")
         offset = self._row(f"mul i64 {number}, %stride")
         return self._row(f"getelementptr {self._target.real}, ptr %{array}, i64 {self._row(f'add i64 {offset}, %k')}")
@@ -218,10 +220,6 @@ def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
     sweep = sweeps.sweeps[i]
     first = HEAD + sum(each.passed for each in sweeps.sweeps if each.outwards)
     kinds, groups = range(len(sweep.steps)), 1 if target.lanes == 1 else GROUPS
-    case = (
-        'case{i}.{kind}:\ncall void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %coming{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i}, '
-        "i64 %next, i64 %last, i64 %stride, i64 %groups)\nbr label %linked{i}"
-    )
     return _WALK.format(
         i=i,
         index="add i64 0, %j" if sweep.outwards else "sub i64 %last.link, %j",
@@ -234,7 +232,7 @@ def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
         write=3 if sweep.outwards else 5,
         added="" if sweep.outwards else _ADDED.format(i=i, vector=target.vector, passed=sweep.passed * groups),
         others=" ".join(f"i64 {kind}, label %case{i}.{kind}" for kind in kinds[1:]),
-        cases="\n".join(case.format(i=i, kind=kind) for kind in kinds),
+        cases="\n".join(_CASE.format(i=i, kind=kind) for kind in kinds),
     )
 
 
@@ -304,6 +302,11 @@ next.link{i}:
 %more{i} = icmp slt i64 %j.next{i}, %links
 br i1 %more{i}, label %link{i}, label %walked{i}
 walked{i}:"""
+_CASE = """
+case{i}.{kind}:
+call void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %coming{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i},
+    i64 %next, i64 %last, i64 %stride, i64 %groups)
+br label %linked{i}"""
 _ADDED = """
 %sum.at{i} = getelementptr i64, ptr %row{i}, i64 6
 %sum.slot{i} = load i64, ptr %sum.at{i}
