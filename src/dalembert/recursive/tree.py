@@ -13,7 +13,7 @@ velocity of its joint in axes of the moved frame.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -139,7 +139,8 @@ def tree_of(model: Elements) -> Tree:
             "Describe the system by bodies and joints, or derive its equations by a formalism."
         )
     attitudes = _attitudes(model)
-    grow = _Grow(model, attitudes, _columns(len(model.coordinate_list), attitudes))
+    places = {name: i for i, name in enumerate(model.coordinate_names)}
+    grow = _Grow(model, attitudes, _columns(len(places), attitudes), places)
     place, links = {WORLD: -1}, []
     for body in outwards(model):
         parent = place[body.parent]
@@ -194,6 +195,7 @@ class _Grow:
     model: Elements
     attitudes: tuple[Attitude, ...]
     columns: tuple[int | None, ...]
+    places: Mapping[str, int]  # of the coordinates, by name
 
     def links(self, body: Body, index: int, joint: Joint, parent: int, first: int, *, last: bool) -> list[Link]:
         """The links of one joint; the first one will stand at `first` among all."""
@@ -205,7 +207,7 @@ class _Grow:
         for k, motion in enumerate(motions or [None]):
             final = k == max(len(motions) - 1, 0)
             turned = attitude if final else None
-            value = None if motion is None or turned is not None else _value(self.model, joint.values[motion])
+            value = None if motion is None or turned is not None else _value(self.places, joint.values[motion])
             out.append(
                 Link(
                     _link_name(body, index, joint, motion, final=final, last=last),
@@ -266,11 +268,15 @@ def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, fina
     return name if final or motion is None else f"{name}, {joint.motions[motion]}"
 
 
-def _value(model: Elements, formula: Formula) -> Value:
-    names = model.coordinate_names
-    slopes = tuple((i, se.diff(formula, x)) for i, x in enumerate(map(coordinate, names)) if x in formula.free_symbols)
-    velocity = _along(formula, names)
-    return Value(formula, slopes, _partial(formula), velocity, _along(velocity, names))
+def _value(places: Mapping[str, int], formula: Formula) -> Value:
+    slopes = tuple((places[name], se.diff(formula, coordinate(name))) for name in _used(formula, places))
+    velocity = _along(formula, places)
+    return Value(formula, slopes, _partial(formula), velocity, _along(velocity, places))
+
+
+def _used(f: Formula, places: Mapping[str, int]) -> list[str]:
+    """The coordinates in a formula, in their order."""
+    return sorted((symbol.name for symbol in f.free_symbols if symbol.name in places), key=places.__getitem__)
 
 
 def _partial(f: Formula) -> Formula:
@@ -278,8 +284,6 @@ def _partial(f: Formula) -> Formula:
     return se.diff(f, TIME) if TIME in f.free_symbols else se.Integer(0)
 
 
-def _along(f: Formula, names: Sequence[str]) -> Formula:
+def _along(f: Formula, places: Mapping[str, int]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
-    used = {symbol.name for symbol in f.free_symbols}
-    terms = [se.diff(f, coordinate(name)) * rate(name) for name in names if name in used]
-    return sum(terms, start=_partial(f))
+    return sum((se.diff(f, coordinate(name)) * rate(name) for name in _used(f, places)), start=_partial(f))
