@@ -1,14 +1,20 @@
 """The rolled recursion against the walk over floats in the model's own frames, on random trees with joints of all kinds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dalembert.algebra import FLOATS, vector
+from dalembert.integrators import InitialValueProblem, Settings, find, integrate
+from dalembert.integrators.base import MachineCode
+from dalembert.integrators.native_steps import Machine
 from dalembert.model import Model
 from dalembert.recursive import inverse_dynamics, moving, tree_of
 from dalembert.recursive.kinds import Kind
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.rolled import can_roll, rolled_function, sweeps_of
+from dalembert.recursive.speeds import to_rates
 
 pytest.importorskip("llvmlite")
 
@@ -131,7 +137,7 @@ def rope(n):
     model = Model("rope", gravity=(0, 0, -9.81)).coordinates(*names)
     for i in range(n):
         at, parent = ({}, {}) if not i else ({"position": (0, 0, -1 / n)}, {"parent": f"b{i - 1}"})
-        hook = model.universal(((1, 0, 0), (0, 1, 0)), names[2 * i : 2 * i + 2], **at)
+        hook = model.universal(UNITS[:2], names[2 * i : 2 * i + 2], **at)
         size = 1 / (12 * n**3)
         model.body(f"b{i}", joint=hook, mass=1 / n, center=(0, 0, -0.5 / n), inertia=(size, size, size / 10), **parent)
     return model
@@ -164,6 +170,38 @@ def test_a_falling_rope_keeps_its_energy():
     energy = kinetic(y[:N], y[N:-1])
     assert energy > 1e-3
     assert abs(energy + y[-1]) <= 1e-8 * energy
+
+
+def test_rates_are_those_of_coordinates_and_speeds():
+    plan = plan_of(grown(6, ["quaternion", "revolute", "floating"], seed=2))
+    q, s, _, t = drawn(plan.tree, 5)
+    rates = rolled_function(plan, "rates")(np.concatenate([q, s, t]), NONE)
+    known = rolled_function(plan, "forward")(np.concatenate([q, s, 0 * s, t]), NONE)
+    assert np.abs(rates[plan.tree.n :] - known).max() <= 1e-12 * np.abs(known).max()
+    for k in range(5):
+        qd = to_rates(plan.tree, FLOATS, list(q[:, k]), list(s[:, k]))
+        assert np.abs(rates[: plan.tree.n, k] - qd.astype(float)).max() <= 1e-14
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk45", "dop853"])
+def test_compiled_integrators_step_on_the_rolled_recursion(method):
+    """With machine code for the rates, as with Python between the steps."""
+    plan = plan_of(rope(30))
+    function, N = rolled_function(plan, "rates"), 60
+    y0 = np.concatenate([np.full(N, 0.05), np.zeros(N)])
+    assert function.native is not None
+    machine = MachineCode(Machine(function.native.address, NONE, function.native.tables), 2 * N, None)
+    names = (*plan.tree.model.coordinate_names, *plan.tree.speed_names)
+    given = InitialValueProblem(
+        names, 0.0, y0, lambda t, y: function(np.append(y, t), NONE), positions=N, machine=machine
+    )
+    settings, times = Settings(step=1e-4, rtol=1e-10, atol=1e-10), np.array([0.0, 0.01])
+    native, python = (
+        integrate(each, find(method)(each, settings, times[-1]), times, settings)
+        for each in (given, replace(given, machine=None))
+    )
+    assert np.abs(native.y[:, -1] - y0).max() > 1e-3
+    assert np.abs(native.y - python.y).max() <= 1e-9
 
 
 def test_forward_undoes_inverse_on_a_long_rope():

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import Scalar, plain, vector
+from dalembert.algebra import Scalar, identity, plain, vector
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node
 from dalembert.model.joints.base import HERE
@@ -23,10 +23,13 @@ from dalembert.recursive.forward import Block, Body, Velocity, accelerated, bloc
 from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid
 from dalembert.recursive.inverse import Motion, carried, effort, newton_euler
 from dalembert.recursive.links import Axis, Fixture
+from dalembert.recursive.speeds import part_rates
+from dalembert.recursive.tree import Attitude
 from dalembert.recursive.ways import NONE, UNITS, Matrix, Planar, Three, Turn, Way, absent, nothing, plus, times
 
 Wrench = tuple[Three, Three]
 _UP = UNITS[2]
+_BALL = Quaternion(HERE, HERE, (*HERE, HERE[0]))
 _MOMENT, _INERTIA = ("h_x", "h_y", "h_z"), tuple(f"I_{k}" for k in range(6))
 
 
@@ -183,16 +186,21 @@ class Kind:
 
 
 class Steps:
-    """The steps of one kind. Its rows are: coordinates, speeds, what is given (accelerations or forces) if anything, results."""
+    """The steps of one kind. Its rows are coordinates, speeds, what is `given` (accelerations or forces) if anything, results.
 
-    def __init__(self, kind: Kind, *, given: bool) -> None:
+    Results are forces or accelerations, and in front of them the `rates` of the coordinates if they are wanted.
+    """
+
+    def __init__(self, kind: Kind, *, given: bool, rates: bool = False) -> None:
         self._kind, moves = kind, kind.moves
         n, k = moves.coordinates, moves.speeds
-        self.rows = n + (3 if given else 2) * k
+        self.rows = n + (3 if given else 2) * k + (n if rates else 0)
         places = [Place(Room.ROW, i) for i in range(self.rows)]
         symbols = [place.symbol for place in places]
-        self._q, self._s, self._given = symbols[:n], symbols[n : n + k], symbols[n + k : n + 2 * k] if given else []
+        self._q, self._s = symbols[:n], symbols[n : n + k]
+        self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if given else [0] * k
         self._results = places[self.rows - k :]
+        self._rates = places[self.rows - k - n : self.rows - k] if rates else []
         self._turned = moves in (Move.TURN, Move.SCREW)
         self._angle = [Place(Room.KEPT, i) for i in range(2 if self._turned else 0)]
 
@@ -216,7 +224,7 @@ class Steps:
         """ω, ω̇ and v̇, and the wrench (n, f) that the link takes for itself; accelerations are given, or zero."""
         kind, angle = self._kind, self._kind.angle(self._q)
         w, wd, vd = (_three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
-        given = self._given if accelerated else [0] * kind.moves.speeds
+        given: list[Scalar] = self._given if accelerated else [0] * kind.moves.speeds
         motion = carried(kind.way(self._q, angle), kind.axes, vector(self._s), given, Motion.of(w, wd, vd))
         out = _all_passed([*motion.w, *motion.wd, *motion.vd])
         out |= _stored(self._angle, angle or ())
@@ -290,7 +298,15 @@ class Steps:
         block = replace(block, L=L, rows=rows, reduced=tuple(entries[k * k + 6 * k :]))
         parent = _wrench([_passed(i) for i in range(6)])
         (wd, vd), found = accelerated(GRAPH, self._way(), kind.axes, block, _AT_REST, parent)
-        return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)))
+        return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)) | self._coordinate_rates())
+
+    def _coordinate_rates(self) -> dict[Place, Node]:
+        """q̇ = H(q) s, if it is wanted."""
+        if not self._rates:
+            return {}
+        free = self._kind.moves is Move.FREE
+        H = part_rates(GRAPH, Attitude("", _BALL, (0, 1, 2, 3), 0), self._q) if free else identity(1)
+        return _stored(self._rates, list(H @ vector(self._s)))
 
 
 _AT_REST = Velocity(NONE, (0, 0, 0, 0, 0, 0), NONE, NONE)

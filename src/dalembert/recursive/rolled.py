@@ -43,7 +43,9 @@ def can_roll(tree: Tree) -> str | None:
 
 
 def rolled_function(plan: Plan, task: str) -> SweptFunction:
-    """`inverse`: τ of the rows (q, s, ṡ, t); `forward`: ṡ of (q, s, τ, t); `bias`: c + g of (q, s, t). Loads are not among them.
+    """A task as a function of rows that end with time t, which plays no part. Loads are not among the forces.
+
+    `inverse` gives τ of (q, s, ṡ), `bias` c + g of (q, s), `forward` ṡ of (q, s, τ), `rates` (q̇, ṡ) of (q, s) without τ.
 
     >>> from dalembert.model import Model
     >>> from dalembert.recursive.plan import plan_of
@@ -53,54 +55,55 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
     array([23.])
     """
     tree = plan.tree
-    kinds, members = _members(plan, given=task != "bias")
+    kinds, members = _members(plan, task)
     sweeps = sweeps_of(kinds, task)
     lower = Lowering(FLOATS, dict(plan.parameters))
     start = [0.0] * 6 + list(-plain(vector([lower(x) for x in tree.model.gravity])))
-    world = [start, [0.0] * 6] if task == "forward" else [start]
+    world = [start, [0.0] * 6][: sum(sweep.outwards for sweep in sweeps.sweeps)]
     table = table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
-    n_inputs = tree.n + (1 if task == "bias" else 2) * tree.n_speeds + 1
-    return SweptFunction(sweeps, table, n_inputs, tree.n_speeds)
+    n_inputs = tree.n + (2 if task in _GIVEN else 1) * tree.n_speeds + 1
+    return SweptFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
+
+
+_GIVEN = ("inverse", "forward")
 
 
 @lru_cache(maxsize=64)
 def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
     """The sweeps of a task over trees of these kinds of links."""
-    steps = [Steps(kind, given=task != "bias") for kind in kinds]
-    if task == "forward":
-        walks = (
-            Sweep(True, 9, tuple(step.outwards(accelerated=False) for step in steps)),
-            Sweep(False, 27, tuple(step.eliminate() for step in steps)),
-            Sweep(True, 6, tuple(step.accelerate() for step in steps)),
-        )
+    steps = [Steps(kind, given=task in _GIVEN, rates=task == "rates") for kind in kinds]
+    solved, driven = task in ("forward", "rates"), task == "inverse"
+    walks = [Sweep(True, 9, tuple(step.outwards(accelerated=driven) for step in steps))]
+    if solved:
+        walks.append(Sweep(False, 27, tuple(step.eliminate() for step in steps)))
+        walks.append(Sweep(True, 6, tuple(step.accelerate() for step in steps)))
     else:
-        walks = (
-            Sweep(True, 9, tuple(step.outwards(accelerated=task == "inverse") for step in steps)),
-            Sweep(False, 6, tuple(step.inwards(accelerated=task == "inverse") for step in steps)),
-        )
-    kept = tuple(step.kept_forward if task == "forward" else step.kept_inverse for step in steps)
-    return Sweeps(kept, tuple(step.rows for step in steps), tuple(len(kind.columns) for kind in kinds), walks)
+        walks.append(Sweep(False, 6, tuple(step.inwards(accelerated=driven) for step in steps)))
+    kept = tuple(step.kept_forward if solved else step.kept_inverse for step in steps)
+    return Sweeps(kept, tuple(step.rows for step in steps), tuple(len(kind.columns) for kind in kinds), tuple(walks))
 
 
-def _members(plan: Plan, *, given: bool) -> tuple[tuple[Kind, ...], list[Members]]:
+def _members(plan: Plan, task: str) -> tuple[tuple[Kind, ...], list[Members]]:
     """The kinds of links of a tree, and the links of each."""
     each = [Kind.of(fixture) for fixture in plan.fixtures]
     kinds = tuple(sorted(set(each)))
     out: list[Members] = []
     for kind in kinds:
         at = [i for i, own in enumerate(each) if own == kind]
-        rows = [_rows(plan.tree, plan.fixtures[i].link, given=given) for i in at]
+        rows = [_rows(plan.tree, plan.fixtures[i].link, task) for i in at]
         numbers = [kind.numbers(plan.fixtures[i]) for i in at]
         out.append(Members(np.array(at), np.array(rows, np.int64), np.array(numbers)))
     return kinds, out
 
 
-def _rows(tree: Tree, link: Link, *, given: bool) -> list[int]:
-    """The rows of its coordinates, its speeds, what is given, and the results."""
+def _rows(tree: Tree, link: Link, task: str) -> list[int]:
+    """The rows of its coordinates, its speeds, what is given, and the results: see `Steps`."""
     if link.attitude is not None:
         q = list(link.attitude.parts)
     else:
         q = [] if link.value is None else [i for i, _ in link.value.slopes]
     s = list(link.speeds)
     state = [*q, *(tree.n + i for i in s)]
-    return state + ([tree.n + tree.n_speeds + i for i in s] if given else []) + s
+    if task == "rates":
+        return [*state, *state]
+    return state + ([tree.n + tree.n_speeds + i for i in s] if task in _GIVEN else []) + s
