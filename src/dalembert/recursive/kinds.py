@@ -264,7 +264,7 @@ class Steps:
         body = Body(_articulated([_passed(6 + i) for i in range(21)]), n, f)
         if kind.massive:
             body = replace(body, M=body.M + kind.body.articulated())
-        push = vector(list(self._given))
+        push = self._given
         block = block_of(GRAPH, body, kind.axes, kind.armature, push)
         return block, eliminated(body, block, push, _AT_REST)
 
