@@ -21,7 +21,6 @@ import symengine as se
 
 import dalembert as dl
 from dalembert import formalisms
-from dalembert.algebra import identity
 from dalembert.equations import free_motion as free_motions
 from dalembert.equations import legendre as legendres
 from dalembert.errors import InconsistentStateError, SingularError
@@ -38,6 +37,7 @@ from dalembert.model.constraints import Holonomic
 from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.model.joints import rows
 from dalembert.model.loads import Load
+from dalembert.recursive.ways import times
 from dalembert.spatial import roll_pitch_yaw, rotations
 from dalembert.structure import samples
 
@@ -433,11 +433,14 @@ MATRIX = (
     Mutation("inertia entry", arm, body(inertia=lambda J: J * 1.1), "RP"),
     Mutation("sign of products of inertia", arm, body(inertia=lambda J: 2 * np.diag(np.diag(J)) - J), "RP"),
     Mutation("mass centre", arm, declared_body(lambda b: replace(b, center=(0, 0, 0))), "RP"),
-    Mutation("mass in the tree", arm, function(links._fixture, lambda f: replace(f, mass=f.mass * 1.1)), "R"),
+    Mutation("mass in the tree", arm, function(links._body, lambda b: replace(b, m=b.m * 1.1)), "R"),
     Mutation(
-        "inertia in the tree", arm, function(links._fixture, lambda f: replace(f, inertia=f.inertia + identity(3))), "R"
+        "inertia in the tree",
+        arm,
+        function(links._body, lambda b: replace(b, inertia=tuple(x + 1 for x in b.inertia))),
+        "R",
     ),
-    Mutation("moment of mass in the tree", arm, function(links._fixture, lambda f: replace(f, moment=-f.moment)), "R"),
+    Mutation("moment of mass in the tree", arm, function(links._body, lambda b: replace(b, h=times(-1, b.h))), "R"),
     # joints: rotation and displacement against the velocities they give
     *(
         Mutation(f"turn of {kind.kind}", model, method(kind, "turn", transposed), "P")
@@ -634,9 +637,9 @@ MATRIX = (
     Mutation("Kane's reaction", tied, function(kane.reaction, negated), "F"),
     # the recursion
     Mutation("loads in the recursion", loaded("force"), function(recursive_loads.load_forces, negated), "R"),
-    Mutation("inverse recursion", arm, function(inverse._newton_euler, lambda w: (w[0] * 1.1, w[1])), "R"),
-    Mutation("articulated bodies", arm, function(forward._inwards, lambda f: [x * 1.1 for x in f]), "R"),
-    Mutation("composite bodies", tied, function(mass.composites, lambda f: [M * 1.1 for M in f]), "R"),
+    Mutation("inverse recursion", tied, function(inverse.newton_euler, lambda w: (times(1.1, w[0]), w[1])), "R"),
+    Mutation("articulated bodies", arm, function(forward.accelerated, lambda a: (a[0], a[1] * 1.1)), "R"),
+    Mutation("composite bodies", tied, function(mass.composites, lambda f: [M + M for M in f]), "R"),
     Mutation("rates of quaternions", ball, function(recursive_speeds.part_rates, lambda H: H * 1.1), "R"),
 )
 NAMES = {"F": "formalisms", "R": "recursion", "P": "principle"}

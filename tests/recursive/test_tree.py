@@ -9,12 +9,18 @@ from dalembert.model import Model
 from dalembert.recursive import plan_of, tree_of
 
 
-def test_a_sequence_of_joints_gives_massless_links(make):
+def test_every_motion_has_a_link_and_the_last_one_the_mass(make):
     links = {link.name: link for link in tree_of(make("every joint")).links}
-    assert list(links) == ["a", "b", "c, joint 0", "c", "d", "e, joint 0", "e"]
-    assert [link.body is None for link in links.values()] == [name.endswith("joint 0") for name in links]
-    parents = [link.parent for link in links.values()]
-    assert parents == [-1, 0, 0, 2, 3, 4, 5]
+    assert list(links) == [
+        *("a, displacement", "a"),  # slides go along axes of the joint, so they come first
+        *("b, first angle", "b"),
+        *("c, joint 0", "c, first displacement", "c, second displacement", "c"),
+        *("d, first angle", "d, second angle", "d"),
+        *("e, joint 0", "e"),
+    ]
+    assert [name for name, link in links.items() if link.body is not None] == ["a", "b", "c", "d", "e"]
+    assert [link.parent for link in links.values()] == [-1, 0, 1, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert [link.place for link in links.values()][:2] == [("a", 0, 1), ("a", 0, 0)]
 
 
 def test_speeds_stand_in_the_order_of_coordinates(make):
@@ -44,9 +50,7 @@ def test_two_quaternions_on_one_body_are_told_apart():
 
 def test_decoupled_means_one_link_for_each_speed(make):
     assert not tree_of(make("floating")).decoupled  # the arm follows a part of the base's quaternion
-    assert tree_of(
-        make("every joint")
-    ).decoupled  # a curve of one coordinate, and two motions of one link by one, are fine
+    assert not tree_of(make("every joint")).decoupled  # one coordinate turns twice in a ball
     model = Model("absolute").coordinates("a", "b")
     model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
     model.body("second", parent="first", joint=model.revolute((0, 0, 1), "b - a"), mass=1, center=(1, 0, 0))

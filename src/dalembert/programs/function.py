@@ -21,6 +21,7 @@ from dalembert.errors import EngineError, InputError, nearest
 from dalembert.expressions.lower import Lowering
 from dalembert.programs.program import Program, program_of
 from dalembert.programs.python import Interpreted
+from dalembert.programs.sweeps import Sweeps
 
 if TYPE_CHECKING:
     from dalembert.programs.llvm.machine import MachineCode
@@ -124,6 +125,8 @@ class Code(Protocol):
 class MachineFunction(Function):
     """Machine code for one state and for many, on numbers of 64 bits, or of 32 where it is `single`."""
 
+    least = 64  # so many lanes are worth a thread
+
     def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int, single: bool = False) -> None:
         self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
         self.n_outputs = n_outputs
@@ -185,7 +188,7 @@ class MachineFunction(Function):
         out = np.empty((self.n_outputs, count), self._dtype)
         run = self._many.many
         addresses = [a.ctypes.data for a in (x, p, self._tables, out)]
-        shares = max(1, min(threads, count // (64 * lanes)))
+        shares = max(1, min(threads, count // (self.least * lanes)))
         ends = [count * i // shares for i in range(shares + 1)]
         if shares == 1:
             run(*addresses, 0, count, count)
@@ -243,6 +246,40 @@ class NativeFunction(MachineFunction):
     def varied(self) -> NativeFunction:
         """The same with parameters among the inputs, for batches in which they differ."""
         return NativeFunction(self._program.with_moving_parameters(), self._single)
+
+
+class SweptFunction(MachineFunction):
+    """Sweeps over the links of one table as machine code, which all trees of the same kinds of links share.
+
+    Inputs and outputs are the rows that the table names; there are no parameters.
+    """
+
+    least = 4
+
+    def __init__(self, sweeps: Sweeps, table: np.ndarray, n_inputs: int, n_outputs: int) -> None:
+        super().__init__(n_inputs, 0, n_outputs)
+        self._sweeps, self._table = sweeps, table
+
+    @cached_property
+    def _tables(self) -> np.ndarray:
+        return self._table
+
+    @cached_property
+    def _one(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import shared_code
+
+        return shared_code(self._sweeps, many=False)
+
+    @cached_property
+    def _many(self) -> MachineCode:
+        from dalembert.programs.llvm.machine import shared_code
+
+        return shared_code(self._sweeps, many=True)
+
+    @property
+    def varied(self) -> SweptFunction:  # type: ignore[override]
+        """The same: there are no parameters that could differ."""
+        return self
 
 
 class EmptyFunction(Function):

@@ -136,7 +136,7 @@ def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
     tree = plan.tree
     if names is None:
         driven = [load for load in tree.model.loads if isinstance(load, InJoint) and load.drives]
-        values = [tree.places[load.body, load.joint].values[load.motion] for load in driven]
+        values = [tree.values[load.body, load.joint, load.motion] for load in driven]
         chosen = {j for value in values for i, _ in value.slopes for j in _speeds_of(plan, i)}
         return sorted(chosen) or None
     places = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}

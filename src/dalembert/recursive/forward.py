@@ -3,32 +3,195 @@
 Reverse Gaussian elimination goes through the links from the tips to the world; the matrix itself is never formed.
 
     M̂_j = M_j + Σ A_ijᵀ M̄_i A_ij             (31)  articulated: the link with all that hangs on it, free to move
-    Ψ̂_i = M̂_i N_i,  m̂_i = N_iᵀ Ψ̂_i            (30)  blocks of D, k×k for a joint of k speeds, rotors included
+    Ψ̂_i = M̂_i P_i,  m̂_i = P_iᵀ Ψ̂_i            (30)  blocks of D, rotors included: L D Lᵀ for a link that turns freely
     M̄_i = M̂_i − Ψ̂_i m̂_i⁻¹ Ψ̂_iᵀ               (31)
-    τ̂_i = φ_i − N_iᵀ η_i                       (28)  with η from the links that hang on i: (29)
-    ṡ_i = m̂_i⁻¹ τ̂_i − Ψ_iᵀ μ_i                 (32), (33)
+    τ̂_i = φ_i − P_iᵀ η_i                       (28)  with η from the links that hang on i: (29)
+    θ̈_i = m̂_i⁻¹ τ̂_i − Ψ_iᵀ μ_i                 (32), (33)
+
+Deviates: φ = τ − C θ̇ of (27) is not found first. What the velocities do, c_i = Ȧ t_j + Ṗ θ̇ of (23) and the wrench of (46) at
+rest, is carried along: η includes it, and so does μ. That saves a whole inverse dynamics.
+
+Where a motion is along one coordinate axis and has no rotor, M̄ has a zero row there, and the wrench that goes on to the parent
+has τ in it: neither is computed.
 
 It needs speeds that move one link each. Where a speed moves several, the inertia matrix is formed and factored as L D Lᵀ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dalembert.algebra import Algebra, Array, zeros
-from dalembert.algebra.linear import ldl, ldl_apply
-from dalembert.recursive.inverse import inverse_dynamics
-from dalembert.recursive.links import Moving
-from dalembert.recursive.mass import mass_matrix
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.algebra.linear import ldl, ldl_apply, lower_solve, upper_solve
+from dalembert.recursive.balls import Ball, ball_accelerations, ball_block, ball_ends, freed, moments
+from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six
+from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
+from dalembert.recursive.links import Axis, Moving, MovingLink
+from dalembert.recursive.mass import mass_matrix, share, with_rotor
+from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, nothing, plus, times
+
+
+@dataclass(frozen=True)
+class Velocity:
+    """ω of a link, the entries of ω×ω× as `spins` has them, and c of (23): what the velocities add to its ω̇ and v̇."""
+
+    w: Three
+    K: Six
+    turning: Three
+    sliding: Three
+
+
+@dataclass(frozen=True)
+class Body:
+    """A link with all that hangs on it, free to move: its mass matrix M̂ and the wrench η that it takes at rest."""
+
+    M: Articulated
+    n: Three
+    f: Three
+
+    def __add__(self, other: Body) -> Body:
+        return Body(self.M + other.M, plus(self.n, other.n), plus(self.f, other.f))
+
+    def inwards(self, way: Way) -> Body:
+        """As a part of the parent."""
+        return Body(self.M.inwards(way), *way.wrench_inwards(self.n, self.f))
 
 
 @dataclass(frozen=True)
 class Block:
-    """One block of D, factored, and the columns of U beside it."""
+    """One block of D, factored as L D Lᵀ, with the rows L⁻¹ Ψ̂ᵀ, the same divided by D, and D⁻¹ L⁻¹ τ̂."""
 
+    still: tuple[int, ...]  # the rows of M̄ that vanish, one for each motion, or none
     L: Array
     D: Array
-    hat: Array  # Ψ̂: 6×k
+    hats: tuple[tuple[Scalar, ...], ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    reduced: tuple[Scalar, ...]
+
+
+def velocity(way: Way, axes: Sequence[Axis], rates: Array, drift: Array, parent: Velocity) -> Velocity:
+    """What a link has from the velocities, from those of its parent: (22), and (23) at θ̈ = `drift`."""
+    w = way.outwards(parent.w)
+    sliding = NONE if nothing(way.before) else way.outwards(point(field(parent.K, NONE), NONE, way.before))
+    turning = NONE
+    if axes:
+        turn, slide = combined(axes, rates)
+        if not nothing(turn):
+            turning = crossed(w, turn)
+            w = plus(w, turn)  # (3a)
+        if not nothing(slide):
+            sliding = plus(sliding, crossed(w, times(2, slide)))
+        about, along = combined(axes, drift)
+        turning, sliding = plus(turning, about), plus(sliding, along)
+    K = spins(w)
+    return Velocity(w, K, turning, point(field(K, turning), sliding, way.after))
+
+
+def at_rest(body: Rigid, K: Six) -> Body:
+    """A link alone, with the wrench of (46) at ṫ = 0."""
+    if body is NO_BODY:
+        return Body(body.articulated(), NONE, NONE)
+    U = field(K, NONE)
+    return Body(body.articulated(), euler(body.inertia, NONE, K, U), point(U, NONE, body.h))
+
+
+def block_of(
+    algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Sequence[Scalar], tau: Sequence[Scalar]
+) -> Block:
+    """The block of D for the motions of a link, driven by `tau`: (28), (30), (32)."""
+    still = _still(axes, armature)
+    hats = [body.M.wrench(axis.about, axis.along) for axis in axes]  # Ψ̂, column by column
+    m = matrix([[share(axis, hat) for hat in hats] for axis in axes])
+    for k, inertia in enumerate(armature):
+        m[k, k] = with_rotor(m[k, k], inertia)
+    left = vector([x - share(axis, (body.n, body.f)) for x, axis in zip(tau, axes, strict=True)])  # (28)
+    L, D = ldl(algebra, m)
+    half = matrix([[0 if row in still else x for row, x in enumerate((*n, *f))] for n, f in hats])
+    half, left = lower_solve(algebra, L, half), lower_solve(algebra, L, left)
+    shrink = [1 / d for d in D]
+    rows = [tuple(0 if absent(x) else x * by for x in row) for row, by in zip(half, shrink, strict=True)]
+    reduced = tuple(x * by for x, by in zip(left, shrink, strict=True))  # (32)
+    return Block(still, L, D, tuple(map(tuple, half)), tuple(rows), reduced)
+
+
+def _still(axes: Sequence[Axis], armature: Sequence[Scalar]) -> tuple[int, ...]:
+    """Which rows of M̄ vanish: those of the motions where each is along one axis and moves no rotor."""
+    out = list[int]()
+    for axis, inertia in zip(axes, armature, strict=True):
+        used = [(row, x) for row, x in enumerate((*axis.about, *axis.along)) if not absent(x)]
+        if len(used) != 1 or used[0][1] != 1 or not absent(inertia):
+            return ()
+        out.append(used[0][0])
+    return tuple(out)
+
+
+def eliminated(body: Body, block: Block, tau: Sequence[Scalar], c: Velocity) -> Body:
+    """The link as its parent feels it: M̄ of (31) and η of (29), in axes of the link."""
+    M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.still)
+    n, f = M.wrench(c.turning, c.sliding)
+    six = [x + y for x, y in zip((*body.n, *body.f), (*n, *f), strict=True)]
+    for row in range(6):
+        if row in block.still:
+            six[row] = tau[block.still.index(row)]
+        else:
+            for hat, amount in zip(block.hats, block.reduced, strict=True):
+                six[row] = six[row] + hat[row] * amount
+    return Body(M, (six[0], six[1], six[2]), (six[3], six[4], six[5]))
+
+
+def accelerated(
+    algebra: Algebra, way: Way, axes: Sequence[Axis], block: Block | None, c: Velocity, parent: tuple[Three, Three]
+) -> tuple[tuple[Three, Three], Array]:
+    """ω̇ and v̇ of a link from those of its parent, and θ̈ of its motions: (33)."""
+    wd, vd = way.rates_outwards(*parent)
+    wd, vd = plus(wd, c.turning), plus(vd, c.sliding)
+    if block is None:
+        return (wd, vd), zeros(0)
+    six = [*wd, *vd]
+    left = vector([_less(x, row, six) for x, row in zip(block.reduced, block.rows, strict=True)])
+    found = upper_solve(algebra, block.L, left)
+    if block.still:
+        thdd = vector([x - six[row] for x, row in zip(found, block.still, strict=True)])
+        for x, row in zip(found, block.still, strict=True):
+            six[row] = x
+        return ((six[0], six[1], six[2]), (six[3], six[4], six[5])), thdd
+    turning, sliding = combined(axes, found)
+    return (plus(wd, turning), plus(vd, sliding)), found
+
+
+def _less(x: Scalar, row: Sequence[Scalar], six: Sequence[Scalar]) -> Scalar:
+    for a, b in zip(row, six, strict=True):
+        if not absent(a):
+            x = x - a * b
+    return x
+
+
+def ball(
+    algebra: Algebra, body: Body, ways: tuple[Way, Way], tau: Sequence[Scalar], sliding: Three
+) -> tuple[Ball, Body]:
+    """The block of three turns about one point, and what their first link has of the last one: see `balls`.
+
+    `ways` lead from the first link to the second and the third; `sliding` is what the velocities add to v̇ of the first.
+    """
+    T_i, T = moments(*ways, tau)
+    block = ball_block(algebra, body.M, body.n, ways, T)
+    rest, f = freed(body.M.M, body.f, block)
+    M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), rest)
+    for way in reversed(ways):
+        M, f = M.inwards(way), way.inwards(f)
+    return block, Body(M, T_i, plus(f, M.wrench(NONE, sliding)[1]))
+
+
+def ball_accelerated(
+    algebra: Algebra, block: Ball, ways: tuple[Way, Way, Way], c: Sequence[Velocity], parent: tuple[Three, Three]
+) -> tuple[tuple[Three, Three], Array]:
+    """ω̇ and v̇ of the last link of three that turn about one point, and the accelerations of their angles."""
+    wd, vd = ways[0].rates_outwards(*parent)
+    wd, vd = plus(wd, c[0].turning), plus(vd, c[0].sliding)
+    vd = ways[2].outwards(ways[1].outwards(vd))
+    wd, thdd = ball_accelerations(algebra, block, ways[1:], wd, vd, (c[1].turning, c[2].turning))
+    return (wd, vd), vector(thdd)
 
 
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
@@ -42,69 +205,81 @@ def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
     >>> forward_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([23.0]))[0]
     array([1.5], dtype=object)
     """
-    phi = tau - inverse_dynamics(moving, zeros(moving.tree.n_speeds))  # (27)
     if moving.tree.decoupled:
-        return _eliminated(moving, phi)
+        velocities = _velocities(moving)
+        return _outwards(moving, velocities, articulated(moving, tau, velocities))
+    phi = tau - inverse_dynamics(moving, zeros(moving.tree.n_speeds))  # (27)
     L, D = ldl(moving.algebra, mass_matrix(moving))
     return ldl_apply(moving.algebra, L, D, phi), D
 
 
-def _eliminated(moving: Moving, phi: Array) -> tuple[Array, Array]:
-    blocks = articulated(moving)
-    reduced = _inwards(moving, blocks, phi)
-    sd, pivots = _outwards(moving, blocks, reduced), zeros(len(phi))
-    for link, block in zip(moving.links, blocks, strict=True):
-        if block is not None:
-            pivots[list(link.speeds)] = block.D
-    return sd, pivots
-
-
-def articulated(moving: Moving) -> list[Block | None]:
-    """The blocks of D and U, link by link; None for a link that no speed moves."""
-    algebra = moving.algebra
-    inertias = [link.M for link in moving.links]
-    blocks: list[Block | None] = [None] * len(inertias)
-    for index in reversed(range(len(inertias))):
-        link, M = moving.links[index], inertias[index]
-        if link.speeds:
-            hat = M @ link.N  # (30)
-            L, D = ldl(algebra, link.N.T @ hat + link.rotors)
-            blocks[index] = Block(L, D, hat)
-            M = M - hat @ ldl_apply(algebra, L, D, hat.T) if link.parent >= 0 else M  # (31)
-        if link.parent >= 0:
-            inertias[link.parent] = inertias[link.parent] + link.A.T @ M @ link.A  # (31)
-    return blocks
-
-
-def _inwards(moving: Moving, blocks: list[Block | None], phi: Array) -> list[Array]:
-    """m̂⁻¹ τ̂, link by link: steps 1 and 2."""
-    algebra = moving.algebra
-    eta = [zeros(6) for _ in blocks]
-    out: list[Array] = [zeros(0)] * len(blocks)
-    for index in reversed(range(len(blocks))):
-        link, block = moving.links[index], blocks[index]
-        if block is not None:
-            rest = phi[list(link.speeds)] - link.N.T @ eta[index]  # (28)
-            out[index] = _solved(algebra, block, rest)  # (32)
-            eta[index] = eta[index] + block.hat @ out[index]  # (29)
-        if link.parent >= 0:
-            eta[link.parent] = eta[link.parent] + link.A.T @ eta[index]  # (29)
+def _velocities(moving: Moving) -> list[Velocity]:
+    out, world = list[Velocity](), Velocity(NONE, spins(NONE), NONE, NONE)
+    for link in moving.links:
+        parent = world if link.parent < 0 else out[link.parent]
+        drift = zeros(len(link.drift)) if link.speeds else link.drift  # unknown, or given by time alone
+        out.append(velocity(link.way, link.fixture.axes, link.rates, drift, parent))
     return out
 
 
-def _outwards(moving: Moving, blocks: list[Block | None], reduced: list[Array]) -> Array:
-    """ṡ from the world to the tips: step 3."""
-    sd = zeros(moving.tree.n_speeds)
-    mu: list[Array] = []
-    for link, block, value in zip(moving.links, blocks, reduced, strict=True):
-        carried = link.A @ mu[link.parent] if link.parent >= 0 else zeros(6)
+def _slope(link: MovingLink) -> Array:
+    """G of a link whose motions are moved by one speed each: its diagonal."""
+    return vector([1, 1, 1]) if len(link.speeds) == 3 else link.G[0]
+
+
+def articulated(moving: Moving, tau: Array, velocities: Sequence[Velocity]) -> list[Block | Ball | None]:
+    """The blocks of D and U, link by link, at the last link of each: steps 1 and 2. None for a link that no speed moves."""
+    links, ends = moving.links, ball_ends(moving.links)
+    bodies = [at_rest(link.fixture.body, c.K) for link, c in zip(links, velocities, strict=True)]
+    blocks: list[Block | Ball | None] = [None] * len(bodies)
+    index = len(bodies) - 1
+    while index >= 0:
+        at = ends.get(index, index)  # where the motions of the block begin
+        link, body = links[at], bodies[index]
+        push = [x for each in links[at : index + 1] for x in _push(each, tau)]
+        if at < index:
+            ways = (links[at + 1].way, links[index].way)
+            blocks[index], body = ball(moving.algebra, body, ways, push, velocities[at].sliding)
+        elif link.speeds:
+            block = block_of(moving.algebra, body, link.fixture.axes, link.fixture.armature, push)
+            blocks[index] = block
+            body = eliminated(body, block, push, velocities[index]) if link.parent >= 0 else body
+        else:
+            n, f = body.M.wrench(velocities[index].turning, velocities[index].sliding)
+            body = Body(body.M, plus(body.n, n), plus(body.f, f))
+        if link.parent >= 0:
+            bodies[link.parent] = bodies[link.parent] + body.inwards(link.way)  # (29), (31)
+        index = at - 1
+    return blocks
+
+
+def _push(link: MovingLink, tau: Array) -> list[Scalar]:
+    """The forces on the motions of a link."""
+    if not link.speeds:
+        return []
+    return [x / g for x, g in zip(tau[list(link.speeds)], _slope(link), strict=True)]
+
+
+def _outwards(
+    moving: Moving, velocities: Sequence[Velocity], blocks: Sequence[Block | Ball | None]
+) -> tuple[Array, Array]:
+    """ṡ from the world to the tips, and the pivots: step 3."""
+    sd, pivots = zeros(moving.tree.n_speeds), zeros(moving.tree.n_speeds)
+    x, y, z = (0 - g for g in moving.gravity)
+    world, rates = (NONE, (x, y, z)), list[tuple[Three, Three]]()
+    for index, (link, block, c) in enumerate(zip(moving.links, blocks, velocities, strict=True)):
+        members = moving.links[index - 2 if isinstance(block, Ball) else index : index + 1]
+        parent = world if members[0].parent < 0 else rates[members[0].parent]
+        if isinstance(block, Ball):
+            ways = (members[0].way, members[1].way, link.way)
+            own, thdd = ball_accelerated(moving.algebra, block, ways, velocities[index - 2 : index + 1], parent)
+        else:
+            own, thdd = accelerated(moving.algebra, link.way, link.fixture.axes, block, c, parent)
+        rates.append(own)
         if block is not None:
-            accelerations = value - _solved(moving.algebra, block, block.hat.T @ carried)  # (33)
-            sd[list(link.speeds)] = accelerations
-            carried = carried + link.N @ accelerations
-        mu.append(carried)
-    return sd
-
-
-def _solved(algebra: Algebra, block: Block, b: Array) -> Array:
-    return ldl_apply(algebra, block.L, block.D, b)
+            speeds = [
+                each for member in members for each in zip(member.speeds, _slope(member), member.drift, strict=True)
+            ]
+            for (speed, g, drift), x, pivot in zip(speeds, thdd, block.D, strict=True):
+                sd[speed], pivots[speed] = (x - drift) / g, pivot * g * g
+    return sd, pivots

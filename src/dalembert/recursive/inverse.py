@@ -7,14 +7,112 @@ Outwards the angular velocity ω and the rates ω̇ and v̇ of every link's twis
     w_i = M_i ṫ_i + Ω_i M_i E_i t_i            (46), (47): Newton and Euler about the origin of the link
     w̃_j = w_j + Σ A_ijᵀ w̃_i,  τ_i = Pᵀ w̃_i     (25)
 
-v itself is never needed. Deviates: (25) is printed without w_j, and (46b) without the dot on v.
+v itself is never needed. Every product of two components of ω is made once for a link, in the matrix of its accelerations
+
+    U = ω̇× + ω×ω×,   so that v̇ + U p is the acceleration of the point p, and ∫ U p dm = U h.
+
+Deviates: (25) is printed without w_j, and (46b) without the dot on v.
 """
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, scaled, vector, zeros
-from dalembert.recursive.links import Moving, MovingLink
-from dalembert.spatial import cross
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dalembert.algebra import Array, Scalar, scaled, vector, zeros
+from dalembert.recursive.inertias import NO_BODY, Rigid, Rows, Six
+from dalembert.recursive.links import Axis, Moving, MovingLink
+from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, dot, nothing, plus, three, times
+
+
+@dataclass(frozen=True)
+class Motion:
+    """ω, ω̇ and v̇ of a link, and what they make of its points: the entries of ω×ω×, and U."""
+
+    w: Three
+    wd: Three
+    vd: Three
+    K: Six
+    U: Rows
+
+    @classmethod
+    def of(cls, w: Three, wd: Three, vd: Three) -> Motion:
+        """From ω, ω̇ and v̇."""
+        K = spins(w)
+        return cls(w, wd, vd, K, field(K, wd))
+
+
+def spins(w: Three) -> Six:
+    """−xx, −yy, −zz, yz, xz, xy of ω×ω× = ω ωᵀ − |ω|²: the diagonal with the other sign, so that nothing is negated."""
+    x, y, z = w
+    xx, yy, zz = x * x, y * y, z * z
+    return (yy + zz, xx + zz, xx + yy, y * z, x * z, x * y)
+
+
+def field(K: Six, wd: Three) -> Rows:
+    """U = ω̇× + ω×ω×, its diagonal with the other sign."""
+    (xx, yy, zz, a, b, c), (x, y, z) = K, wd
+    return ((xx, c - z, b + y), (c + z, yy, a - x), (b - y, a + x, zz))
+
+
+def point(U: Rows, v: Three, p: Three) -> Three:
+    """v + U p, without what is absent from p."""
+    out = list(v)
+    for k, d in enumerate(p):
+        if not absent(d):
+            for a in range(3):
+                term = d * U[a][k]
+                out[a] = out[a] - term if a == k else out[a] + term
+    return (out[0], out[1], out[2])
+
+
+def combined(axes: Sequence[Axis], amounts: Array | Sequence[Scalar]) -> tuple[Three, Three]:
+    """P x: what motions of these amounts do together, about and along."""
+    about, along = NONE, NONE
+    for axis, x in zip(axes, amounts, strict=True):
+        about, along = plus(about, times(x, axis.about)), plus(along, times(x, axis.along))
+    return about, along
+
+
+def carried(way: Way, axes: Sequence[Axis], rates: Array, thdd: Sequence[Scalar], parent: Motion) -> Motion:
+    """The motion of a link from that of its parent: (22), (23)."""
+    w, wd = way.outwards(parent.w), way.outwards(parent.wd)
+    vd = way.outwards(point(parent.U, parent.vd, way.before))
+    if axes:
+        (turn, slide), (turning, sliding) = combined(axes, rates), combined(axes, thdd)
+        wd, vd = plus(wd, turning), plus(vd, sliding)
+        if not nothing(turn):
+            wd = plus(wd, crossed(w, turn))
+        if not nothing(slide):
+            vd = plus(vd, crossed(w, times(2, slide)))
+        w = plus(w, turn)  # (3a)
+    link = Motion.of(w, wd, vd)
+    return link if nothing(way.after) else Motion(w, wd, point(link.U, vd, way.after), link.K, link.U)
+
+
+def newton_euler(body: Rigid, motion: Motion) -> tuple[Three, Three]:
+    """The wrench that a link takes for itself: (46a), (46b)."""
+    if body is NO_BODY:
+        return NONE, NONE
+    f = point(motion.U, times(body.m, motion.vd), body.h)
+    return plus(euler(body.inertia, motion.wd, motion.K, motion.U), crossed(body.h, motion.vd)), f
+
+
+def euler(inertia: Six, wd: Three, K: Six, U: Rows) -> Three:
+    """I ω̇ + ω × I ω, by the products that U has anyway: each off-diagonal entry of I meets both at once."""
+    out = list[Scalar]()
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        diagonal = inertia[a] * wd[a] + (inertia[c] - inertia[b]) * K[3 + a]
+        beside = inertia[3 + a] * (K[c] - K[b])
+        out.append(diagonal + beside - inertia[3 + c] * U[c][a] + inertia[3 + b] * U[b][a])
+    return (out[0], out[1], out[2])
+
+
+def effort(axis: Axis, n: Three, f: Three, armature: Scalar, thdd: Scalar) -> Scalar:
+    """What drives one motion: Pᵀ w̃ of (25), and its rotor."""
+    total = dot(axis.about, n) + dot(axis.along, f)
+    return total if absent(armature) else total + armature * thdd
 
 
 def inverse_dynamics(moving: Moving, sd: Array) -> Array:
@@ -29,59 +127,38 @@ def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     array([23.0], dtype=object)
     """
     accelerations = [_second_rates(link, sd) for link in moving.links]
-    wrenches = _outwards(moving, accelerations)
-    return _inwards(moving, accelerations, wrenches)
+    return _inwards(moving, accelerations, _outwards(moving, accelerations))
 
 
-def _second_rates(link: MovingLink, sd: Array) -> Array:
+def _second_rates(link: MovingLink, sd: Array) -> Sequence[Scalar]:
     """θ̈ = G ṡ + drift."""
-    return link.G @ sd[list(link.speeds)] + link.drift if link.speeds else link.drift
+    return list(link.G @ sd[list(link.speeds)] + link.drift) if link.speeds else list(link.drift)
 
 
-def _outwards(moving: Moving, accelerations: list[Array]) -> list[tuple[Array, Array]]:
+def still(gravity: Array) -> Motion:
+    """The world, which gravity seems to accelerate: (26)."""
+    return Motion.of(NONE, NONE, three(scaled(-1, gravity)))
+
+
+def _outwards(moving: Moving, accelerations: Sequence[Sequence[Scalar]]) -> list[tuple[Three, Three]]:
     """The wrench (n, f) that every link takes for itself."""
-    still = (zeros(3), zeros(3), scaled(-1, moving.gravity))  # (26)
-    states: list[tuple[Array, Array, Array]] = []
-    out = []
+    world, motions = still(moving.gravity), list[Motion]()
     for link, thdd in zip(moving.links, accelerations, strict=True):
-        states.append(_carried(link, thdd, still if link.parent < 0 else states[link.parent]))
-        out.append(_newton_euler(link, *states[-1]))
-    return out
+        parent = world if link.parent < 0 else motions[link.parent]
+        motions.append(carried(link.way, link.fixture.axes, link.rates, thdd, parent))
+    return [newton_euler(link.fixture.body, motion) for link, motion in zip(moving.links, motions, strict=True)]
 
 
-def _carried(link: MovingLink, thdd: Array, parent: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-    """ω, ω̇ and v̇ of a link from those of its parent: (22), (23)."""
-    w_P, wd_P, vd_P = parent
-    Rt = link.R.T
-    w = Rt @ w_P
-    wd = Rt @ wd_P
-    vd = Rt @ (vd_P + cross(wd_P, link.p) + cross(w_P, cross(w_P, link.p)))
-    if len(thdd):
-        turn, slide = link.about @ link.rates, link.along @ link.rates
-        wd = wd + link.about @ thdd + link.turning[:3] + cross(w, turn)
-        vd = vd + link.along @ thdd + link.turning[3:] + 2 * cross(w, slide)
-        w = w + turn  # (3a)
-    return w, wd, vd
-
-
-def _newton_euler(link: MovingLink, w: Array, wd: Array, vd: Array) -> tuple[Array, Array]:
-    m, h, inertia = link.fixture.mass, link.fixture.moment, link.fixture.inertia
-    n = inertia @ wd + cross(h, vd) + cross(w, inertia @ w)  # (46a)
-    f = scaled(m, vd) - cross(h, wd) - cross(w, cross(h, w))  # (46b)
-    return n, f
-
-
-def _inwards(moving: Moving, accelerations: list[Array], wrenches: list[tuple[Array, Array]]) -> Array:
+def _inwards(moving: Moving, accelerations: Sequence[Sequence[Scalar]], wrenches: list[tuple[Three, Three]]) -> Array:
     tau = zeros(moving.tree.n_speeds)
     for index in reversed(range(len(moving.links))):
-        link, thdd = moving.links[index], accelerations[index]
-        n, f = wrenches[index]
+        link, thdd, (n, f) = moving.links[index], accelerations[index], wrenches[index]
         if link.speeds:
-            effort = link.about.T @ n + link.along.T @ f  # (25)
-            effort = effort + vector([a * x for a, x in zip(link.fixture.armature, thdd, strict=True)])
-            tau[list(link.speeds)] += link.G.T @ effort
+            driven = zip(link.fixture.axes, link.fixture.armature, thdd, strict=True)
+            efforts = vector([effort(axis, n, f, armature, x) for axis, armature, x in driven])
+            tau[list(link.speeds)] += link.G.T @ efforts
         if link.parent >= 0:
+            n, f = link.way.wrench_inwards(n, f)
             n_j, f_j = wrenches[link.parent]
-            f = link.R @ f
-            wrenches[link.parent] = (n_j + link.R @ n + cross(link.p, f), f_j + f)
+            wrenches[link.parent] = plus(n_j, n), plus(f_j, f)
     return tau

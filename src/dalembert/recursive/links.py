@@ -4,78 +4,96 @@ Everything stands in axes of the link and refers to the origin O of its frame, a
 
     t = [ω; v]            twist of a link                                (1), with v of O instead of the mass centre
     t_i = A_ij t_j + P θ̇   from the parent j to the link i                (36a)
-    A_ij                  twist propagation, 6×6                         (36b), with the change of axes R
-    P                     joint-rate propagation, 6×k: Ω above L         (36b), for a joint of any kind
-    M_i                   mass matrix of a link about O, 6×6             (47b)
+    A_ij                  twist propagation                              (36b), with the change of axes: a `Way`
+    P                     joint-rate propagation: about above along      (36b), constant in axes of the link
+    M_i                   mass matrix of a link about O                  (47b): a `Rigid`
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.motion import values as symbol_values
+from dalembert.recursive.inertias import NO_BODY, Rigid, six, symmetric
 from dalembert.recursive.speeds import part_rates, to_rates, to_second_rates
-from dalembert.recursive.tree import Link, Tree, Value, rate_name, value_name
-from dalembert.spatial import roll_pitch_yaw, skew
+from dalembert.recursive.tree import Link, Tree, Value
+from dalembert.recursive.ways import NONE, UNITS, Matrix, Planar, Three, Turn, Way, nothing, plus, three, times
+from dalembert.spatial import about_axis, sine_and_cosine, skew
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a motion of one unit does to the twist of its link, in axes of the link: a column of P, (36b)."""
+
+    about: Three
+    along: Three
 
 
 @dataclass(frozen=True)
 class Fixture:
-    """What does not change with the state: the placement of a link's joint on its parent, its mass and its rotors."""
+    """What does not change with the state: where a link sits on its parent before it moves, how it moves, its mass and rotors."""
 
-    R_PF: Array
-    p_PF: Array
-    mass: Scalar
-    moment: Array  # m d: mass times the place of the mass centre from O
-    inertia: Array  # about O
-    armature: Array  # inertia × ratio² of the rotor of each motion
+    link: Link
+    parent: int
+    way: Way
+    axes: tuple[Axis, ...]
+    body: Rigid
+    armature: tuple[Scalar, ...]  # inertia × ratio² of the rotor of each motion
+    offset: float = 0  # what is added to the angle of its turn
 
 
 @dataclass(frozen=True)
 class MovingLink:
     """A link with all facts that the recursions need."""
 
-    parent: int
-    speeds: tuple[int, ...]
     fixture: Fixture
-    R: Array  # R_PM, from link axes to axes of the parent
-    p: Array  # p_PM, the origin in axes of the parent
-    about: Array  # Ω: 3×k
-    along: Array  # L: 3×k
-    G: Array  # θ̇ = G s + ...: k×len(speeds)
+    way: Way
+    G: Array  # θ̇ = G s + ...: motions × len(speeds)
     rates: Array  # θ̇
     drift: Array  # θ̈ at ṡ = 0
-    turning: Array  # Ω̇ θ̇ above L̇ θ̇: 6
 
-    @cached_property
+    @property
+    def parent(self) -> int:
+        """The link that carries it, −1 for the world."""
+        return self.fixture.parent
+
+    @property
+    def speeds(self) -> tuple[int, ...]:
+        """The speeds that move it."""
+        return self.fixture.link.speeds
+
+    @property
+    def about(self) -> Array:
+        """Ω: 3×motions."""
+        return _beside([axis.about for axis in self.fixture.axes])
+
+    @property
+    def along(self) -> Array:
+        """L: 3×motions."""
+        return _beside([axis.along for axis in self.fixture.axes])
+
+    @property
     def A(self) -> Array:
-        """The twist propagation from the parent, (36b): [Rᵀ 0; −Rᵀ p× Rᵀ]."""
-        Rt = self.R.T
-        return _blocks(Rt, zeros(3, 3), -(Rt @ skew(self.p)), Rt)
+        """The twist propagation from the parent as a matrix, (36b): [Rᵀ 0; −Rᵀ p× Rᵀ]."""
+        Rt = self.way.R.T
+        return _blocks(Rt, zeros(3, 3), -(Rt @ skew(self.way.p)), Rt)
 
-    @cached_property
+    @property
     def N(self) -> Array:
         """P G: the twist for unit speeds, 6×len(speeds)."""
         return np.concatenate([self.about, self.along]) @ self.G if self.speeds else zeros(6, 0)
 
-    @cached_property
-    def rotors(self) -> Array:
-        """What the rotors add to the inertia matrix at the link's speeds: Gᵀ diag(armature) G."""
-        weighted = matrix([[a * g for g in row] for a, row in zip(self.fixture.armature, self.G, strict=True)])
-        return self.G.T @ weighted if len(weighted) else zeros(len(self.speeds), len(self.speeds))
-
     @property
     def M(self) -> Array:
         """The mass matrix about O, (47b)."""
-        fixture = self.fixture
-        arm = skew(fixture.moment)
-        return _blocks(fixture.inertia, arm, -arm, _diagonal(fixture.mass))
+        body = self.fixture.body.articulated()
+        H = matrix(body.H)
+        return _blocks(symmetric(body.inertia), H, H.T, symmetric(body.M))
 
 
 @dataclass(frozen=True)
@@ -89,37 +107,57 @@ class Moving:
     links: tuple[MovingLink, ...]
 
 
+def _beside(columns: Sequence[Three]) -> Array:
+    return matrix(columns).T if columns else zeros(3, 0)
+
+
 def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
     """[a b; c d]."""
-    out = zeros(6, 6)
-    out[:3, :3], out[:3, 3:], out[3:, :3], out[3:, 3:] = a, b, c, d
-    return out
-
-
-def _diagonal(x: Scalar) -> Array:
-    """x times the 3×3 identity."""
-    return matrix([[x if i == j else 0 for j in range(3)] for i in range(3)])
+    return np.concatenate([np.concatenate([a, b], axis=1), np.concatenate([c, d], axis=1)])
 
 
 def fixtures(tree: Tree, algebra: Algebra, parameters: Mapping[str, Scalar]) -> tuple[Fixture, ...]:
-    """The constant facts of all links, for values of the parameters."""
+    """The constant facts of all links in the frames of the model, for values of the parameters."""
     lower = Lowering(algebra, dict(parameters))
     return tuple(_fixture(link, algebra, lower) for link in tree.links)
 
 
 def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> Fixture:
-    R = roll_pitch_yaw(algebra, [lower(x) for x in link.joint.rotation])
-    p = vector([lower(x) for x in link.joint.position])
-    armature = zeros(len(link.values) + (3 if link.attitude else 0))
+    place = _three([lower(x) for x in link.position], algebra)
+    turns: list[Turn] = []
+    for axis, formula in zip((2, 1, 0), reversed(link.rotation), strict=True):
+        angle = lower(formula)
+        if not algebra.is_zero(angle):
+            s, c = sine_and_cosine(algebra, angle)
+            turns.append(Planar(axis, c, s))
+    armature: list[Scalar] = [0] * link.motions
     for motion, inertia in link.rotors:
         armature[motion] = armature[motion] + lower(inertia)
+    return Fixture(link, link.parent, Way(place, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature))
+
+
+def _three(entries: Sequence[Scalar], algebra: Algebra) -> Three:
+    x, y, z = (0 if algebra.is_zero(entry) else entry for entry in entries)
+    return (x, y, z)
+
+
+def _axes(link: Link) -> tuple[Axis, ...]:
+    if link.attitude is not None:
+        return tuple(Axis(unit, NONE) for unit in UNITS)
+    if link.value is None:
+        return ()
+    about, along = (NONE if way is None else three(vector(list(way))) for way in link.step)
+    return (Axis(about, along),)
+
+
+def _body(link: Link, lower: Lowering) -> Rigid:
     if link.body is None:
-        return Fixture(R, p, 0, zeros(3), zeros(3, 3), armature)
+        return NO_BODY
     m, d = lower(link.body.mass), vector([lower(x) for x in link.body.center])
     about_center = matrix([[lower(x) for x in row] for row in link.body.inertia])
     arm = skew(d)
     shifted = matrix([[m * entry for entry in row] for row in arm @ arm.T])
-    return Fixture(R, p, m, scaled(m, d), about_center + shifted, armature)
+    return Rigid(m, three(vector([m * x for x in d])), six(about_center + shifted))
 
 
 def moving(
@@ -137,8 +175,21 @@ def moving(
     lower = Lowering(algebra, symbol_values(tree.model, t, q, list(qd), dict(parameters)))
     walk = _Walk(tree, algebra, lower, q, s, rest)
     known = fixtures(tree, algebra, parameters) if known is None else known
-    links = tuple(walk.moved(link, fixture) for link, fixture in zip(tree.links, known, strict=True))
+    links = tuple(walk.moved(fixture) for fixture in known)
     return Moving(tree, algebra, lower, vector([lower(x) for x in tree.model.gravity]), links)
+
+
+def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
+    """The turn by an angle and a constant offset about a unit vector of numbers; quarter turns exchange sine and cosine."""
+    used = [k for k, x in enumerate(about) if x != 0]
+    if len(used) > 1:
+        return Matrix(about_axis(algebra, about, angle))  # type: ignore[arg-type]
+    quarters = round(offset / (np.pi / 2))
+    rest = offset - quarters * np.pi / 2
+    s, c = sine_and_cosine(algebra, angle if abs(rest) <= 1e-14 else angle + rest)
+    for _ in range(quarters % 4):
+        s, c = c, -s
+    return Planar(used[0], c, s if about[used[0]] == 1 else -s)
 
 
 class _Walk:
@@ -151,31 +202,29 @@ class _Walk:
         self._slopes = {a: part_rates(algebra, a, q) for a in tree.attitudes}
         self._turned = {i: (a, k) for a in tree.attitudes for k, i in enumerate(a.parts)}
 
-    def moved(self, link: Link, fixture: Fixture) -> MovingLink:
-        algebra, joint, count = self._algebra, link.joint, len(link.values)
-        values = [self._lower(value.value) for value in link.values]
-        rates = [self._lower(value.rate) for value in link.values]
-        drift = [self._drift(value) for value in link.values]
-        G = [self._gradient(value, link.speeds) for value in link.values]
-        about, along = zeros(3, 0), zeros(3, 0)
-        own = [] if link.attitude is None else [self._q[i] for i in link.attitude.parts]
-        R_FM, p_FM = joint.turn(algebra, [*values, *own]), joint.shift(algebra, [*values, *own])
-        if count:
-            about = joint.angular(algebra, [*values, *own])[:, :count]
-            along = R_FM.T @ joint.linear(algebra, [*values, *own])[:, :count]
+    def moved(self, fixture: Fixture) -> MovingLink:
+        """One link in motion."""
+        link, value = fixture.link, fixture.link.value
+        G, rates, drift, way = zeros(0, len(link.speeds)), zeros(0), zeros(0), fixture.way
         if link.attitude is not None:
             first = link.attitude.first
-            about = np.concatenate([about, identity(3)], axis=1)
-            along = np.concatenate([along, zeros(3, 3)], axis=1)
-            rates += list(self._s[first : first + 3])
-            drift += [0, 0, 0]
-            G += [[1 if speed == first + k else 0 for speed in link.speeds] for k in range(3)]
-        R, p = fixture.R_PF @ R_FM, fixture.p_PF + fixture.R_PF @ p_FM
-        turning = self._turning(link, values, rates, R_FM)
-        gradient = matrix(G) if G else zeros(0, len(link.speeds))
-        return MovingLink(
-            link.parent, link.speeds, fixture, R, p, about, along, gradient, vector(rates), vector(drift), turning
-        )
+            G = matrix([[1 if speed == first + k else 0 for speed in link.speeds] for k in range(3)])
+            rates, drift = vector(self._s[first : first + 3]), zeros(3)
+            parts = [0] * (len(link.joint.values) - 4) + [self._q[i] for i in link.attitude.parts]
+            way = replace(way, turns=(*way.turns, Matrix(link.joint.turn(self._algebra, parts))))
+        elif value is not None:
+            G = matrix([self._gradient(value, link.speeds)])
+            rates, drift = vector([self._lower(value.rate)]), vector([self._drift(value)])
+            way = self._on_its_way(fixture, self._lower(value.value))
+        return MovingLink(fixture, way, G, rates, drift)
+
+    def _on_its_way(self, fixture: Fixture, value: Scalar) -> Way:
+        """The way to a link that one motion has brought to a value."""
+        (axis,), way = fixture.axes, fixture.way
+        turns = way.turns
+        if not nothing(axis.about):
+            turns = (*turns, _turn(self._algebra, axis.about, value, fixture.offset))
+        return Way(way.before, turns, plus(way.after, times(value, axis.along)))
 
     def _drift(self, value: Value) -> Scalar:
         """θ̈ at ṡ = 0: q̈ is then zero but for the parts of quaternions."""
@@ -197,11 +246,3 @@ class _Walk:
                     at = attitude.first + k
                     row[at] = row[at] + slope * self._slopes[attitude][part, k]
         return list(row.values())
-
-    def _turning(self, link: Link, values: list[Scalar], rates: list[Scalar], R_FM: Array) -> Array:
-        if not link.turning:
-            return zeros(6)
-        known = {value_name(k): x for k, x in enumerate(values)} | {rate_name(k): x for k, x in enumerate(rates)}
-        lower = Lowering(self._algebra, known)
-        six = vector([lower(formula) for formula in link.turning])
-        return np.concatenate([six[:3], R_FM.T @ six[3:]])

@@ -60,7 +60,7 @@ def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
 
 
 def _joint(tree: Tree, moving: Moving, body: str, joint: int, motion: int) -> JointMotion:
-    value, lower = tree.places[body, joint].values[motion], moving.lower
+    value, lower = tree.values[body, joint, motion], moving.lower
     gradient = zeros(tree.n)
     for i, slope in value.slopes:
         gradient[i] = lower(slope)

@@ -7,11 +7,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dalembert.algebra import FLOATS
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Description, Elements
-from dalembert.recursive.links import Fixture, fixtures
+from dalembert.recursive.frames import aligned
+from dalembert.recursive.links import Fixture
 from dalembert.recursive.loads import loaded
 from dalembert.recursive.tree import Tree, tree_of
 from dalembert.structure.constraint_rows import row_sizes
@@ -71,7 +71,7 @@ def _plan(model: Description) -> Plan:
     return Plan(
         links,
         values,
-        fixtures(links, FLOATS, values),
+        aligned(links, values),
         loaded(written, friction=False),
         written,
         levels(written),

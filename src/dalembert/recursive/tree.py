@@ -1,6 +1,8 @@
-"""The tree of a model: one link for every joint, and the formulas of the joints differentiated once and for all.
+"""The tree of a model: one link for every motion of a joint, and the formulas of the motions differentiated once and for all.
 
-A body that hangs on a sequence of joints gets a link for each of them; all but the last have no mass. Velocities of the
+A joint of several motions is a sequence of links that turn or slide one after the other, as section 2.1 of papers/denoc models
+it: slides first, then turns about axes that meet in a point. A body may also hang on a sequence of joints. All links but the
+last have no mass, no placement and cost next to nothing. A quaternion is one link that turns freely. Velocities of the
 recursions are speeds s: the rate of every ordinary coordinate, and in place of the four parts of a quaternion the angular
 velocity of its joint in axes of the moved frame.
 
@@ -11,19 +13,20 @@ velocity of its joint in axes of the moved frame.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import symengine as se
 
-from dalembert.algebra import Array, choose, vector
 from dalembert.errors import InputError
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.formula import Formula
 from dalembert.kinematics.motion import outwards
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Fixed, Joint
+from dalembert.model.joints.base import HERE, Step
+from dalembert.model.vectors import Vector3
 
 
 @dataclass(frozen=True)
@@ -49,22 +52,29 @@ class Value:
 
 @dataclass(frozen=True)
 class Link:
-    """A frame that one joint moves: M of the joint, carried by the link `parent` (−1 is the world).
+    """A frame that one motion of a joint moves, carried by the link `parent` (−1 is the world).
 
-    `values` are its ordinary motions; those of an `attitude` come behind them. `speeds` lists which speeds move it,
-    `turning` what its rate directions do while they turn, Ω̇ θ̇ and L̇ θ̇ as formulas of θ and θ̇ (empty when they stand still).
+    The motion is the turn or slide `step` by `value`, or that of an `attitude`, or none. `speeds` lists which speeds move it.
+    The frame starts at `position` and `rotation` on the parent; both are zero but for the first motion of a joint.
     """
 
     name: str
     parent: int
     joint: Joint
-    place: tuple[str, int]  # the body, and which of its joints this is
-    body: Body | None  # None for all joints of a body but the last
-    values: tuple[Value, ...]
+    position: Vector3
+    rotation: Vector3
+    place: tuple[str, int, int]  # the body, which of its joints this is, and which motion of it
+    body: Body | None  # None for all links of a body but the last
+    step: Step
+    value: Value | None
     attitude: Attitude | None
     speeds: tuple[int, ...]
-    turning: tuple[Formula, ...]
-    rotors: tuple[tuple[int, Formula], ...]  # motion, inertia × ratio²
+    rotors: tuple[tuple[int, Formula], ...]  # which of its motions, inertia × ratio²
+
+    @property
+    def motions(self) -> int:
+        """How many motions it has: 1, or 3 for an attitude, or 0."""
+        return 3 if self.attitude is not None else int(self.value is not None)
 
 
 @dataclass(frozen=True)
@@ -103,15 +113,15 @@ class Tree:
         return tuple(out)
 
     @cached_property
-    def places(self) -> dict[tuple[str, int], Link]:
-        """The links by body and number of the joint."""
-        return {link.place: link for link in self.links}
+    def values(self) -> dict[tuple[str, int, int], Value]:
+        """The motions by body, number of the joint and number of the motion."""
+        return {link.place: link.value for link in self.links if link.value is not None}
 
     @cached_property
     def decoupled(self) -> bool:
-        """True when every speed moves one link only: then the inertia matrix can be eliminated link by link."""
+        """True when every speed moves one link only, and none moves by two: then link by link can be eliminated."""
         used = [speed for link in self.links for speed in link.speeds]
-        return len(used) == len(set(used))
+        return len(used) == len(set(used)) and all(len(link.speeds) in (0, link.motions) for link in self.links)
 
 
 def tree_of(model: Elements) -> Tree:
@@ -129,13 +139,14 @@ def tree_of(model: Elements) -> Tree:
             "Describe the system by bodies and joints, or derive its equations by a formalism."
         )
     attitudes = _attitudes(model)
-    grow = _Grow(model, attitudes, _columns(len(model.coordinate_list), attitudes))
+    places = {name: i for i, name in enumerate(model.coordinate_names)}
+    grow = _Grow(model, attitudes, _columns(len(places), attitudes), places)
     place, links = {WORLD: -1}, []
     for body in outwards(model):
         parent = place[body.parent]
-        joints = body.joints or (Fixed((0, 0, 0), (0, 0, 0)),)
+        joints = body.joints or (Fixed(HERE, HERE),)
         for index, joint in enumerate(joints):
-            links.append(grow.link(body, index, joint, parent, last=index == len(joints) - 1))
+            links += grow.links(body, index, joint, parent, len(links), last=index == len(joints) - 1)
             parent = len(links) - 1
         place[body.name] = parent
     return Tree(model, tuple(links), attitudes)
@@ -184,27 +195,46 @@ class _Grow:
     model: Elements
     attitudes: tuple[Attitude, ...]
     columns: tuple[int | None, ...]
+    places: Mapping[str, int]  # of the coordinates, by name
 
-    def link(self, body: Body, index: int, joint: Joint, parent: int, *, last: bool) -> Link:
-        ordinary = joint.values[:-4] if joint.quaternion else joint.values
-        values = tuple(_value(self.model, formula) for formula in ordinary)
+    def links(self, body: Body, index: int, joint: Joint, parent: int, first: int, *, last: bool) -> list[Link]:
+        """The links of one joint; the first one will stand at `first` among all."""
         attitude = self._attitude(joint)
-        rotors = tuple(
-            (rotor.motion, rotor.inertia * rotor.ratio**2)
+        motions: list[int | None] = [*_order(joint)]
+        if attitude is not None:
+            motions.append(len(motions))
+        out: list[Link] = []
+        for k, motion in enumerate(motions or [None]):
+            final = k == max(len(motions) - 1, 0)
+            turned = attitude if final else None
+            value = None if motion is None or turned is not None else _value(self.places, joint.values[motion])
+            out.append(
+                Link(
+                    _link_name(body, index, joint, motion, final=final, last=last),
+                    first + k - 1 if k else parent,
+                    joint,
+                    HERE if k else joint.position,
+                    HERE if k else joint.rotation,
+                    (body.name, index, -1 if motion is None else motion),
+                    body if last and final else None,
+                    Step() if value is None or motion is None else joint.steps[motion],
+                    value,
+                    turned,
+                    self._speeds(value, turned),
+                    self._rotors(body, index, motion, turned),
+                )
+            )
+        return out
+
+    def _rotors(
+        self, body: Body, index: int, motion: int | None, turned: Attitude | None
+    ) -> tuple[tuple[int, Formula], ...]:
+        """The rotors on the motions of a link: its own motion, or those from its own on where it turns freely."""
+        own = range(0) if motion is None else range(motion, motion + (3 if turned is not None else 1))
+        return tuple(
+            (rotor.motion - own.start, rotor.inertia * rotor.ratio**2)
             for rotor in self.model.rotors
-            if (rotor.body, rotor.joint) == (body.name, index)
-        )
-        return Link(
-            body.name if last else f"{body.name}, joint {index}",
-            parent,
-            joint,
-            (body.name, index),
-            body if last else None,
-            values,
-            attitude,
-            self._speeds(values, attitude),
-            _turning(joint, len(ordinary)),
-            rotors,
+            if (rotor.body, rotor.joint) == (body.name, index) and rotor.motion in own
         )
 
     def _attitude(self, joint: Joint) -> Attitude | None:
@@ -214,11 +244,11 @@ class _Grow:
         names = [part.name for part in joint.values[-4:]]
         return next(a for a in self.attitudes if names == [self.model.coordinate_names[i] for i in a.parts])
 
-    def _speeds(self, values: Sequence[Value], own: Attitude | None) -> tuple[int, ...]:
+    def _speeds(self, value: Value | None, own: Attitude | None) -> tuple[int, ...]:
         """Which speeds move a link."""
         turned = set() if own is None else {own}
         found: set[int] = set()
-        for i in (i for value in values for i, _ in value.slopes):
+        for i in (i for i, _ in (value.slopes if value is not None else ())):
             column = self.columns[i]
             if column is None:
                 turned.add(next(a for a in self.attitudes if i in a.parts))
@@ -227,11 +257,26 @@ class _Grow:
         return tuple(sorted(found | {a.first + k for a in turned for k in range(3)}))
 
 
-def _value(model: Elements, formula: Formula) -> Value:
-    names = model.coordinate_names
-    slopes = tuple((i, se.diff(formula, x)) for i, x in enumerate(map(coordinate, names)) if x in formula.free_symbols)
-    velocity = _along(formula, names)
-    return Value(formula, slopes, _partial(formula), velocity, _along(velocity, names))
+def _order(joint: Joint) -> list[int]:
+    """The motions of a joint in the order of its links: slides, which go along axes of F, then turns."""
+    steps = list(enumerate(joint.steps))[: len(joint.values) - 4 if joint.quaternion else None]
+    return [k for k, step in steps if step.about is None] + [k for k, step in steps if step.about is not None]
+
+
+def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, final: bool, last: bool) -> str:
+    name = body.name if last else f"{body.name}, joint {index}"
+    return name if final or motion is None else f"{name}, {joint.motions[motion]}"
+
+
+def _value(places: Mapping[str, int], formula: Formula) -> Value:
+    slopes = tuple((places[name], se.diff(formula, coordinate(name))) for name in _used(formula, places))
+    velocity = _along(formula, places)
+    return Value(formula, slopes, _partial(formula), velocity, _along(velocity, places))
+
+
+def _used(f: Formula, places: Mapping[str, int]) -> list[str]:
+    """The coordinates in a formula, in their order."""
+    return sorted((symbol.name for symbol in f.free_symbols if symbol.name in places), key=places.__getitem__)
 
 
 def _partial(f: Formula) -> Formula:
@@ -239,33 +284,6 @@ def _partial(f: Formula) -> Formula:
     return se.diff(f, TIME) if TIME in f.free_symbols else se.Integer(0)
 
 
-def _along(f: Formula, names: Sequence[str]) -> Formula:
+def _along(f: Formula, places: Mapping[str, int]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
-    used = {symbol.name for symbol in f.free_symbols}
-    terms = [se.diff(f, coordinate(name)) * rate(name) for name in names if name in used]
-    return sum(terms, start=_partial(f))
-
-
-def value_name(k: int) -> str:
-    """The symbol of a joint's k-th value in the formulas of `Link.turning`."""
-    return f"value {k}"
-
-
-def rate_name(k: int) -> str:
-    """The symbol of its rate."""
-    return f"rate {k}"
-
-
-def _turning(joint: Joint, count: int) -> tuple[Formula, ...]:
-    """Ω̇ θ̇ in axes of M and L̇ θ̇ in axes of F for the first `count` motions, six formulas; none when Ω and L are constant."""
-    if not count:
-        return ()
-    algebra = choose("symbolic")
-    values = algebra.symbols([value_name(k) for k in range(len(joint.values))])
-    rates = algebra.symbols([rate_name(k) for k in range(count)])
-    along: tuple[Array, Array] = (values[:count], rates)
-    out: list[Formula] = []
-    for directions in (joint.angular(algebra, list(values)), joint.linear(algebra, list(values))):
-        velocity = vector([se.sympify(entry) for entry in directions[:, :count] @ rates])
-        out += [se.sympify(entry) for entry in algebra.total_derivative(velocity, along)]
-    return tuple(out) if any(entry != 0 for entry in out) else ()
+    return sum((se.diff(f, coordinate(name)) * rate(name) for name in _used(f, places)), start=_partial(f))

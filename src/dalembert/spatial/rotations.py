@@ -33,7 +33,7 @@ def about_axis(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Ar
     >>> about_axis(FLOATS, (0, 0, 1), 0.0).astype(float).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    s, c = _sine_and_cosine(algebra, angle)
+    s, c = sine_and_cosine(algebra, angle)
     K = skew(vector(list(axis)))
     R = identity(3)
     for i in range(3):
@@ -49,7 +49,7 @@ def about_axis(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Ar
     return R
 
 
-def _sine_and_cosine(algebra: Algebra, angle: Scalar) -> tuple[Scalar, Scalar]:
+def sine_and_cosine(algebra: Algebra, angle: Scalar) -> tuple[Scalar, Scalar]:
     """Sine and cosine; those of a quarter turn given as a number are whole, so that zeros stay structural."""
     if isinstance(angle, int | float):
         quarters = round(angle / (np.pi / 2))

@@ -14,7 +14,7 @@ from dalembert.expressions.formula import Formula, Written
 from dalembert.model import file_form
 from dalembert.model.declared import Place
 from dalembert.model.file_form import Element, Urdf
-from dalembert.model.joints.base import HERE, Joint, Rows
+from dalembert.model.joints.base import HERE, Joint, Rows, Step
 from dalembert.model.joints.rows import Row
 from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, SphericalMaker
 from dalembert.model.keys import Key, Keys, moves
@@ -48,6 +48,11 @@ class Free(Joint):
     def motions(self) -> tuple[str, ...]:
         """Three displacements, then the attitude."""
         return ("along x", "along y", "along z", *self.attitude.motions)
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Three slides, then the turns of the attitude."""
+        return [Step(along=(1, 0, 0)), Step(along=(0, 1, 0)), Step(along=(0, 0, 1)), *self.attitude.steps]
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
         """The rotation of the attitude."""

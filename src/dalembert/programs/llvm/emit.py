@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -23,7 +24,7 @@ from dalembert.programs.program import Program
 
 _LONG = 300  # rows of a basic block
 _SMALL = 2**16  # bytes that are taken from the stack
-_POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
+POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def module_text(program: Program, target: Target) -> str:
     `many` treats the states from `begin` to `end`, at least as many as there are lanes; the last ones are taken so that all lanes
     are full. Rows of x and out lie `stride` numbers apart.
     """
-    return _Writer(program, target).text()
+    return _Whole(program, target, Library(target)).text()
 
 
 class _Room(NamedTuple):
@@ -69,51 +70,23 @@ class _Room(NamedTuple):
     out: str = ""
 
 
-class _Writer:
-    """Writes one module."""
+class Writer:
+    """Writes the lines of a program as rows of text."""
 
-    def __init__(self, program: Program, target: Target) -> None:
-        self._program, self._target = program, target
-        self._library = Library(target)
-        self._names: dict[int, str] = {}
+    def __init__(self, program: Program, target: Target, library: Library) -> None:
+        self._program, self._target, self._library = program, target, library
+        first = len(program.inputs) + len(program.parameters)
+        self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)}
         self._rows: list[str] = []
         self._rooms: list[str] = []
         self._count = self._taken = self._blocks = self._begun = 0
 
-    def text(self) -> str:
-        """The whole module."""
-        lines = self._program.lines
-        moving = [i for i in range(len(lines)) if self._program.moves[self._program.first_line + i]]
-        still = sorted(set(range(len(lines))).difference(moving))
-        for i, x in enumerate(self._program.numbers):
-            self._names[len(self._program.inputs) + len(self._program.parameters) + i] = self._target.constant(x)
-        head = self._block(range(len(self._program.parameters)), still, "p")
-        self._settle_tables()
-        body = self._block(range(len(self._program.inputs)), moving, "x")
-        body += [self._stored(i, place) for i, place in enumerate(self._program.outputs)]
-        frame = _ALONE if self._target.lanes == 1 else _LOOP
-        rooms, left = self._memory_rows()
-        function = frame.format(
-            pointers=_POINTERS,
-            head="\n".join(rooms + head),
-            body="\n".join(body),
-            left="\n".join(left),
-            lanes=self._target.lanes,
-        )
-        return f"{self._library.text}\n{function}"
-
-    # the two parts: what parameters decide, and what every state decides
-
-    def _block(self, leaves: range, lines: list[int], array: str) -> list[str]:
-        """The rows for lines, and for the symbols in front of them."""
-        self._rows, self._begun = [], 0
-        for i in leaves:
-            self._load(i, array)
+    def _write(self, lines: Iterable[int]) -> None:
+        """The rows for lines."""
         for i in lines:
             if self._program.first_line + i not in self._fused:
                 self._line(i)
                 self._part()
-        return self._rows
 
     def _part(self) -> None:
         """Begin another basic block where one has grown long: LLVM's work on one grows with the square of its length."""
@@ -121,34 +94,6 @@ class _Writer:
             self._blocks += 1
             self._rows += [f"br label %part{self._blocks}", f"part{self._blocks}:"]
             self._begun = len(self._rows)
-
-    def _load(self, i: int, array: str) -> None:
-        real, vector, lanes = self._target.real, self._target.vector, self._target.lanes
-        if array == "p":
-            place = len(self._program.inputs) + i
-            at = self._row(f"getelementptr {real}, ptr %p, i64 {i}")
-            value = self._row(f"load {real}, ptr {at}")
-            if lanes > 1:
-                first = self._row(f"insertelement {vector} poison, {real} {value}, i32 0")
-                value = self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
-            self._names[place] = value
-            return
-        at = self._row(f"getelementptr {real}, ptr %x, i64 {self._offset(i)}")
-        self._names[i] = self._row(f"load {vector}, ptr {at}, align {4 if self._target.single else 8}")
-
-    def _offset(self, row: int) -> str:
-        """The place of a row of x or out at the present states."""
-        if self._target.lanes == 1:
-            return str(row)
-        return self._row(f"add i64 %k, {self._row(f'mul i64 %stride, {row}')}")
-
-    def _stored(self, i: int, place: int) -> str:
-        self._rows = []
-        at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {self._offset(i)}")
-        self._rows.append(
-            f"store {self._target.vector} {self._names[place]}, ptr {at}, align {4 if self._target.single else 8}"
-        )
-        return "\n".join(self._rows)
 
     def _row(self, instruction: str) -> str:
         """The name of the value of an instruction."""
@@ -318,6 +263,68 @@ class _Writer:
         elif operation == "subtract":
             c = self._row(f"fneg {vector} {c}")
         return self._library.multiply_add(self._row, a, b, c)
+
+
+class _Whole(Writer):
+    """Writes one module."""
+
+    def text(self) -> str:
+        """The whole module."""
+        lines = self._program.lines
+        moving = [i for i in range(len(lines)) if self._program.moves[self._program.first_line + i]]
+        still = sorted(set(range(len(lines))).difference(moving))
+        head = self._block(range(len(self._program.parameters)), still, "p")
+        self._settle_tables()
+        body = self._block(range(len(self._program.inputs)), moving, "x")
+        body += [self._stored(i, place) for i, place in enumerate(self._program.outputs)]
+        frame = _ALONE if self._target.lanes == 1 else _LOOP
+        rooms, left = self._memory_rows()
+        function = frame.format(
+            pointers=POINTERS,
+            head="\n".join(rooms + head),
+            body="\n".join(body),
+            left="\n".join(left),
+            lanes=self._target.lanes,
+        )
+        return f"{self._library.text}\n{function}"
+
+    # the two parts: what parameters decide, and what every state decides
+
+    def _block(self, leaves: range, lines: list[int], array: str) -> list[str]:
+        """The rows for lines, and for the symbols in front of them."""
+        self._rows, self._begun = [], 0
+        for i in leaves:
+            self._load(i, array)
+        self._write(lines)
+        return self._rows
+
+    def _load(self, i: int, array: str) -> None:
+        real, vector, lanes = self._target.real, self._target.vector, self._target.lanes
+        if array == "p":
+            place = len(self._program.inputs) + i
+            at = self._row(f"getelementptr {real}, ptr %p, i64 {i}")
+            value = self._row(f"load {real}, ptr {at}")
+            if lanes > 1:
+                first = self._row(f"insertelement {vector} poison, {real} {value}, i32 0")
+                value = self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
+            self._names[place] = value
+            return
+        at = self._row(f"getelementptr {real}, ptr %x, i64 {self._offset(i)}")
+        self._names[i] = self._row(f"load {vector}, ptr {at}, align {4 if self._target.single else 8}")
+
+    def _offset(self, row: int) -> str:
+        """The place of a row of x or out at the present states."""
+        if self._target.lanes == 1:
+            return str(row)
+        return self._row(f"add i64 %k, {self._row(f'mul i64 %stride, {row}')}")
+
+    def _stored(self, i: int, place: int) -> str:
+        self._rows = []
+        at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {self._offset(i)}")
+        self._rows.append(
+            f"store {self._target.vector} {self._names[place]}, ptr {at}, align {4 if self._target.single else 8}"
+        )
+        return "\n".join(self._rows)
 
     def _settle_tables(self) -> None:
         """The places of tables in the numbers behind `tables`."""

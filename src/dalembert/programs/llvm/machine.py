@@ -11,13 +11,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
+from weakref import WeakValueDictionary
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from dalembert.errors import EngineError
 from dalembert.programs.llvm.emit import Target, module_text
+from dalembert.programs.llvm.sweeps import sweeps_text
 from dalembert.programs.program import Program
+from dalembert.programs.sweeps import Sweeps
 
 FORMAT = "3"  # of the code that is emitted: counts up whenever the same program is written in another way
 _MOST_FILES = 4000
@@ -42,16 +45,16 @@ def host_target(*, many: bool, single: bool = False) -> Target:
 
 
 class MachineCode:
-    """The code of one program for one target; it lives as long as this object."""
+    """The code of one program, or of sweeps, for one target; it lives as long as this object."""
 
-    def __init__(self, program: Program, target: Target) -> None:
+    def __init__(self, program: Program | Sweeps, target: Target) -> None:
         name, features = _processor()
         key = "\n".join([FORMAT, llvmlite.__version__, name, features, repr(target), program.digest])
         self._digest = hashlib.sha256(key.encode()).hexdigest()
         with _COMPILING:
             code = _stored(self._digest)
             if code is None:
-                code = _compiled(module_text(program, target))
+                code = _compiled(_text(program, target))
                 _store(self._digest, code)
             engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
             engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
@@ -69,6 +72,23 @@ class MachineCode:
     def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
         return _MANY(self.address)
+
+
+_SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDictionary()
+
+
+def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
+    """The code of sweeps for this machine, made once for all functions that use it."""
+    target = host_target(many=many)
+    with _COMPILING:
+        found = _SHARED.get((sweeps.digest, target))
+        if found is None:
+            _SHARED[sweeps.digest, target] = found = MachineCode(sweeps, target)
+    return found
+
+
+def _text(program: Program | Sweeps, target: Target) -> str:
+    return module_text(program, target) if isinstance(program, Program) else sweeps_text(program, target)
 
 
 _ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)

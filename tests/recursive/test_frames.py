@@ -1,0 +1,166 @@
+"""Frames of the links' own: the same mechanics as in frames of the model, over random trees of all kinds of joints."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import FLOATS, numbers, vector, zeros
+from dalembert.model import Model
+from dalembert.recursive import diagonal, fixtures, forward_dynamics, inverse_dynamics, mass_matrix, moving, plan_of
+from dalembert.recursive.frames import aligned
+from dalembert.recursive.ways import Planar
+
+
+class Sprout:
+    """Grows a random tree of joints of all kinds, some of them rheonomic, bare of mass or with rotors."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.model = Model("tree", gravity=self.three(5))
+        self.names: list[str] = []
+
+    def three(self, size: float = 1.0):
+        """Three numbers, often whole ones, as drawings have them."""
+        if self.rng.integers(2):
+            return tuple(float(x) for x in self.rng.integers(-1, 2, 3))
+        return tuple(float(x) for x in size * self.rng.normal(size=3))
+
+    def axis(self):
+        while not any(found := self.three()):
+            pass
+        return found
+
+    def coordinates(self, count: int) -> list[str]:
+        new = [f"q{len(self.names) + i}" for i in range(count)]
+        for name in new:
+            self.model.coordinate(name, 0.0)
+        self.names += new
+        return new
+
+    def joint(self):
+        place = {"position": self.three(), "rotation": self.three()}
+        kind = self.rng.integers(9)
+        if kind == 0:
+            return self.model.prismatic(self.axis(), *self.coordinates(1), **place)
+        if kind == 1:
+            return self.model.cylindrical(self.axis(), *self.coordinates(2), **place)
+        if kind == 2:
+            return self.model.universal(((1, 0, 0), (0, 1, 0)), self.coordinates(2), **place)
+        if kind == 3:
+            sequence = ("xyz", "zxz", "zyx", "yxy")[self.rng.integers(4)]
+            return self.model.spherical(self.coordinates(3), sequence, **place)
+        if kind == 4:
+            a, b, c = self.coordinates(3)
+            return self.model.planar(self.axis(), (a, b), c, **place)
+        if kind == 5:
+            return self.model.screw(self.axis(), *self.coordinates(1), 0.7, **place)
+        if kind == 6:
+            return self.model.fixed(**place)
+        if kind == 7:
+            return self.model.revolute(self.axis(), "0.3*sin(2*t)", **place)
+        return self.model.revolute(self.axis(), *self.coordinates(1), **place)
+
+    def grown(self, bodies: int) -> Model:
+        parents = ["world"]
+        for index in range(bodies):
+            turn, _ = np.linalg.qr(self.rng.normal(size=(3, 3)))
+            second = turn @ np.diag(self.rng.uniform(0.05, 0.4, 3)) @ turn.T
+            J = np.trace(second) * np.eye(3) - second
+            self.model.body(
+                f"body{index}",
+                parent=parents[self.rng.integers(len(parents))],
+                joint=self.joint(),
+                mass=float(self.rng.uniform(0.5, 3)),
+                center=self.three(0.3),
+                inertia=(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]),
+            )
+            parents.append(f"body{index}")
+            if self.rng.integers(4) == 0 and self.model.bodies[-1].joints[0].values:
+                self.model.rotor(f"body{index}", 0.2, ratio=2)
+        return self.model
+
+
+def states(model: Model, seed: int):
+    """The same state in frames of the model and in frames of the links' own."""
+    plan = plan_of(model)
+    q, s, x = np.random.default_rng(seed).uniform(-1, 1, (3, plan.tree.n))
+    for known in (fixtures(plan.tree, FLOATS, plan.parameters), plan.fixtures):
+        yield moving(plan.tree, FLOATS, 0.4, list(q), list(s), plan.parameters, known), vector(list(x))
+
+
+def floats(entries):
+    return numbers(entries, 1)[..., 0]
+
+
+def close(ours, known, tolerance=1e-11):
+    assert np.abs(ours - known).max() <= tolerance * max(1.0, np.abs(known).max())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_own_frames_give_the_same_dynamics(seed):
+    model = Sprout(seed).grown(7)
+    (raw, x), (own, _) = states(model, seed)
+    known = floats(mass_matrix(raw))
+    close(floats(mass_matrix(own)), known)
+    close(floats(inverse_dynamics(own, x)), floats(inverse_dynamics(raw, x)))
+    close(floats(diagonal(own)), np.diag(known))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_elimination_is_the_inverse_of_the_inertia_matrix(seed):
+    """I ṡ + c = τ for ṡ of the recursion, and det I is the product of the pivots: I = U D Uᵀ with ones on U's diagonal."""
+    model = Sprout(seed).grown(7)
+    for state, tau in states(model, seed):
+        M, bias = floats(mass_matrix(state)), floats(inverse_dynamics(state, zeros(len(tau))))
+        close(M, M.T, 1e-13)
+        found, pivots = forward_dynamics(state, tau)
+        assert state.tree.decoupled
+        close(M @ floats(found) + bias, floats(tau), 1e-13 * np.linalg.cond(M))
+        _, logarithm = np.linalg.slogdet(M)
+        assert np.log(floats(pivots)).sum() == pytest.approx(logarithm, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_lagrange_has_the_same_inertia_matrix(seed):
+    model = Sprout(seed).grown(3)
+    q = np.random.default_rng(seed).uniform(-1, 1, (len(model.coordinate_names), 2))
+    known, _ = dl.derive(model, "lagrange", engine="python")._free(q, 0 * q, np.full(2, 0.4))
+    for k in range(2):
+        close(dl.mass_matrix(model, q[:, k], 0.4), known[k])
+
+
+def test_a_chain_is_reached_by_planar_turns_and_single_shifts():
+    model = Model("chain").coordinates("q0", "q1", "q2", "q3")
+    for i in range(4):
+        joint = model.revolute((1, i, 2), f"q{i}", position=(0.3, i, 0.2), rotation=(0.1, 0.2, i))
+        model.body(f"body{i}", parent=f"body{i - 1}" if i else "world", joint=joint, mass=1)
+    for fixture in aligned(plan_of(model).tree, {})[1:]:
+        (turn,) = fixture.way.turns
+        assert isinstance(turn, Planar)
+        assert turn.axis == 0
+        assert fixture.way.before[1:] == (0, 0)
+        assert fixture.axes[0].about == (0, 0, 1)
+
+
+@pytest.mark.parametrize("angle", [1e-3, 1e-7, 1e-11, 1e-15])
+def test_axes_that_are_nearly_parallel_keep_their_digits(angle):
+    """Their common normal is far away; the origin stays near."""
+    model = Model("hinges").coordinates("a", "b", "c")
+    model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0.5, 0, 0), inertia=(1, 1, 1))
+    for child, parent, name in (("second", "first", "b"), ("third", "second", "c")):
+        hinge = model.revolute((0, 0, 1), name, position=(1, 0, 0.3), rotation=(angle, 0, 0))
+        model.body(child, parent=parent, joint=hinge, mass=1, center=(0.5, 0.1, 0), inertia=(1, 1, 1))
+    (raw, x), (own, _) = states(model, 3)
+    close(floats(mass_matrix(own)), floats(mass_matrix(raw)), 1e-13)
+    close(floats(inverse_dynamics(own, x)), floats(inverse_dynamics(raw, x)), 1e-13)
+    assert max(abs(float(d)) for fixture in plan_of(model).fixtures for d in fixture.way.before) < 5
+
+
+def test_bodies_that_do_not_move_are_part_of_their_parents():
+    model = Model("cart").coordinates("x", "a")
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    model.body("mast", parent="cart", joint=model.fixed((0, 0, 1)), mass=1)
+    model.body("arm", parent="mast", joint=model.revolute((0, 1, 0), "a"), mass=1, center=(0, 0, 1))
+    cart, arm = plan_of(model).fixtures
+    assert (cart.body.m, arm.parent) == (3, 0)
+    assert dl.mass_matrix(model, [0.0, 0.0])[0, 0] == pytest.approx(4)

@@ -1,0 +1,240 @@
+"""The rolled recursion against the walk over floats in the model's own frames, on random trees with joints of all kinds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dalembert.algebra import FLOATS, vector
+from dalembert.integrators import InitialValueProblem, Settings, find, integrate
+from dalembert.integrators.base import MachineCode
+from dalembert.integrators.native_steps import Machine
+from dalembert.model import Model
+from dalembert.recursive import inverse_dynamics, moving, tree_of
+from dalembert.recursive.kinds import Kind
+from dalembert.recursive.plan import plan_of
+from dalembert.recursive.rolled import can_roll, rolled_function, sweeps_of
+from dalembert.recursive.speeds import to_rates
+
+pytest.importorskip("llvmlite")
+
+NONE = np.zeros(0)
+MOTIONS = {
+    "fixed": 0,
+    "revolute": 1,
+    "prismatic": 1,
+    "screw": 1,
+    "cylindrical": 2,
+    "universal": 2,
+    "planar": 3,
+    "spherical": 3,
+    "quaternion": 4,
+    "free": 6,
+    "floating": 7,
+}
+UNITS = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0, 0.8))
+
+
+def joint(model, kind, q, random):
+    """A joint of a kind that moves by coordinates q, somewhere on its parent."""
+    at = {"position": tuple(random.uniform(-0.5, 0.5, 3)), "rotation": tuple(random.uniform(-2, 2, 3))}
+    axis = UNITS[random.integers(4)]
+    makers = {
+        "fixed": lambda: model.fixed(**at),
+        "revolute": lambda: model.revolute(axis, *q, **at),
+        "prismatic": lambda: model.prismatic(axis, *q, **at),
+        "screw": lambda: model.screw(axis, *q, pitch=0.3, **at),
+        "cylindrical": lambda: model.cylindrical(axis, *q, **at),
+        "universal": lambda: model.universal(UNITS[:2], q, **at),
+        "planar": lambda: model.planar(axis, q[:2], q[2], **at),
+        "spherical": lambda: model.spherical(q, sequence="zxy", **at),
+        "quaternion": lambda: model.spherical(quaternion=q, **at),
+        "free": lambda: model.free(q[:3], q[3:], **at),
+        "floating": lambda: model.free(q[:3], quaternion=q[3:], **at),
+    }
+    return makers[kind]()
+
+
+def grown(n, kinds, seed, branches=0.3, rotors=0.2):
+    """A random tree of n bodies."""
+    random = np.random.default_rng(seed)
+    chosen = [kinds[random.integers(len(kinds))] for _ in range(n)]
+    if not any(MOTIONS[kind] for kind in chosen):
+        chosen[0] = "revolute"
+    names = [[f"q{i}_{k}" for k in range(MOTIONS[kind])] for i, kind in enumerate(chosen)]
+    model = Model("grown", gravity=(0.3, -9.81, 1.0)).coordinates(*(name for group in names for name in group))
+    for i, (kind, q) in enumerate(zip(chosen, names, strict=True)):
+        on = i - 1 if random.random() > branches else random.integers(max(-1, i - 8), i) if i else -1
+        body = {"mass": random.uniform(0.5, 2), "center": tuple(random.uniform(-0.3, 0.3, 3))}
+        inertia = tuple(random.uniform(0.2, 0.3, 3))
+        parent = {} if on < 0 else {"parent": f"b{on}"}
+        model.body(f"b{i}", joint=joint(model, kind, q, random), inertia=inertia, **body, **parent)
+        if kind in ("revolute", "prismatic", "universal") and random.random() < rotors:
+            model.rotor(f"b{i}", 0.1, ratio=3)
+    return model
+
+
+def drawn(tree, K, seed=1):
+    """States and accelerations, quaternions of norm one."""
+    random = np.random.default_rng(seed)
+    q, s, sd = (random.uniform(-1, 1, (rows, K)) for rows in (tree.n, tree.n_speeds, tree.n_speeds))
+    for attitude in tree.attitudes:
+        q[list(attitude.parts)] /= np.linalg.norm(q[list(attitude.parts)], axis=0)
+    return q, s, sd, np.zeros((1, K))
+
+
+def walked(plan, q, s, sd):
+    """τ by the walk over floats, in the frames of the model."""
+    links = moving(plan.tree, FLOATS, 0.0, list(q), list(s), plan.parameters)
+    return np.array([float(x) for x in inverse_dynamics(links, vector(list(sd)))])
+
+
+def check(model):
+    plan = plan_of(model)
+    assert can_roll(plan.tree) is None
+    q, s, sd, t = drawn(plan.tree, 5)
+    tau = rolled_function(plan, "inverse")(np.concatenate([q, s, sd, t]), NONE)
+    for k in (0, 4):
+        known = walked(plan, q[:, k], s[:, k], sd[:, k])
+        assert np.abs(tau[:, k] - known).max() <= 1e-12 * np.abs(known).max()
+    bias = rolled_function(plan, "bias")(np.concatenate([q, s, t]), NONE)
+    known = walked(plan, q[:, 0], s[:, 0], 0 * s[:, 0])
+    assert np.abs(bias[:, 0] - known).max() <= 1e-12 * np.abs(known).max()
+    return plan, np.concatenate([q, s, tau, t]), sd
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MOTIONS if kind != "fixed"])
+def test_joints_of_one_kind(kind):
+    plan, x, sd = check(grown(5, [kind, "fixed"], seed=3))
+    assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-10
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 40])
+def test_trees_of_all_kinds(n):
+    plan, x, sd = check(grown(n, list(MOTIONS), seed=n))
+    assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-8
+
+
+def test_a_tree_of_two_hundred():
+    plan, x, sd = check(grown(200, ["revolute", "prismatic", "fixed"], seed=8))
+    assert np.abs(rolled_function(plan, "forward")(x, NONE) - sd).max() <= 1e-8
+
+
+def test_one_state_every_lane_and_every_thread_have_the_same_bits():
+    plan = plan_of(grown(12, list(MOTIONS), seed=5))
+    q, s, given, t = drawn(plan.tree, 130)
+    x = np.concatenate([q, s, given, t])
+    for task in ("inverse", "forward"):
+        function = rolled_function(plan, task)
+        many = function(x, NONE)
+        assert (many == function(x, NONE, threads=3)).all()
+        assert all((function(x[:, k], NONE) == many[:, k]).all() for k in (0, 1, 15, 64, 129))
+
+
+def rope(n):
+    """Links that hang on each other by universal joints."""
+    names = [f"{axis}{i}" for i in range(n) for axis in "ab"]
+    model = Model("rope", gravity=(0, 0, -9.81)).coordinates(*names)
+    for i in range(n):
+        at, parent = ({}, {}) if not i else ({"position": (0, 0, -1 / n)}, {"parent": f"b{i - 1}"})
+        hook = model.universal(UNITS[:2], names[2 * i : 2 * i + 2], **at)
+        size = 1 / (12 * n**3)
+        model.body(f"b{i}", joint=hook, mass=1 / n, center=(0, 0, -0.5 / n), inertia=(size, size, size / 10), **parent)
+    return model
+
+
+def test_a_falling_rope_keeps_its_energy():
+    """½ sᵀM s rises by what gravity does: τ = g pushed back along s, with M s from inverse dynamics without velocities."""
+    n = 20
+    plan = plan_of(rope(n))
+    forward, inverse, bias = (rolled_function(plan, task) for task in ("forward", "inverse", "bias"))
+    N, t = 2 * n, np.zeros(1)
+    zero = np.zeros(N)
+
+    def gravity(q):
+        return bias(np.concatenate([q, zero, t]), NONE)
+
+    def kinetic(q, s):
+        return 0.5 * s @ (inverse(np.concatenate([q, zero, s, t]), NONE) - gravity(q))
+
+    def rates(y):
+        return np.concatenate([y[N:-1], forward(np.concatenate([y[:-1], zero, t]), NONE), [y[N:-1] @ gravity(y[:N])]])
+
+    y = np.concatenate([np.full(N, 0.02), zero, [0.0]])  # the last one is the potential energy
+    h = 1e-4
+    for _ in range(400):
+        k1 = rates(y)
+        k2 = rates(y + h / 2 * k1)
+        k3 = rates(y + h / 2 * k2)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + rates(y + h * k3))
+    energy = kinetic(y[:N], y[N:-1])
+    assert energy > 1e-3
+    assert abs(energy + y[-1]) <= 1e-8 * energy
+
+
+def test_rates_are_those_of_coordinates_and_speeds():
+    plan = plan_of(grown(6, ["quaternion", "revolute", "floating"], seed=2))
+    q, s, _, t = drawn(plan.tree, 5)
+    rates = rolled_function(plan, "rates")(np.concatenate([q, s, t]), NONE)
+    known = rolled_function(plan, "forward")(np.concatenate([q, s, 0 * s, t]), NONE)
+    assert np.abs(rates[plan.tree.n :] - known).max() <= 1e-12 * np.abs(known).max()
+    for k in range(5):
+        qd = to_rates(plan.tree, FLOATS, list(q[:, k]), list(s[:, k]))
+        assert np.abs(rates[: plan.tree.n, k] - qd.astype(float)).max() <= 1e-14
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk45", "dop853"])
+def test_compiled_integrators_step_on_the_rolled_recursion(method):
+    """With machine code for the rates, as with Python between the steps."""
+    plan = plan_of(rope(30))
+    function, N = rolled_function(plan, "rates"), 60
+    y0 = np.concatenate([np.full(N, 0.05), np.zeros(N)])
+    assert function.native is not None
+    machine = MachineCode(Machine(function.native.address, NONE, function.native.tables), 2 * N, None)
+    names = (*plan.tree.model.coordinate_names, *plan.tree.speed_names)
+    given = InitialValueProblem(
+        names, 0.0, y0, lambda t, y: function(np.append(y, t), NONE), positions=N, machine=machine
+    )
+    settings, times = Settings(step=1e-4, rtol=1e-10, atol=1e-10), np.array([0.0, 0.01])
+    native, python = (
+        integrate(each, find(method)(each, settings, times[-1]), times, settings)
+        for each in (given, replace(given, machine=None))
+    )
+    assert np.abs(native.y[:, -1] - y0).max() > 1e-3
+    assert np.abs(native.y - python.y).max() <= 1e-9
+
+
+def test_forward_undoes_inverse_on_a_long_rope():
+    plan = plan_of(rope(100))
+    q, s, sd, t = drawn(plan.tree, 4)
+    q, s = 0.1 * q, 0.1 * s
+    tau = rolled_function(plan, "inverse")(np.concatenate([q, s, sd, t]), NONE)
+    back = rolled_function(plan, "forward")(np.concatenate([q, s, tau, t]), NONE)
+    assert np.abs(back - sd).max() <= 1e-6
+
+
+def test_one_piece_of_code_serves_ropes_of_all_lengths():
+    short, long = (rolled_function(plan_of(rope(n)), "forward") for n in (3, 8))
+    assert short._one is long._one
+
+
+def test_few_operations():
+    """A link that turns, general in every number: below the counts of papers/denoc for chains, sine and cosine not counted."""
+    kinds = (Kind("turn", True, True, False),)
+    assert sweeps_of(kinds, "inverse").operations[0] <= 120 + 97
+    assert sweeps_of(kinds, "forward").operations[0] <= 250 + 220
+
+
+def test_what_cannot_be_rolled_is_said():
+    model = Model("crank").coordinates("a")
+    model.body("crank", joint=model.revolute((0, 0, 1), "2*a + t"), mass=1, center=(1, 0, 0))
+    reason = can_roll(tree_of(model))
+    assert reason is not None
+    assert "'crank' moves by the formula" in reason
+    shared = Model("shared").coordinates("a")
+    for name in ("left", "right"):
+        shared.body(name, joint=shared.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
+    assert can_roll(tree_of(shared)) == "a coordinate moves several links. Expected one link for each"
+    still = Model("still")
+    still.body("stone", joint=still.fixed(), mass=1)
+    assert can_roll(tree_of(still)) == "model 'still' has nothing that moves"
