@@ -87,7 +87,7 @@ def inverse_dynamics(
     moving = _moving(state)
     pushed = _loads(state, moving, friction)
     need = _needed(state, moving, state.entries(sd), pushed)
-    _require_finite(state, need, "τ")
+    require_finite(state, need, "τ")
     chosen = constrained.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
     if chosen is not None:
         held = _rows(state)
@@ -173,7 +173,7 @@ def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray
     if len(poor):
         raise _singular(state, moving, int(poor[0][1]))
     out = state.batched(found)
-    _require_finite(state, out, "the acceleration")
+    require_finite(state, out, "the acceleration")
     return out
 
 
@@ -190,10 +190,11 @@ def _singular(state: State, moving: Moving, k: int) -> SingularError:
     )
 
 
-def _require_finite(state: State, values: np.ndarray, what: str) -> None:
+def require_finite(state: State, values: np.ndarray, what: str) -> None:
+    """Raise for the first value that is not finite; values have speeds on the first axis and states on the last."""
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
-        i, k = (int(x) for x in bad[0])
+        i, k = int(bad[0][0]), int(bad[0][-1])
         raise SingularError(
             f"model '{state.plan.tree.model.name}': {what} along '{state.plan.tree.speed_names[i]}' has no value"
             f"{state.where(k)}. Expected a number. A load or a joint has none there; leave the singular position."

@@ -94,7 +94,7 @@ class Interpreted(Function):
     """The text as it stands, state by state."""
 
     def __init__(self, assembly: Assembly) -> None:
-        self.n_outputs = assembly.n_outputs
+        self.n_outputs, self.sizes = assembly.n_outputs, assembly.parts.sizes
         self._assembly, self._numbers, self._solve = assembly, assembly.numbers(), solution.WAYS[assembly.way]
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:

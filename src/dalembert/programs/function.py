@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import local
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -58,15 +58,58 @@ class Function(ABC):
     """A compiled function of inputs (n,) or (n, batch) and parameters (m,) or (m, batch)."""
 
     n_outputs: int
+    sizes: tuple[int, int]  # of inputs and parameters
 
     @abstractmethod
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs, (k,) for one state or (k, batch) for many."""
 
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch without parameters, from the rows of arrays (rows, batch) into the rows of others.
+
+        Machine code reads and writes doubles where they lie. No output may lie in an input.
+
+        >>> (x,) = GRAPH.symbols(["x"])
+        >>> out = np.zeros((1, 3))
+        >>> function_of(program_of([x + 1], ["x"])).spread([np.array([[1.0, 2.0, 3.0]])], [out])
+        >>> out
+        array([[2., 3., 4.]])
+        """
+        found = self(np.concatenate(inputs), np.zeros(0), threads)
+        ends = np.cumsum([len(array) for array in outputs])
+        for array, end in zip(outputs, ends, strict=True):
+            array[...] = found[end - len(array) : end]
+
+    def alone(self) -> Alone:
+        """The call for one state, with arrays of its own or of this thread."""
+        found = Alone(self.sizes, self.n_outputs, np.dtype(float))
+
+        def run() -> None:
+            found.out[:] = self(found.x, found.p)
+
+        found.run = run
+        return found
+
     @property
     def native(self) -> Native | None:
         """The machine code, None on other engines."""
         return None
+
+
+class Alone:
+    """A call for one state: write x and p, run, read out. Addresses are known, so that it takes little more than its work."""
+
+    def __init__(self, sizes: tuple[int, int], n_outputs: int, dtype: np.dtype) -> None:
+        self.x, self.p, self.out = (np.zeros(size, dtype) for size in (*sizes, n_outputs))
+        self.run: Callable[[], None] = lambda: None
+        self.owner: Function | None = None  # of the code, which lives as long
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """The outputs."""
+        self.x[:] = inputs
+        self.p[:] = parameters
+        self.run()
+        return self.out.copy()
 
 
 def _columns(inputs: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,6 +124,7 @@ class PythonFunction(Function):
 
     def __init__(self, program: Program) -> None:
         self.n_outputs = len(program.outputs)
+        self.sizes = len(program.inputs), len(program.parameters)
         self._program = Interpreted(program)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -155,17 +199,20 @@ class MachineFunction(Function):
         """The machine code for one state; None where it does not work on doubles."""
         return None if self._single else Native(self._one.address, self._tables)
 
-    def _alone(self) -> _Alone:
-        """The buffers of this thread."""
+    def alone(self) -> Alone:
+        """The machine code for one state on arrays of this thread."""
         found = getattr(self._own, "alone", None)
         if found is None:
-            found = self._own.alone = _Alone(self._one, self.sizes, self.n_outputs, self._tables)
+            code = self._one
+            found = self._own.alone = Alone(self.sizes, self.n_outputs, self._tables.dtype)
+            run = partial(code.one, *(a.ctypes.data for a in (found.x, found.p, self._tables, found.out)))
+            found.run, found.owner = run, self
         return found
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs; `threads` share a batch."""
         if inputs.ndim == 1 and parameters.ndim == 1:
-            return self._alone()(inputs, parameters)
+            return self.alone()(inputs, parameters)
         single = inputs.ndim == 1
         if single or parameters.ndim == 2:
             columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
@@ -183,33 +230,26 @@ class MachineFunction(Function):
                 return np.empty((self.n_outputs, 0), self._dtype)
             return self._batch(np.ascontiguousarray(x[:, np.minimum(np.arange(lanes), count - 1)]), p, 1)[:, :count]
         out = np.empty((self.n_outputs, count), self._dtype)
-        run = self._many.many
-        addresses = [a.ctypes.data for a in (x, p, self._tables, out)]
-        shares = max(1, min(threads, count // (64 * lanes)))
-        ends = [count * i // shares for i in range(shares + 1)]
-        if shares == 1:
-            run(*addresses, 0, count, count)
-            return out
-        with ThreadPoolExecutor(shares) as pool:
-            for done in [pool.submit(run, *addresses, a, b, count) for a, b in pairwise(ends)]:
-                done.result()
+        _shared(self._many, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads)
         return out
 
 
-class _Alone:
-    """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
+def _shared(code: Code, addresses: Sequence[int], count: int, threads: int) -> None:
+    """Run the code for many on `count` states, which threads share."""
+    shares = max(1, min(threads, count // (64 * code.lanes)))
+    if shares == 1:
+        code.many(*addresses, 0, count, count)
+        return
+    ends = [count * i // shares for i in range(shares + 1)]
+    with ThreadPoolExecutor(shares) as pool:
+        for done in [pool.submit(code.many, *addresses, a, b, count) for a, b in pairwise(ends)]:
+            done.result()
 
-    def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
-        self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
-        self._run = code.one
-        self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
-        self._kept = code, tables
 
-    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        self._x[:] = inputs
-        self._p[:] = parameters
-        self._run(*self._addresses)
-        return self._out.copy()
+def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Where the rows of arrays begin."""
+    rows = [a.ctypes.data + a.strides[0] * np.arange(len(a)) for a in arrays]
+    return np.concatenate([np.zeros(0, np.int64), *rows])
 
 
 class NativeFunction(MachineFunction):
@@ -240,6 +280,31 @@ class NativeFunction(MachineFunction):
         return MachineCode(self._program, host_target(many=True, single=self._single))
 
     @cached_property
+    def _apart(self) -> MachineCode:
+        """The code for many whose rows lie anywhere."""
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=True, single=self._single, apart=True))
+
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch from rows into rows where they lie."""
+        count, lanes = inputs[0].shape[1], self._apart.lanes
+        if count < lanes or not all(map(self._is_ready, (*inputs, *outputs))):
+            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # lanes without a state repeat the last one
+            copies = [np.empty((len(a), len(columns)), self._dtype) for a in outputs]
+            if count:
+                self.spread([np.ascontiguousarray(a[:, columns], self._dtype) for a in inputs], copies, threads)
+            for array, copy in zip(outputs, copies, strict=True):
+                array[...] = copy[:, :count]
+            return
+        x, out, p = _addresses(inputs), _addresses(outputs), np.zeros(1)
+        _shared(self._apart, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads)
+
+    def _is_ready(self, array: np.ndarray) -> bool:
+        """True where machine code can work on the array itself."""
+        return array.dtype == self._dtype and array.strides[1] == self._dtype.itemsize
+
+    @cached_property
     def varied(self) -> NativeFunction:
         """The same with parameters among the inputs, for batches in which they differ."""
         return NativeFunction(self._program.with_moving_parameters(), self._single)
@@ -249,6 +314,9 @@ class EmptyFunction(Function):
     """A function without outputs."""
 
     n_outputs = 0
+
+    def __init__(self, sizes: tuple[int, int]) -> None:
+        self.sizes = sizes
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """Nothing, for every column."""
@@ -271,7 +339,7 @@ def function_of(program: Program, engine: str | None = None, *, single: bool = F
     array([0.33333334], dtype=float32)
     """
     if not program.outputs:
-        return EmptyFunction()
+        return EmptyFunction((len(program.inputs), len(program.parameters)))
     if choose_engine(engine) == "native":
         return NativeFunction(program, single)
     if single:

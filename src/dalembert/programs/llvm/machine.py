@@ -33,12 +33,12 @@ def _processor() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def host_target(*, many: bool, single: bool = False) -> Target:
+def host_target(*, many: bool, single: bool = False, apart: bool = False) -> Target:
     """What this machine runs best: as many lanes as its registers have, and fused products where it has them."""
     has = _processor()[1].split(",")
     bits = next((width for feature, width in _WIDTHS.items() if f"+{feature}" in has), 128)
     lanes = bits // (32 if single else 64) if many else 1
-    return Target(lanes, "+fma" in has or "+neon" in has, single)
+    return Target(lanes, "+fma" in has or "+neon" in has, single, apart)
 
 
 class MachineCode:

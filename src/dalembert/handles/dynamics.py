@@ -1,0 +1,267 @@
+"""The dynamics a user holds: inverse and forward dynamics, mass matrix and their kin as compiled functions of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis import dynamics as walk
+from dalembert.arguments import is_whole, shown
+from dalembert.errors import InputError
+from dalembert.handles.calls import Call, Calls, calls_of, require_out
+from dalembert.model import Description, Elements
+from dalembert.model.frozen import Value
+from dalembert.programs import choose_engine
+from dalembert.recursive import Plan, State, plan_of, read_array, read_speed_rates, read_state
+from dalembert.recursive.execution import choose_execution
+from dalembert.recursive.traced import TASKS
+
+Numbers = npt.ArrayLike
+Out = np.ndarray | None
+
+
+@dataclass(frozen=True, repr=False)
+class Dynamics(Value):
+    """The dynamics of a model in speeds s, M ṡ + c + g = τ + loads: a value that pickles; compiled code lies in a store by content.
+
+    Every function takes one state (n,) or many (n, batch) and gives (n,), (n, batch) or (n, n), (n, n, batch). With `out` the
+    result is written into an array; `threads` share a batch. Velocities and accelerations are those of the coordinates or, with
+    quaternions, speeds as `speed_names` lists them: the angular velocity takes the place of the rates of a quaternion. Quickest
+    are arrays of float64 in speeds, whose columns lie side by side.
+
+    >>> import dalembert as dl
+    >>> arm = dl.dynamics("double-pendulum")
+    >>> tau = arm.inverse([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    >>> arm.forward([0.1, 0.2], [0.3, 0.4], tau).round(12)
+    array([0.5, 0.6])
+    >>> arm.mass_matrix(np.zeros((2, 1000))).shape
+    (2, 2, 1000)
+    """
+
+    declared: Description
+    engine: str
+    execution: str | None = None  # how the recursion is run; None: as suits the model
+
+    # what it is
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The tree of the model and what is known of it."""
+        return plan_of(self.declared)
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """What the entries of velocities, forces and accelerations are."""
+        return self.plan.tree.speed_names
+
+    @cached_property
+    def _calls(self) -> Calls:
+        return calls_of(self.declared, self.engine, self.execution)
+
+    @cached_property
+    def _constrained(self) -> bool:
+        return self.plan.constrained
+
+    def __repr__(self) -> str:
+        kind = "constrained" if self._constrained else "tree"
+        return f"Dynamics('{self.declared.name}', {len(self.speed_names)} speeds, {kind}, {self.engine})"
+
+    # what it does
+
+    def inverse(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        t: Numbers = 0.0,
+        *,
+        friction: bool = False,
+        actuated: Sequence[str] | None = None,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """The forces τ = M ṡ + c + g − loads that a motion takes; also called `rnea`.
+
+        Loads of the model act besides τ; friction in joints only with `friction`. For `actuated`, and for models with
+        constraints, see `dl.inverse_dynamics`.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
+        (1,)
+        """
+        if self._constrained or actuated is not None:
+            found = walk.inverse_dynamics(self.declared, q, qd, qdd, t, friction=friction, actuated=actuated)
+            return _written(found, out)
+        return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
+
+    def forward(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers | None = None,
+        t: Numbers = 0.0,
+        *,
+        friction: bool = False,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """The accelerations under the loads of the model and the forces `tau`, none by default; also called `aba`.
+
+        Where `qd` are rates of quaternions the result is q̈, else the rates of the speeds. The mass matrix has to be regular;
+        where it is not, the message says along which speeds.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").forward([0.4, 1.1], [0.3, -0.2]).shape
+        (2,)
+        """
+        if self._constrained:
+            return _written(walk.forward_dynamics(self.declared, q, qd, tau, t, friction=friction), out)
+        if tau is None:
+            tau = np.zeros(len(self.speed_names)) if np.ndim(q) < 2 else _still(len(self.speed_names), np.shape(q)[1])
+        return self._run("forward", (q, qd, tau), t, friction, out, threads)
+
+    def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """The mass matrix M of the speeds, rotors included; also called `crba`. Constraints play no part in it.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").mass_matrix([0.4, 1.1]).shape
+        (2, 2)
+        """
+        return self._run("mass_matrix", (q,), t, False, out, threads)
+
+    def bias(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """c + g, the forces that keep the speeds constant where no loads act; also called `nle`. Loads are not in it.
+
+        >>> import dalembert as dl
+        >>> pendulum = dl.dynamics("double-pendulum")
+        >>> q, qd = np.array([0.4, 1.1]), np.array([0.3, -0.2])
+        >>> bool(np.allclose(pendulum.bias(q, qd), pendulum.coriolis(q, qd) @ qd + pendulum.gravity(q)))
+        True
+        """
+        return self._run("bias", (q, qd), t, False, out, threads)
+
+    def gravity(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """g, the forces that hold the bodies up.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("simple-pendulum").gravity([0.0]).shape
+        (1,)
+        """
+        return self._run("gravity", (q,), t, False, out, threads)
+
+    def coriolis(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """The matrix of convective inertia C of C s = c, (17) of papers/denoc, chosen such that dM/dt − 2C is skew.
+
+        What joints whose motion is prescribed in time add to c is not in it.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").coriolis([0.4, 1.1], [0.3, -0.2]).shape
+        (2, 2)
+        """
+        return self._run("coriolis", (q, qd), t, False, out, threads)
+
+    rnea, aba, crba, nle = inverse, forward, mass_matrix, bias  # as Pinocchio calls them
+
+    # arrays as they should be go straight to the machine code; others are read with a message for all that is wrong
+
+    def _run(
+        self, task: str, given: tuple[Numbers, ...], t: Numbers, friction: bool, out: Out, threads: int
+    ) -> np.ndarray:
+        call = self._calls[task, friction]
+        if t.__class__ is float:
+            if out is None:
+                if (found := call.one(given, t)) is not None:
+                    return found
+            elif np.shape(given[0]) == (call.sizes[0],):
+                require_out(out, call.shape)
+                if (found := call.one(given, t, out)) is not None:
+                    return found
+            if call.fits(given):
+                found = _many(call, given, t, out, threads)
+                if found is not None:
+                    return found
+        return self._read(call, task, given, t, friction, out, threads)
+
+    def _read(
+        self,
+        call: Call,
+        task: str,
+        given: tuple[Numbers, ...],
+        t: Numbers,
+        friction: bool,
+        out: Out,
+        threads: int,
+    ) -> np.ndarray:
+        """The result for arguments of any kind."""
+        groups = TASKS[task].groups
+        state = read_state(self.plan, given[0], given[1] if "s" in groups else None, t)
+        arrays = [state.q, *([state.s] if "s" in groups else []), *self._third(state, groups, given)]
+        found, quiet = call.many(arrays, state.t, None, _count(threads))
+        if not quiet:
+            if task in _WALKS:
+                return _written(_WALKS[task](self.declared, *given, t, friction=friction), out)
+            walk.require_finite(state, found, _SAID[task])
+        if task == "forward":
+            found = state.second_rates(found)
+        return _written(state.shaped(found), out)
+
+    def _third(self, state: State, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
+        """Accelerations or forces."""
+        if "sd" in groups:
+            return [read_speed_rates(state, given[2])]
+        if "tau" in groups:
+            batch = () if state.single else (state.K,)
+            return [read_array(self.plan, "tau", given[2], batch, speeds_only=True)]
+        return []
+
+
+def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
+    """The dynamics of a model, compiled function by function when they are first called.
+
+    `engine` is native or python; `execution` is unrolled, link by link with the numbers of the model folded in, or None for what
+    suits the model.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> dynamics_of(model).forward([0.0], [0.0], [3.0])
+    array([1.5])
+    """
+    model.refuse_canonical("dynamics")
+    choose_execution(plan_of(model), "forward", execution)
+    return Dynamics(model.description, choose_engine(engine), execution)
+
+
+_WALKS = {"inverse": walk.inverse_dynamics, "forward": walk.forward_dynamics}  # they look closely, and say what is wrong
+_SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
+
+
+def _many(call: Call, given: Sequence[np.ndarray], t: float, out: Out, threads: int) -> np.ndarray | None:
+    """The results of a batch as it should be; None where the alarm is raised."""
+    require_out(out, (*call.shape, given[0].shape[1]), given)
+    found, quiet = call.many(given, t, out, _count(threads))
+    return found if quiet else None
+
+
+def _count(threads: int) -> int:
+    if not is_whole(threads) or threads < 1:
+        raise InputError(f"threads: got {shown(threads)}. Expected a whole number of at least 1.")
+    return threads
+
+
+def _written(found: np.ndarray, out: Out) -> np.ndarray:
+    """What was found, in `out` where it is given."""
+    require_out(out, found.shape)
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def _still(rows: int, count: int) -> np.ndarray:
+    """Rows of zeros, which share their memory."""
+    return np.broadcast_to(np.zeros(count), (rows, count))
