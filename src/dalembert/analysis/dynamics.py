@@ -11,7 +11,8 @@ Arrays have coordinates or speeds on the first axis and, where there are many st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -133,15 +134,27 @@ def forward_dynamics(
 def _moving(state: State) -> Moving:
     known = state.plan
     q, s = list(state.entries(state.q)), list(state.entries(state.s))
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), _defined(state, "a joint"):
         return recursive.moving(known.tree, FLOATS, state.time, q, s, known.parameters, known.fixtures)
 
 
 def _loads(state: State, moving: Moving, friction: bool) -> Array:
     model = state.plan.model if friction else state.plan.frictionless
     q, s = list(state.entries(state.q)), list(state.entries(state.s))
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), _defined(state, "a load"):
         return load_forces(model, moving, state.time, q, s, state.plan.parameters)
+
+
+@contextmanager
+def _defined(state: State, what: str) -> Iterator[None]:
+    """Python's floats refuse what arrays answer with an infinite number: a formula that divides by zero."""
+    try:
+        yield
+    except ZeroDivisionError:
+        raise SingularError(
+            f"model '{state.plan.tree.model.name}': {what} has no value at this state. Expected a number. "
+            "Leave the singular position."
+        ) from None
 
 
 def _rows(state: State) -> Rows:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import attrgetter
 from threading import local
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from dalembert.recursive.execution import function_for
 from dalembert.recursive.traced import TASKS, names_of
 
 _DOUBLE = np.dtype(float)
-_SHAPE, _DTYPE = attrgetter("shape"), attrgetter("dtype")
 
 
 class Call:
@@ -26,20 +26,19 @@ class Call:
 
     def __init__(self, function: Function, sizes: Sequence[int], shape: tuple[int, ...]) -> None:
         self._function, self.sizes, self.shape = function, tuple(sizes), shape
-        self._shapes, self._dtypes = tuple((n,) for n in sizes), (_DOUBLE,) * len(sizes)
+        self._rows = math.prod(shape)
+        self._shapes = tuple((n,) for n in sizes)
         self._own = local()
 
-    def one(self, given: tuple[np.ndarray, ...], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
+    def one(self, given: Sequence[Any], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
         try:
-            if (*map(_SHAPE, given),) != self._shapes or (*map(_DTYPE, given),) != self._dtypes:
-                return None
             mine = self._own.buffers
         except AttributeError:
-            if not all(isinstance(a, np.ndarray) for a in given):
-                return None
             mine = self._own.buffers = _Buffers(self._function.alone(), self.sizes, self.shape)
-        for place, array in zip(mine.places, given):  # noqa: B905 (their shapes are known)
+        for array, shape, place in zip(given, self._shapes, mine.places):  # noqa: B905 (their number is known)
+            if array.__class__ is not np.ndarray or array.shape != shape or array.dtype is not _DOUBLE:
+                return None
             place[...] = array
         mine.x[-1] = t
         mine.run()
@@ -50,12 +49,13 @@ class Call:
         out[...] = mine.result
         return out
 
-    def fits(self, given: Sequence[object]) -> bool:
-        """True for a batch of doubles, the same number of states in each array."""
+    def batch(self, given: Sequence[object]) -> list[np.ndarray] | None:
+        """The arrays of a batch; None unless they are doubles for one number of states."""
         arrays = [a for a in given if isinstance(a, np.ndarray) and a.ndim == 2 and a.dtype == _DOUBLE]
-        if len(arrays) < len(given):
-            return False
-        return [a.shape for a in arrays] == [(n, arrays[0].shape[1]) for n in self.sizes]
+        fit = len(arrays) == len(given) and all(
+            a.shape == (n, arrays[0].shape[1]) for a, n in zip(arrays, self.sizes, strict=True)
+        )
+        return arrays if fit else None
 
     def many(
         self, given: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
@@ -66,7 +66,7 @@ class Call:
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
         alarm, time = np.empty((1, count)), np.empty((1, count))
         time[...] = t
-        self._function.spread([*given, time], [direct.reshape(-1, count), alarm], threads)
+        self._function.spread([*given, time], [direct.reshape(self._rows, count), alarm], threads)
         if direct is not found:
             found[...] = direct
         return found, bool((np.abs(alarm) <= 1).all())
@@ -105,9 +105,7 @@ class Calls(dict[tuple[str, bool], Call]):
         names, known = names_of(self._plan), TASKS[task]
         sizes = [len(getattr(names, group)) for group in known.groups]
         n = len(names.s)
-        function = function_for(
-            self._plan, task, friction=friction, engine=self._engine, execution=self._execution
-        )
+        function = function_for(self._plan, task, friction=friction, engine=self._engine, execution=self._execution)
         self[key] = found = Call(function, sizes, (n, n) if known.square else (n,))
         return found
 

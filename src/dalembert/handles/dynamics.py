@@ -26,7 +26,7 @@ Out = np.ndarray | None
 
 @dataclass(frozen=True, repr=False)
 class Dynamics(Value):
-    """The dynamics of a model in speeds s, M ṡ + c + g = τ + loads: a value that pickles; compiled code lies in a store by content.
+    """The dynamics of a model in speeds s, M ṡ + c + g = τ + loads: a value; compiled code lies in a store by content.
 
     Every function takes one state (n,) or many (n, batch) and gives (n,), (n, batch) or (n, n), (n, n, batch). With `out` the
     result is written into an array; `threads` share a batch. Velocities and accelerations are those of the coordinates or, with
@@ -164,6 +164,16 @@ class Dynamics(Value):
         """
         return self._run("coriolis", (q, qd), t, False, out, threads)
 
+    def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
+        """The rates q̇ of the coordinates for speeds s: the same unless there are quaternions.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").rates([0.4, 1.1], [0.3, -0.2])
+        array([ 0.3, -0.2])
+        """
+        state = read_state(self.plan, q, s, 0.0)
+        return state.shaped(state.qd)
+
     rnea, aba, crba, nle = inverse, forward, mass_matrix, bias  # as Pinocchio calls them
 
     # arrays as they should be go straight to the machine code; others are read with a message for all that is wrong
@@ -172,7 +182,7 @@ class Dynamics(Value):
         self, task: str, given: tuple[Numbers, ...], t: Numbers, friction: bool, out: Out, threads: int
     ) -> np.ndarray:
         call = self._calls[task, friction]
-        if t.__class__ is float:
+        if isinstance(t, float):
             if out is None:
                 if (found := call.one(given, t)) is not None:
                     return found
@@ -180,9 +190,10 @@ class Dynamics(Value):
                 require_out(out, call.shape)
                 if (found := call.one(given, t, out)) is not None:
                     return found
-            if call.fits(given):
-                found = _many(call, given, t, out, threads)
-                if found is not None:
+            if (arrays := call.batch(given)) is not None:
+                require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
+                found, quiet = call.many(arrays, t, out, _count(threads))
+                if quiet:
                     return found
         return self._read(call, task, given, t, friction, out, threads)
 
@@ -236,15 +247,11 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
     return Dynamics(model.description, choose_engine(engine), execution)
 
 
-_WALKS = {"inverse": walk.inverse_dynamics, "forward": walk.forward_dynamics}  # they look closely, and say what is wrong
+_WALKS = {
+    "inverse": walk.inverse_dynamics,
+    "forward": walk.forward_dynamics,
+}  # they look closely, and say what is wrong
 _SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
-
-
-def _many(call: Call, given: Sequence[np.ndarray], t: float, out: Out, threads: int) -> np.ndarray | None:
-    """The results of a batch as it should be; None where the alarm is raised."""
-    require_out(out, (*call.shape, given[0].shape[1]), given)
-    found, quiet = call.many(given, t, out, _count(threads))
-    return found if quiet else None
 
 
 def _count(threads: int) -> int:

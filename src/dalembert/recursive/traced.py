@@ -125,9 +125,7 @@ def _bias(trace: Trace) -> Outputs:
 
 def _gravity(trace: Trace) -> Outputs:
     """What holds the bodies up where they stand, whatever moves them: (25), (26) without any motion."""
-    links = [
-        replace(link, rates=0 * link.rates, drift=0 * link.drift, turning=zeros(6)) for link in trace.moving.links
-    ]
+    links = [replace(link, rates=0 * link.rates, drift=0 * link.drift, turning=zeros(6)) for link in trace.moving.links]
     return Outputs(inverse_dynamics(replace(trace.moving, links=tuple(links)), zeros(len(trace.s))))
 
 
