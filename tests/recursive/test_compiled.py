@@ -8,7 +8,9 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, InputError, SingularError
+from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
+from dalembert.structure import samples
 
 TREES = ["cart-pendulum", "heavy-top", "puma560", "stanford-arm", "rp-robot", "floating-arm", "three-bodies"]
 
@@ -254,3 +256,52 @@ def test_loads_without_value_are_named():
     with pytest.raises(SingularError, match=r"τ along 'dot\(x\)' has no value at state 0 of the batch"):
         known.inverse(*np.zeros((3, 1, 4)))
     assert np.isfinite(known.bias(np.zeros(1), np.zeros(1))).all()
+
+
+# models with constraints
+
+LOOPS = ["four-bar", "3-rrr", "bricard", "rolling-disk", "over-constrained", "gripper", "chaplygin-sleigh", "slider-crank"]
+
+
+@pytest.mark.parametrize("engine", ["native", "python"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_models_with_constraints_move_as_the_walk_says(name, engine):
+    """Loops, redundant rows, contacts and nonholonomic constraints."""
+    model = dl.load(name)
+    states = samples.consistent(with_contacts(model), 3, seed=2)
+    known = dl.dynamics(model, engine=engine)
+    for friction in (False, True):
+        expected = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=friction)
+        assert close(known.forward(states.q, states.qd, None, states.t, friction=friction), expected, 1e-10)
+    one = states.q[:, 1].copy(), states.qd[:, 1].copy()
+    assert close(known.forward(*one, None, float(states.t[1]), friction=True), expected[:, 1], 1e-10)
+
+
+def test_a_floating_base_in_a_loop():
+    """Two free bodies, one by a quaternion, one by angles, on a ball joint; a wire holds the first to the world."""
+    model = Model("pair", gravity=(0, 0, -9.81)).parameters(L=1.2)
+    for name in ("x", "y", "z", "w", "i", "j", "k", "u", "v", "s", "a", "b", "c"):
+        model.coordinate(name, {"w": 1.0, "z": -1.2, "u": 0.5, "s": -1.2}.get(name, 0.0))
+    first = model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k"))
+    model.body("first", joint=first, mass=2, center=(0.1, 0, 0.1), inertia=(0.2, 0.3, 0.4))
+    second = model.free(("u", "v", "s"), ("a", "b", "c"), "zyx")
+    model.body("second", joint=second, mass=1, center=(0.1, 0.2, 0), inertia=(0.1, 0.1, 0.15))
+    model.loop("ball", ("first", "second"), model.spherical((0, 0, 0), position=(0.3, 0, 0)), position=(-0.2, 0, 0))
+    model.holonomic("x**2 + y**2 + z**2 - L**2", name="wire")
+    states = samples.consistent(with_contacts(model), 5, seed=2)
+    known = dl.dynamics(model)
+    expected = dl.derive(model).accelerations(states.q, states.qd)
+    found = known.forward(states.q, states.qd)
+    assert close(found, expected, 1e-9)
+    assert close(found, dl.forward_dynamics(model, states.q, states.qd), 1e-10)
+
+
+def test_constraints_that_contradict_each_other_are_named():
+    model = Model("torn").coordinates("x")
+    model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    model.holonomic("x - sin(t)", name="driver").holonomic("2*x - 3*sin(t)", name="other")
+    known = dl.dynamics(model)
+    with pytest.raises(SingularError, match=r"no acceleration fulfils all constraints; the nearest leaves '"):
+        known.forward(np.zeros(1), np.zeros(1), None, 1.0)
+    with pytest.raises(SingularError, match=r"no acceleration fulfils all constraints at state 1 of the batch"):
+        known.forward(np.zeros((1, 3)), np.zeros((1, 3)), None, np.array([0.0, 1.0, 0.0]))

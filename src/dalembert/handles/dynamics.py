@@ -118,8 +118,6 @@ class Dynamics(Value):
         >>> dl.dynamics("double-pendulum").forward([0.4, 1.1], [0.3, -0.2]).shape
         (2,)
         """
-        if self._constrained:
-            return _written(walk.forward_dynamics(self.declared, q, qd, tau, t, friction=friction), out)
         if tau is None:
             tau = np.zeros(len(self.speed_names)) if np.ndim(q) < 2 else _still(len(self.speed_names), np.shape(q)[1])
         return self._run("forward", (q, qd, tau), t, friction, out, threads)

@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 from dalembert.errors import InputError, nearest
 from dalembert.programs import Function, function_of
+from dalembert.recursive.constrained import usual_rank
+from dalembert.recursive.held import Held
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.traced import traced
 
@@ -26,4 +28,7 @@ def function_for(
 ) -> Function:
     """A task of `traced.TASKS` as a compiled function of its rows; the last output is its alarm."""
     choose_execution(plan, task, execution)
+    if task == "forward" and plan.constrained:
+        parts = function_of(traced(plan, "held", friction=friction), engine)
+        return Held(plan, parts, usual_rank(plan)).function
     return function_of(traced(plan, task, friction=friction), engine)

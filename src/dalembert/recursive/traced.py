@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Array, Scalar, numbers, vector, zeros
+from dalembert.algebra import FLOATS, Array, Scalar, numbers, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node
 from dalembert.algebra.walks import ordered
@@ -29,6 +29,7 @@ from dalembert.recursive.links import Moving, moving
 from dalembert.recursive.loads import load_forces
 from dalembert.recursive.mass import diagonal, mass_matrix
 from dalembert.recursive.plan import Plan
+from dalembert.recursive.rows import rows_over
 from dalembert.recursive.state import TOLERANCE
 from dalembert.structure.samples import drawn
 
@@ -133,6 +134,14 @@ def _coriolis(trace: Trace) -> Outputs:
     return Outputs(coriolis_matrix(trace.moving, GRAPH, vector(trace.q), vector(trace.s), trace.t))
 
 
+def _held(trace: Trace) -> Outputs:
+    """M, h, A and β of M ṡ = h + Aᵀλ, A ṡ = β, side by side."""
+    M = mass_matrix(trace.moving)
+    h = GRAPH.symbols(trace.names.tau) + trace.loads - inverse_dynamics(trace.moving, zeros(len(trace.s)))
+    A, beta = rows_over(trace.plan, trace.t, vector(trace.q), vector(trace.s), trace.parameters)
+    return Outputs(stack(M.ravel(), h, A.ravel(), beta))
+
+
 @dataclass(frozen=True)
 class Task:
     """One function of the dynamics: what it takes, and its text."""
@@ -145,6 +154,7 @@ class Task:
 TASKS: dict[str, Task] = {
     "inverse": Task(("q", "s", "sd"), _inverse),
     "forward": Task(("q", "s", "tau"), _forward),
+    "held": Task(("q", "s", "tau"), _held),
     "mass_matrix": Task(("q",), _mass, square=True),
     "bias": Task(("q", "s"), _bias),
     "gravity": Task(("q",), _gravity),
