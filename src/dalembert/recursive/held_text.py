@@ -14,7 +14,7 @@ from dalembert.recursive import null_space
 from dalembert.recursive.state import TOLERANCE
 from dalembert.structure import rank
 from dalembert.structure.constraint_rows import dimensionless
-from dalembert.structure.matrices import above, chosen, diagonal, positive, root, scaled, singular, times
+from dalembert.structure.matrices import above, diagonal, root, singular
 
 DOUBTFUL = 1e-3  # rows less independent than this may be redundant ones at a state a little off the constraints
 WEAK = 1e-10  # a free motion whose inertia is below this share of its terms is looked at closely
@@ -35,23 +35,28 @@ def accelerations(head: Head, numbers: np.ndarray, parts: np.ndarray, out: np.nd
     unit, sizes = numbers[LENGTH : LENGTH + n], numbers[LENGTH + n : LENGTH + n + r]
     for i in range(len(parts)):
         if not np.isfinite(parts[i]):
-            out[:] = AMISS
+            out[n] = AMISS
             return
     h = n * n
     begin = h + n
     beta = begin + r * n
     M = parts[:h].reshape((n, n))
     A = dimensionless(parts[begin:beta].reshape((r, n)), unit, sizes)
-    b = parts[beta : beta + r] / chosen(positive(sizes), sizes, 1.0)
+    b = np.empty(r)
+    for i in range(r):
+        b[i] = parts[beta + i] / (sizes[i] if sizes[i] > 0 else 1.0)
     sd, free = null_space.solution(M, parts[h:begin], A, b, counted(A, unit, head.usual))
     out[n] = abs(parts[beta + r])  # that of the parts
     for i in range(n):
         out[i] = sd[i]
         if not np.isfinite(sd[i]):
             out[n] = AMISS
-    left, terms = times(A, sd) - b, times(np.abs(A), np.abs(sd)) + np.abs(b) + 1 / head.time**2
     for i in range(r):
-        out[n] = max(out[n], abs(left[i]) / (TOLERANCE * terms[i]))
+        left, terms = -b[i], abs(b[i]) + 1 / head.time**2
+        for j in range(n):
+            left += A[i, j] * sd[j]
+            terms += abs(A[i, j] * sd[j])
+        out[n] = max(out[n], abs(left) / (TOLERANCE * terms))
     if not has_inertia(free):
         out[n] = AMISS
 
@@ -68,13 +73,9 @@ def counted(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
 def has_inertia(free: np.ndarray) -> bool:
     """True when the inertia of free motions is well definite, whatever their units."""
     size = diagonal(free)
+    R = root(free)
     for i in range(len(size)):
-        if not size[i] > 0:
-            return False
-    unit = 1 / np.sqrt(size)
-    pivots = diagonal(root(scaled(free, unit, unit)))
-    for i in range(len(size)):
-        if not pivots[i] * pivots[i] > WEAK:
+        if not R[i, i] * R[i, i] > WEAK * size[i]:
             return False
     return True
 
