@@ -260,7 +260,16 @@ def test_loads_without_value_are_named():
 
 # models with constraints
 
-LOOPS = ["four-bar", "3-rrr", "bricard", "rolling-disk", "over-constrained", "gripper", "chaplygin-sleigh", "slider-crank"]
+LOOPS = [
+    "four-bar",
+    "3-rrr",
+    "bricard",
+    "rolling-disk",
+    "over-constrained",
+    "gripper",
+    "chaplygin-sleigh",
+    "slider-crank",
+]
 
 
 @pytest.mark.parametrize("engine", ["native", "python"])

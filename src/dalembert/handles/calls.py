@@ -16,7 +16,7 @@ from dalembert.programs import Function
 from dalembert.programs.function import Alone
 from dalembert.recursive import plan_of
 from dalembert.recursive.execution import function_for
-from dalembert.recursive.traced import TASKS, names_of
+from dalembert.recursive.traced import TASKS, Detail, names_of
 
 _DOUBLE = np.dtype(float)
 
@@ -93,20 +93,24 @@ def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[
         raise InputError("out lies in the memory of an argument. Expected an array of its own.")
 
 
-class Calls(dict[tuple[str, bool], Call]):
-    """The functions of one model on one engine by task and friction, each compiled when it is first asked for."""
+Key = tuple[str, bool] | tuple[str, bool, Detail]
+
+
+class Calls(dict[Key, Call]):
+    """The functions of one model on one engine by task, friction and detail, each compiled when it is first asked for."""
 
     def __init__(self, model: Description, engine: str, execution: str | None) -> None:
         super().__init__()
         self._plan, self._engine, self._execution = plan_of(model), engine, execution
 
-    def __missing__(self, key: tuple[str, bool]) -> Call:
-        task, friction = key
-        names, known = names_of(self._plan), TASKS[task]
-        sizes = [len(getattr(names, group)) for group in known.groups]
-        n = len(names.s)
-        function = function_for(self._plan, task, friction=friction, engine=self._engine, execution=self._execution)
-        self[key] = found = Call(function, sizes, (n, n) if known.square else (n,))
+    def __missing__(self, key: Key) -> Call:
+        task, friction, detail = key if len(key) == 3 else (*key, Detail())
+        names, known = names_of(self._plan, detail.named), TASKS[task]
+        function = function_for(
+            self._plan, task, friction=friction, detail=detail, engine=self._engine, execution=self._execution
+        )
+        sizes = [len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else []))]
+        self[key] = found = Call(function, sizes, known.shape(names))
         return found
 
 

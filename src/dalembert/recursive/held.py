@@ -2,9 +2,9 @@
 
     M ṡ = h + Aᵀλ,  A ṡ = β        rows of any rank
 
-The text is compiled once for all models by Numba and calls the program of the parts by its address. What it has to know of a model
-stands in front of its tables of numbers. Where Numba is missing, and on the engine `python`, it runs as it stands. Its last output
-is an alarm as in `traced`: below 1 where the parts are finite, the rows agree, and every free motion has inertia.
+The text is compiled once for all models by Numba and calls the program of the parts by its address. What it has to know of a
+model stands in front of its tables of numbers. Where Numba is missing, and on the engine `python`, it runs as it stands. Its last
+output is an alarm as in `traced`: below 1 where the parts are finite, the rows agree, and every free motion has inertia.
 """
 
 from __future__ import annotations

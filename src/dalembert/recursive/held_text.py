@@ -19,7 +19,9 @@ from dalembert.structure.matrices import above, diagonal, root, singular
 DOUBTFUL = 1e-3  # rows less independent than this may be redundant ones at a state a little off the constraints
 WEAK = 1e-10  # a free motion whose inertia is below this share of its terms is looked at closely
 AMISS = 2.0  # the alarm
-HEAD = np.dtype([(name, np.int64) for name in ("one", "parts", "inputs", "n", "rows", "usual")] + [("time", np.float64)])
+HEAD = np.dtype(
+    [(name, np.int64) for name in ("one", "parts", "inputs", "n", "rows", "usual")] + [("time", np.float64)]
+)
 LENGTH = len(HEAD.names or ())
 Head = Any  # a record of HEAD
 
@@ -72,12 +74,11 @@ def counted(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
 
 def has_inertia(free: np.ndarray) -> bool:
     """True when the inertia of free motions is well definite, whatever their units."""
-    size = diagonal(free)
-    R = root(free)
+    size, R, weak = diagonal(free), root(free), 0
     for i in range(len(size)):
         if not R[i, i] * R[i, i] > WEAK * size[i]:
-            return False
-    return True
+            weak += 1
+    return weak == 0
 
 
 def one(x: Any, p: Any, tables: Any, out: Any) -> None:

@@ -1,7 +1,8 @@
 """Programs of the recursions: their text run once over the graph, with the numbers of the model folded in.
 
-A program takes rows of numbers in this order: q, then s and ṡ or τ where it needs them, then t. Its last output is an alarm,
-which lies within −1 … 1 wherever nothing is amiss. It is cheap and may be raised too often; who hears it has to look closely.
+A program takes rows of numbers in this order: q, then s and ṡ or τ where it needs them, parameters that are named, t. Its last
+output is an alarm, which lies within −1 … 1 wherever nothing is amiss. It is cheap and may be raised too often; who hears it has
+to look closely.
 
     finite       Σ outputs, and inputs that move no output, times 10⁻²⁰⁰
     regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, as that is at a few states
@@ -28,8 +29,11 @@ from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.links import Moving, moving
 from dalembert.recursive.loads import load_forces
 from dalembert.recursive.mass import diagonal, mass_matrix
+from dalembert.recursive.places import momentum_matrix, point_jacobian
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rows import rows_over
+from dalembert.recursive.slopes import Symbols, slopes_of_forward, slopes_of_inverse
+from dalembert.recursive.speeds import to_rates
 from dalembert.recursive.state import TOLERANCE
 from dalembert.structure.samples import drawn
 
@@ -47,16 +51,33 @@ class Names:
     sd: tuple[str, ...]
     tau: tuple[str, ...]
 
+    base: tuple[str, ...]  # of a step: coordinates and speeds where it began
+    total: tuple[str, ...]  # and where it ends, as far as that is known
+    weights: tuple[str, ...] = ("weight(total)", "weight(next)")  # times the length of the step
+    step: tuple[str, ...] = ("step()",)
+    point: tuple[str, ...] = ("point(x)", "point(y)", "point(z)")  # of a body, in its axes
+    named: tuple[str, ...] = ()  # parameters
+
     def of(self, groups: Sequence[str]) -> list[str]:
         """The inputs of a program of these groups, and the time."""
-        return [*(name for group in groups for name in getattr(self, group)), "t"]
+        return [*(name for group in groups for name in getattr(self, group)), *self.named, "t"]
 
 
-def names_of(plan: Plan) -> Names:
+def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
     """The symbols of a model: coordinates and speeds by their names, and what belongs to the speeds."""
     speeds = plan.tree.speed_names
-    accelerations = tuple(map(Kind.SLOPE.of, speeds))
-    return Names(tuple(plan.tree.model.coordinate_names), speeds, accelerations, tuple(map(Kind.FORCE.of, speeds)))
+    coordinates = tuple(plan.tree.model.coordinate_names)
+    sd, tau = tuple(map(Kind.SLOPE.of, speeds)), tuple(map(Kind.FORCE.of, speeds))
+    base, total = (tuple(f"{word}({x})" for x in (*coordinates, *speeds)) for word in ("base", "total"))
+    return Names(coordinates, speeds, sd, tau, base, total, named=named)
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What else is asked of a task: parameters to differentiate by, or a body."""
+
+    named: tuple[str, ...] = ()
+    body: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,11 +88,12 @@ class Trace:
     friction: bool
     parameters: Mapping[str, Scalar]
     resting: bool  # at s = 0
+    detail: Detail
 
     @cached_property
     def names(self) -> Names:
         """The symbols."""
-        return names_of(self.plan)
+        return names_of(self.plan, self.detail.named)
 
     @cached_property
     def q(self) -> list[Scalar]:
@@ -142,28 +164,102 @@ def _held(trace: Trace) -> Outputs:
     return Outputs(stack(M.ravel(), h, A.ravel(), beta))
 
 
+def _inverse_slopes(trace: Trace) -> Outputs:
+    return Outputs(slopes_of_inverse(trace.moving, trace.loads, _symbols(trace)))
+
+
+def _forward_slopes(trace: Trace) -> Outputs:
+    tau = GRAPH.symbols(trace.names.tau)
+    sd, pivots = forward_dynamics(trace.moving, tau + trace.loads)
+    return Outputs(slopes_of_forward(trace.moving, trace.loads, _symbols(trace), sd), pivots)
+
+
+def _symbols(trace: Trace) -> Symbols:
+    q, s, sd, named = (vector(list(GRAPH.symbols(x))) for x in _groups(trace.names))
+    return Symbols(q, s, sd, named)
+
+
+def _groups(names: Names) -> tuple[tuple[str, ...], ...]:
+    return names.q, names.s, names.sd, names.named
+
+
+def _jacobian(trace: Trace) -> Outputs:
+    return Outputs(point_jacobian(trace.moving, trace.detail.body, GRAPH.symbols(trace.names.point)))
+
+
+def _centroidal(trace: Trace) -> Outputs:
+    A = momentum_matrix(trace.moving)
+    return Outputs(np.concatenate([A, (A @ vector(trace.s))[:, None]], axis=1))
+
+
+def _semi_implicit(trace: Trace) -> Outputs:
+    """One step: speeds first, then the coordinates by the new speeds."""
+    dt = GRAPH.symbols(trace.names.step)[0]
+    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    s = [x + dt * y for x, y in zip(trace.s, sd, strict=True)]
+    rates = to_rates(trace.plan.tree, GRAPH, trace.q, s)
+    q = vector([x + dt * xd for x, xd in zip(trace.q, rates, strict=True)])
+    return Outputs(stack(_normed(trace, q), vector(s)), pivots)
+
+
+def _stage(trace: Trace) -> Outputs:
+    """One stage of a Runge–Kutta step: the next place, base + c k, and the end of the step with this stage, total + b k."""
+    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    k = stack(to_rates(trace.plan.tree, GRAPH, trace.q, trace.s), sd)
+    b, c = GRAPH.symbols(trace.names.weights)
+    base, total = GRAPH.symbols(trace.names.base), GRAPH.symbols(trace.names.total)
+    following = vector([x + c * y for x, y in zip(base, k, strict=True)])
+    return Outputs(stack(_normed(trace, following), vector([x + b * y for x, y in zip(total, k, strict=True)])), pivots)
+
+
+def _normed(trace: Trace, q: Array) -> Array:
+    """Coordinates, and what stands behind them, with quaternions of norm 1."""
+    out = vector(list(q))
+    for attitude in trace.plan.tree.attitudes:
+        size = GRAPH.sqrt(sum(out[i] * out[i] for i in attitude.parts))
+        for i in attitude.parts:
+            out[i] = out[i] / size
+    return out
+
+
 @dataclass(frozen=True)
 class Task:
-    """One function of the dynamics: what it takes, and its text."""
+    """One function of the dynamics: what it takes, its text, and the shape of what it gives for n speeds."""
 
     groups: tuple[str, ...]
     text: Callable[[Trace], Outputs]
-    square: bool = False  # a matrix, not a vector
+    shape: Callable[[Names], tuple[int, ...]] = lambda names: (len(names.s),)
+
+
+def _square(names: Names) -> tuple[int, ...]:
+    return len(names.s), len(names.s)
+
+
+def _slopes(names: Names) -> tuple[int, ...]:
+    return len(names.s), 3 * len(names.s) + len(names.named)
 
 
 TASKS: dict[str, Task] = {
     "inverse": Task(("q", "s", "sd"), _inverse),
     "forward": Task(("q", "s", "tau"), _forward),
     "held": Task(("q", "s", "tau"), _held),
-    "mass_matrix": Task(("q",), _mass, square=True),
+    "mass_matrix": Task(("q",), _mass, _square),
     "bias": Task(("q", "s"), _bias),
     "gravity": Task(("q",), _gravity),
-    "coriolis": Task(("q", "s"), _coriolis, square=True),
+    "coriolis": Task(("q", "s"), _coriolis, _square),
+    "inverse_slopes": Task(("q", "s", "sd"), _inverse_slopes, _slopes),
+    "forward_slopes": Task(("q", "s", "tau"), _forward_slopes, _slopes),
+    "jacobian": Task(("q", "point"), _jacobian, lambda names: (6, len(names.s))),
+    "centroidal": Task(("q", "s"), _centroidal, lambda names: (6, len(names.s) + 1)),
+    "stage": Task(
+        ("q", "s", "tau", "base", "total", "weights"), _stage, lambda names: (len(names.base) + len(names.total),)
+    ),
+    "semi_implicit": Task(("q", "s", "tau", "step"), _semi_implicit, lambda names: (len(names.q) + len(names.s),)),
 }
 
 
-def traced(plan: Plan, task: str, *, friction: bool = False, named: Sequence[str] = ()) -> Program:
-    """The program of a task; parameters that are `named` stay symbols and stand behind the time.
+def traced(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:  # noqa: B008 (a value)
+    """The program of a task; parameters that are named stay symbols.
 
     >>> from dalembert.model import Model
     >>> from dalembert.recursive import plan_of
@@ -172,11 +268,11 @@ def traced(plan: Plan, task: str, *, friction: bool = False, named: Sequence[str
     >>> traced(plan_of(model), "forward").inputs
     ('x', 'dot(x)', 'force(dot(x))', 't')
     """
-    known = TASKS[task]
+    known, named = TASKS[task], detail.named
     parameters = plan.parameters | dict(zip(named, GRAPH.symbols(named), strict=True))
-    trace = Trace(plan, friction, parameters, "s" not in known.groups)
+    trace = Trace(plan, friction, parameters, "s" not in known.groups, detail)
     found = known.text(trace)
-    inputs = [*trace.names.of(known.groups), *named]
+    inputs = trace.names.of(known.groups)
     outputs = [node(y) for y in found.values.ravel()]
     return program_of([*outputs, _alarm(trace, inputs, outputs, found.pivots)], inputs)
 
