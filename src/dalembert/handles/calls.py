@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
-from threading import local
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from dalembert.errors import InputError
 from dalembert.model import Description
 from dalembert.programs import Function
-from dalembert.programs.function import Alone
 from dalembert.recursive import plan_of
 from dalembert.recursive.execution import function_for
 from dalembert.recursive.traced import TASKS, Detail, names_of
@@ -27,35 +25,31 @@ class Call:
     def __init__(self, function: Function, sizes: Sequence[int], shape: tuple[int, ...]) -> None:
         self._function, self.sizes, self.shape = function, tuple(sizes), shape
         self._rows = math.prod(shape)
-        self._shapes = tuple((n,) for n in sizes)
-        self._own = local()
+
+    @cached_property
+    def _quick(self) -> Quick | None:
+        """The call in machine code, where there is one."""
+        return _quick_of(self._function, self.sizes)
 
     def one(self, given: Sequence[Any], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
-        try:
-            mine = self._own.buffers
-        except AttributeError:
-            mine = self._own.buffers = _Buffers(self._function.alone(), self.sizes, self.shape)
-        for array, shape, place in zip(given, self._shapes, mine.places):  # noqa: B905 (their number is known)
-            if array.__class__ is not np.ndarray or array.shape != shape or array.dtype is not _DOUBLE:
-                return None
-            place[...] = array
-        mine.x[-1] = t
-        mine.run()
-        if not -1 <= mine.alarm.item() <= 1:
+        result = np.empty(self.shape) if out is None else out
+        if self._quick is not None and (out is None or out.flags.c_contiguous):
+            return self._quick(*given, t, result)
+        arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
+        if [a.shape for a in arrays] != [(n,) for n in self.sizes]:
             return None
-        if out is None:
-            return mine.result.copy()
-        out[...] = mine.result
-        return out
+        found = self._function(np.concatenate([*arrays, [t]]), np.zeros(0))
+        result[...] = found[:-1].reshape(self.shape)
+        return result if abs(found[-1]) <= 1 else None
 
     def batch(self, given: Sequence[object]) -> list[np.ndarray] | None:
         """The arrays of a batch; None unless they are doubles for one number of states."""
-        arrays = [a for a in given if isinstance(a, np.ndarray) and a.ndim == 2 and a.dtype == _DOUBLE]
-        fit = len(arrays) == len(given) and all(
-            a.shape == (n, arrays[0].shape[1]) for a, n in zip(arrays, self.sizes, strict=True)
-        )
-        return arrays if fit else None
+        if not isinstance(given[0], np.ndarray) or given[0].ndim != 2:
+            return None
+        count = given[0].shape[1]
+        arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
+        return arrays if [a.shape for a in arrays] == [(n, count) for n in self.sizes] else None
 
     def many(
         self, given: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
@@ -72,14 +66,17 @@ class Call:
         return found, bool((np.abs(alarm) <= 1).all())
 
 
-class _Buffers:
-    """What one thread writes to and reads from: parts of the arrays whose addresses the machine code knows."""
+_ROOM = 2**12  # numbers that are taken from the stack
+Quick = Callable[..., np.ndarray | None]
 
-    def __init__(self, alone: Alone, sizes: Sequence[int], shape: tuple[int, ...]) -> None:
-        self.x, self.run, self._alone = alone.x, alone.run, alone
-        ends = np.cumsum(sizes)
-        self.places = [alone.x[end - n : end] for n, end in zip(sizes, ends, strict=True)]
-        self.result, self.alarm = alone.out[:-1].reshape(shape), alone.out[-1:]
+
+def _quick_of(function: Function, sizes: tuple[int, ...]) -> Quick | None:
+    """The whole call in machine code; None on other engines, and where its numbers need too much room."""
+    if function.n_outputs + sum(sizes) > _ROOM or (code := function.native) is None:
+        return None
+    from dalembert.programs.llvm.quick import is_possible, quick_function
+
+    return quick_function(code, sizes, function.n_outputs) if is_possible() else None
 
 
 def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[np.ndarray] = ()) -> None:

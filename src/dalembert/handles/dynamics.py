@@ -341,14 +341,12 @@ class Dynamics(Value):
     ) -> np.ndarray:
         call = self._calls[task, friction] if detail is None else self._calls[task, friction, detail]
         if isinstance(t, float):
-            if out is None:
-                if (found := call.one(given, t)) is not None:
-                    return found
-            elif np.shape(given[0]) == (call.sizes[0],):
-                require_out(out, call.shape)
-                if (found := call.one(given, t, out)) is not None:
-                    return found
-            if (arrays := call.batch(given)) is not None:
+            if getattr(given[0], "ndim", 0) == 1:
+                if out is not None:
+                    require_out(out, call.shape)
+                if (quick := call.one(given, t, out)) is not None:
+                    return quick
+            elif (arrays := call.batch(given)) is not None:
                 require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
                 found, quiet = call.many(arrays, t, out, _count(threads))
                 if quiet:

@@ -6,7 +6,7 @@ import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from threading import local
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -80,36 +80,10 @@ class Function(ABC):
         for array, end in zip(outputs, ends, strict=True):
             array[...] = found[end - len(array) : end]
 
-    def alone(self) -> Alone:
-        """The call for one state, with arrays of its own or of this thread."""
-        found = Alone(self.sizes, self.n_outputs, np.dtype(float))
-
-        def run() -> None:
-            found.out[:] = self(found.x, found.p)
-
-        found.run = run
-        return found
-
     @property
     def native(self) -> Native | None:
         """The machine code, None on other engines."""
         return None
-
-
-class Alone:
-    """A call for one state: write x and p, run, read out. Addresses are known, so that it takes little more than its work."""
-
-    def __init__(self, sizes: tuple[int, int], n_outputs: int, dtype: np.dtype) -> None:
-        self.x, self.p, self.out = (np.zeros(size, dtype) for size in (*sizes, n_outputs))
-        self.run: Callable[[], None] = lambda: None
-        self.owner: Function | None = None  # of the code, which lives as long
-
-    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """The outputs."""
-        self.x[:] = inputs
-        self.p[:] = parameters
-        self.run()
-        return self.out.copy()
 
 
 def _columns(inputs: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -199,20 +173,17 @@ class MachineFunction(Function):
         """The machine code for one state; None where it does not work on doubles."""
         return None if self._single else Native(self._one.address, self._tables)
 
-    def alone(self) -> Alone:
-        """The machine code for one state on arrays of this thread."""
+    def _alone(self) -> _Alone:
+        """The buffers of this thread."""
         found = getattr(self._own, "alone", None)
         if found is None:
-            code = self._one
-            found = self._own.alone = Alone(self.sizes, self.n_outputs, self._tables.dtype)
-            run = partial(code.one, *(a.ctypes.data for a in (found.x, found.p, self._tables, found.out)))
-            found.run, found.owner = run, self
+            found = self._own.alone = _Alone(self._one, self.sizes, self.n_outputs, self._tables)
         return found
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs; `threads` share a batch."""
         if inputs.ndim == 1 and parameters.ndim == 1:
-            return self.alone()(inputs, parameters)
+            return self._alone()(inputs, parameters)
         single = inputs.ndim == 1
         if single or parameters.ndim == 2:
             columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
@@ -232,6 +203,22 @@ class MachineFunction(Function):
         out = np.empty((self.n_outputs, count), self._dtype)
         _shared(self._many, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads)
         return out
+
+
+class _Alone:
+    """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
+
+    def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
+        self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
+        self._run = code.one
+        self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
+        self._kept = code, tables
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        self._x[:] = inputs
+        self._p[:] = parameters
+        self._run(*self._addresses)
+        return self._out.copy()
 
 
 def _shared(code: Code, addresses: Sequence[int], count: int, threads: int) -> None:

@@ -53,9 +53,7 @@ class MachineCode:
             if code is None:
                 code = _compiled(module_text(program, target))
                 _store(self._digest, code)
-            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-            engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-            engine.finalize_object()
+            engine = _in_memory(code)
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
@@ -69,6 +67,26 @@ class MachineCode:
     def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
         return _MANY(self.address)
+
+
+def _in_memory(code: bytes) -> llvm.ExecutionEngine:
+    """Object code, ready to run; it lives as long as the engine."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+_LOADED: list[llvm.ExecutionEngine] = []  # of texts that serve all programs
+
+
+def loaded(text: str, name: str) -> int:
+    """The address of a function of a module of our own, which is kept for the life of the process."""
+    with _COMPILING:
+        _processor()
+        engine = _in_memory(_compiled(text))
+        _LOADED.append(engine)
+    return engine.get_function_address(name)
 
 
 _ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
