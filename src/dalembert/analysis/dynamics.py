@@ -8,9 +8,9 @@ components of the angular velocity in axes of the moved frame. `speed_names` lis
 
 Arrays have coordinates or speeds on the first axis and, where there are many states, the batch on the last.
 
-These are single calls, and walk from body to body in floats: a walk takes milliseconds, to compile one takes a tenth of a second or
-more, and an answer should not depend on what was compiled before. Who asks often holds `dl.dynamics(model)`; where its quick alarm
-is raised, it asks here, and here the reason is found and told.
+These are single calls, and walk from body to body in floats: a walk takes milliseconds, to compile one takes a tenth of a
+second or more, and an answer should not depend on what was compiled before. Who asks often holds `dl.dynamics(model)`; where its
+quick alarm is raised, it asks here, and here the reason is found and told.
 """
 
 from __future__ import annotations

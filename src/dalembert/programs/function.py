@@ -235,8 +235,11 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int) -> N
 
 def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Where the rows of arrays begin."""
-    rows = [a.ctypes.data + a.strides[0] * np.arange(len(a)) for a in arrays]
-    return np.concatenate([np.zeros(0, np.int64), *rows])
+    rows: list[int] = []
+    for array in arrays:
+        begin, step = array.ctypes.data, array.strides[0]
+        rows += [begin + step * i for i in range(len(array))]
+    return np.array(rows, dtype=np.int64)
 
 
 class NativeFunction(MachineFunction):
