@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from dalembert.handles.calls import forget_calls
 from dalembert.handles.workspace import forget_workspaces
 from dalembert.model import Model
 from dalembert.recursive.plan import forget_plans
@@ -32,6 +33,7 @@ def _nothing_false_is_kept(request):
 def _forget():
     forget_workspaces()
     forget_plans()
+    forget_calls()
 
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")

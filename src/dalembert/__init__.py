@@ -20,6 +20,7 @@ from dalembert.errors import NotApplicableError as NotApplicableError
 from dalembert.errors import Problem as Problem
 from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import SingularError as SingularError
+from dalembert.handles import Dynamics as Dynamics
 from dalembert.handles import Equations as Equations
 from dalembert.handles import Trajectory as Trajectory
 from dalembert.model import Description as Description
@@ -31,6 +32,7 @@ from dalembert.pipeline import citation as citation
 from dalembert.pipeline import compare as compare
 from dalembert.pipeline import computed_torque as computed_torque
 from dalembert.pipeline import derive as derive
+from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics

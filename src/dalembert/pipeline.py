@@ -12,12 +12,13 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, dynamics, following, recutting
+from dalembert.analysis import assembly, following, recutting
+from dalembert.analysis import dynamics as walk
 from dalembert.analysis import mobility as mobilities
 from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
-from dalembert.handles import Equations, Trajectory, equations_of
+from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles.saved import load_run as load_run
 from dalembert.model import Elements
 from dalembert.sources import Source
@@ -71,9 +72,10 @@ def simulate(
 
 
 # the recursion from body to body, and motions that are designed
-mass_matrix = stage(dynamics.mass_matrix)
-inverse_dynamics = stage(dynamics.inverse_dynamics)
-forward_dynamics = stage(dynamics.forward_dynamics)
+dynamics = stage(dynamics_of)
+mass_matrix = stage(walk.mass_matrix)
+inverse_dynamics = stage(walk.inverse_dynamics)
+forward_dynamics = stage(walk.forward_dynamics)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
 

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     CONSTRAINED = "w"  # a quasi-velocity that vanishes on the constraints
     MULTIPLIER = "lambda"
     SLOPE = "rate"  # the rate of any unknown in a differential-algebraic system, or of any input of a program
+    FORCE = "force"  # along a speed
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program
     VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the parts of a twist

@@ -6,8 +6,6 @@ called as any program is, `one(x, p, tables, out)`. Where Numba is missing, and 
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from inspect import isfunction
@@ -20,7 +18,7 @@ from dalembert.equations import LinearForm, Numeric, Rows
 from dalembert.kernels import numeric, solution
 from dalembert.programs import Function
 from dalembert.programs.function import Code, MachineFunction
-from dalembert.programs.numba_code import address_of, available
+from dalembert.programs.numba_code import Text, address_of, available
 from dalembert.structure import constraint_rows, loops, matrices, rank
 
 Wanted = Literal["rates", "accelerations"]  # (q̇, v̇[, power]) or (q̇, q̈, λ)
@@ -94,7 +92,7 @@ class Interpreted(Function):
     """The text as it stands, state by state."""
 
     def __init__(self, assembly: Assembly) -> None:
-        self.n_outputs = assembly.n_outputs
+        self.n_outputs, self.sizes = assembly.n_outputs, assembly.parts.sizes
         self._assembly, self._numbers, self._solve = assembly, assembly.numbers(), solution.WAYS[assembly.way]
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -111,27 +109,6 @@ class Interpreted(Function):
             n, k = plan.n_q, plan.n_v
             out[-1:] = power(np.concatenate([inputs[:n], moved, inputs[n + k :]]), parameters, threads)
         return out
-
-
-class Text:
-    """The text in machine code; it is the same for all forms."""
-
-    lanes = 1
-
-    @property
-    def address(self) -> int:
-        """The address of the code for one state."""
-        return code_address("one")
-
-    @property
-    def one(self) -> Callable[..., None]:
-        """The code as a function of four addresses."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code_address("one"))
-
-    @property
-    def many(self) -> Callable[..., None]:
-        """The code as a function of four addresses, begin, end and stride."""
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(code_address("many"))
 
 
 class AssembledCode(MachineFunction):
@@ -160,11 +137,11 @@ class AssembledCode(MachineFunction):
 
     @cached_property
     def _one(self) -> Code:
-        return Text()
+        return Text(code_address("one"), code_address("many"))
 
     @cached_property
     def _many(self) -> Code:
-        return Text()
+        return Text(code_address("one"), code_address("many"))
 
     @cached_property
     def varied(self) -> AssembledCode:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
@@ -59,10 +59,27 @@ class Function(ABC):
     """A compiled function of inputs (n,) or (n, batch) and parameters (m,) or (m, batch)."""
 
     n_outputs: int
+    sizes: tuple[int, int]  # of inputs and parameters
 
     @abstractmethod
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs, (k,) for one state or (k, batch) for many."""
+
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch without parameters, from the rows of arrays (rows, batch) into the rows of others.
+
+        Machine code reads and writes doubles where they lie. No output may lie in an input.
+
+        >>> (x,) = GRAPH.symbols(["x"])
+        >>> out = np.zeros((1, 3))
+        >>> function_of(program_of([x + 1], ["x"])).spread([np.array([[1.0, 2.0, 3.0]])], [out])
+        >>> out
+        array([[2., 3., 4.]])
+        """
+        found = self(np.concatenate(inputs), np.zeros(0), threads)
+        ends = np.cumsum([len(array) for array in outputs])
+        for array, end in zip(outputs, ends, strict=True):
+            array[...] = found[end - len(array) : end]
 
     @property
     def native(self) -> Native | None:
@@ -82,6 +99,7 @@ class PythonFunction(Function):
 
     def __init__(self, program: Program) -> None:
         self.n_outputs = len(program.outputs)
+        self.sizes = len(program.inputs), len(program.parameters)
         self._program = Interpreted(program)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -186,16 +204,7 @@ class MachineFunction(Function):
                 return np.empty((self.n_outputs, 0), self._dtype)
             return self._batch(np.ascontiguousarray(x[:, np.minimum(np.arange(lanes), count - 1)]), p, 1)[:, :count]
         out = np.empty((self.n_outputs, count), self._dtype)
-        run = self._many.many
-        addresses = [a.ctypes.data for a in (x, p, self._tables, out)]
-        shares = max(1, min(threads, count // (self.least * lanes)))
-        ends = [count * i // shares for i in range(shares + 1)]
-        if shares == 1:
-            run(*addresses, 0, count, count)
-            return out
-        with ThreadPoolExecutor(shares) as pool:
-            for done in [pool.submit(run, *addresses, a, b, count) for a, b in pairwise(ends)]:
-                done.result()
+        _shared(self._many, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads, self.least)
         return out
 
 
@@ -213,6 +222,27 @@ class _Alone:
         self._p[:] = parameters
         self._run(*self._addresses)
         return self._out.copy()
+
+
+def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, least: int) -> None:
+    """Run the code for many on `count` states, which threads share, `least` rounds of lanes or more for each."""
+    shares = max(1, min(threads, count // (least * code.lanes)))
+    if shares == 1:
+        code.many(*addresses, 0, count, count)
+        return
+    ends = [count * i // shares for i in range(shares + 1)]
+    with ThreadPoolExecutor(shares) as pool:
+        for done in [pool.submit(code.many, *addresses, a, b, count) for a, b in pairwise(ends)]:
+            done.result()
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Where the rows of arrays begin."""
+    rows: list[int] = []
+    for array in arrays:
+        begin, step = array.ctypes.data, array.strides[0]
+        rows += [begin + step * i for i in range(len(array))]
+    return np.array(rows, dtype=np.int64)
 
 
 class NativeFunction(MachineFunction):
@@ -241,6 +271,31 @@ class NativeFunction(MachineFunction):
         from dalembert.programs.llvm.machine import MachineCode, host_target
 
         return MachineCode(self._program, host_target(many=True, single=self._single))
+
+    @cached_property
+    def _apart(self) -> MachineCode:
+        """The code for many whose rows lie anywhere."""
+        from dalembert.programs.llvm.machine import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=True, single=self._single, apart=True))
+
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch from rows into rows where they lie."""
+        count, lanes = inputs[0].shape[1], self._apart.lanes
+        if count < lanes or not all(map(self._is_ready, (*inputs, *outputs))):
+            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # lanes without a state repeat the last one
+            copies = [np.empty((len(a), len(columns)), self._dtype) for a in outputs]
+            if count:
+                self.spread([np.ascontiguousarray(a[:, columns], self._dtype) for a in inputs], copies, threads)
+            for array, copy in zip(outputs, copies, strict=True):
+                array[...] = copy[:, :count]
+            return
+        x, out, p = _addresses(inputs), _addresses(outputs), np.zeros(1)
+        _shared(self._apart, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads, self.least)
+
+    def _is_ready(self, array: np.ndarray) -> bool:
+        """True where machine code can work on the array itself."""
+        return array.dtype == self._dtype and array.strides[1] == self._dtype.itemsize
 
     @cached_property
     def varied(self) -> NativeFunction:
@@ -287,6 +342,9 @@ class EmptyFunction(Function):
 
     n_outputs = 0
 
+    def __init__(self, sizes: tuple[int, int]) -> None:
+        self.sizes = sizes
+
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """Nothing, for every column."""
         return np.zeros((0, *inputs.shape[1:]))
@@ -308,7 +366,7 @@ def function_of(program: Program, engine: str | None = None, *, single: bool = F
     array([0.33333334], dtype=float32)
     """
     if not program.outputs:
-        return EmptyFunction()
+        return EmptyFunction((len(program.inputs), len(program.parameters)))
     if choose_engine(engine) == "native":
         return NativeFunction(program, single)
     if single:

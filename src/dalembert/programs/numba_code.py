@@ -13,15 +13,16 @@ import importlib.util
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-Text = Callable[..., Any]
+Written = Callable[..., Any]
 
 
-def call(one: int | Text, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
     """Run a function that is known by itself; in machine code this is a jump to its address."""
     assert callable(one)
     one(x, p, tables, out)
@@ -35,16 +36,35 @@ def array_at(address: Any, shape: Any, dtype: Any) -> np.ndarray:
     return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), dtype).reshape(shape)
 
 
+@dataclass(frozen=True)
+class Text:
+    """A text in machine code, which is the same for all models: for one state, and for many one after the other."""
+
+    address: int
+    address_of_many: int
+    lanes = 1
+
+    @property
+    def one(self) -> Callable[..., None]:
+        """The code as a function of four addresses."""
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(self.address)
+
+    @property
+    def many(self) -> Callable[..., None]:
+        """The code as a function of four addresses, begin, end and stride."""
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(self.address_of_many)
+
+
 def available() -> bool:
     """True when Numba is installed."""
     return importlib.util.find_spec("numba") is not None
 
 
 def address_of(
-    entry: Text,
+    entry: Written,
     signature: str,
     called: Sequence[ModuleType],
-    instead: Mapping[Text, Text],
+    instead: Mapping[Written, Written],
     numbers: Sequence[float] = (),
 ) -> int:
     """The address of a function in machine code with the signature of C.
@@ -86,7 +106,7 @@ def tell_of_addresses() -> None:
     _stand_in(array_at, lambda address, shape, dtype: carray(address, shape, dtype))
 
 
-def _stand_in(text: Text, other: Text) -> None:
+def _stand_in(text: Written, other: Written) -> None:
     """Let Numba take another text in the place of one; told once."""
     from numba import extending
 
@@ -96,20 +116,20 @@ def _stand_in(text: Text, other: Text) -> None:
 
 
 _KEPT: list[object] = []  # code lives as long as the object that owns it
-_KNOWN: set[Text] = set()  # what Numba was told of
+_KNOWN: set[Written] = set()  # what Numba was told of
 
 
-def _always(text: Text) -> Text:
+def _always(text: Written) -> Written:
     """Numba asks by types which text to take: this one."""
 
-    def ask(*types: object) -> Text:
+    def ask(*types: object) -> Written:
         return text
 
     ask.__signature__ = inspect.signature(text)  # type: ignore[attr-defined]
     return ask
 
 
-def _jump(numba: Any) -> Text:
+def _jump(numba: Any) -> Written:
     """What stands for `call` in machine code."""
     from llvmlite import ir
 

@@ -14,5 +14,6 @@ from dalembert.recursive.state import State as State
 from dalembert.recursive.state import read_array as read_array
 from dalembert.recursive.state import read_speed_rates as read_speed_rates
 from dalembert.recursive.state import read_state as read_state
+from dalembert.recursive.state import singular_mass as singular_mass
 from dalembert.recursive.tree import Tree as Tree
 from dalembert.recursive.tree import tree_of as tree_of

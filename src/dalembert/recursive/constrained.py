@@ -12,6 +12,7 @@ from dalembert.errors import InconsistentStateError, InputError, SingularError, 
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.loads import InJoint
 from dalembert.recursive import null_space
+from dalembert.recursive.held_text import DOUBTFUL
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rows import Rows, rows_of
 from dalembert.recursive.speeds import to_speeds
@@ -19,7 +20,6 @@ from dalembert.recursive.state import TOLERANCE, State
 from dalembert.structure import rank, samples
 from dalembert.structure.constraint_rows import dimensionless
 
-_DOUBTFUL = 1e-3  # rows less independent than this may be redundant ones at a state a little off the constraints
 _STATES = 6
 
 
@@ -56,7 +56,7 @@ def _count(state: State, held: Rows, k: int) -> int:
     unit = state.plan.units
     A = dimensionless(held.A[:, :, k], unit, state.plan.sizes)
     found = int(rank.numeric_rank(A, unit))
-    if found and rank.independence(A, unit, found) < _DOUBTFUL and (usual := usual_rank(state.plan)) is not None:
+    if found and rank.independence(A, unit, found) < DOUBTFUL and (usual := usual_rank(state.plan)) is not None:
         return min(found, usual)
     return found
 

@@ -91,9 +91,7 @@ class MovingLink:
     @property
     def M(self) -> Array:
         """The mass matrix about O, (47b)."""
-        body = self.fixture.body.articulated()
-        H = matrix(body.H)
-        return _blocks(symmetric(body.inertia), H, H.T, symmetric(body.M))
+        return whole(self.fixture.body)
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,13 @@ def _beside(columns: Sequence[Three]) -> Array:
 def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
     """[a b; c d]."""
     return np.concatenate([np.concatenate([a, b], axis=1), np.concatenate([c, d], axis=1)])
+
+
+def whole(body: Rigid) -> Array:
+    """The 6×6 mass matrix of a body about the origin of its axes, (47b)."""
+    parts = body.articulated()
+    H = matrix(parts.H)
+    return _blocks(symmetric(parts.inertia), H, H.T, symmetric(parts.M))
 
 
 def fixtures(tree: Tree, algebra: Algebra, parameters: Mapping[str, Scalar]) -> tuple[Fixture, ...]:

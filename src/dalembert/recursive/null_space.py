@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import SingularError
 from dalembert.structure import rank
+from dalembert.structure.matrices import product, solved, times, turned
 
 
 def efforts(
@@ -25,13 +26,20 @@ def accelerations(
     M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, count: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """ṡ of M ṡ = h + Aᵀλ, A ṡ = β, and what is left of A ṡ − β when the rows contradict each other; `count` is the rank of A."""
-    # speeds are measured so that the diagonal of M is one: heavy and light bodies may stand side by side
-    scale = rank.inertia_scale(M, A)
-    pseudo, N = rank.split(A, scale, int(rank.numeric_rank(A)) if count is None else count)
-    sd = pseudo @ beta
-    free = N.T @ M @ N
-    if free.size:
-        if not rank.definite(free):
-            raise SingularError("there is a motion that the constraints leave free and that has no inertia")
-        sd = sd + N @ np.linalg.solve(free, N.T @ (h - M @ sd))
+    sd, free = solution(M, h, A, beta, int(rank.numeric_rank(A)) if count is None else count)
+    if free.size and not rank.definite(free):
+        raise SingularError("there is a motion that the constraints leave free and that has no inertia")
     return sd, A @ sd - beta
+
+
+def solution(
+    M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """ṡ, and the inertia Nᵀ M N of the free motions, which has to be definite; machine code runs this text, too."""
+    # speeds are measured so that the diagonal of M is one: heavy and light bodies may stand side by side
+    pseudo, N = rank.split(A, rank.inertia_scale(M, A), count)
+    sd, along = times(pseudo, beta), turned(N)
+    free = product(along, product(M, N))
+    if N.shape[1]:
+        sd = sd + times(N, solved(free, times(along, h - times(M, sd))))
+    return sd, free

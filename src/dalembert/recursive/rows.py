@@ -6,14 +6,18 @@ differentiated along the motion by a complex step, which is exact to rounding: f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, numbers, vector
+from dalembert.algebra import FLOATS, Array, Scalar, matrix, numbers, vector, zeros
+from dalembert.algebra.graph import GRAPH
+from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Constraints
+from dalembert.kinematics.motion import move
 from dalembert.recursive.plan import Plan
-from dalembert.recursive.speeds import to_second_rates, to_speed_forces
+from dalembert.recursive.speeds import to_rates, to_second_rates, to_speed_forces
 from dalembert.structure.samples import States, constraints_at
 
 _STEP = 1e-30
@@ -43,6 +47,20 @@ def rows_of(plan: Plan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndar
         pulled = [numbers(to_speed_forces(tree, FLOATS, list(q), list(row)), K) for row in A]
         A = np.stack(pulled) if pulled else np.zeros((0, tree.n_speeds, K))
     return Rows(facts.names, facts.servo, numbers(known.phi, K), numbers(known.velocity, K), A, beta)
+
+
+def rows_over(plan: Plan, t: Scalar, q: Array, s: Array, parameters: Mapping[str, Scalar]) -> tuple[Array, Array]:
+    """A and β of A ṡ = β over the graph, for symbols q and t."""
+    tree = plan.tree
+    rates = GRAPH.symbols([rate(name).name for name in tree.model.coordinate_names])
+    known = Constraints(move(plan.model, GRAPH, t, q, rates, dict(parameters)), plan.levels)
+    # β is differentiated while q̇ are symbols of their own; those of quaternions follow from the speeds
+    qd = to_rates(tree, GRAPH, list(q), list(s))
+    given = {x.value: value for x, value in zip(rates, qd, strict=True) if x is not value}
+    A, beta = (GRAPH.substitute(part, given) for part in (known.A, known.beta))
+    rest = to_second_rates(tree, GRAPH, list(q), list(s), [0] * tree.n_speeds)
+    pulled = [list(to_speed_forces(tree, GRAPH, list(q), list(row))) for row in A]
+    return matrix(pulled) if pulled else zeros(0, tree.n_speeds), beta - A @ rest
 
 
 def _beta(plan: Plan, known: Constraints, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:

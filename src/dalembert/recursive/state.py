@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dalembert.algebra import FLOATS, Array, Scalar, numbers, vector
 from dalembert.arguments import numbers_given
-from dalembert.errors import InconsistentStateError, InputError
+from dalembert.errors import InconsistentStateError, InputError, SingularError
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
 
@@ -150,3 +150,15 @@ def _require_unit(plan: Plan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndar
 
 def _size(x: np.ndarray) -> np.ndarray:
     return np.linalg.norm(x, axis=0)
+
+
+def singular_mass(plan: Plan, M: np.ndarray, where: str) -> SingularError:
+    """What to say of a mass matrix that has no inverse: along which speeds nothing resists."""
+    size = 1 / np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    weakest = np.abs(np.linalg.eigh(M * np.outer(size, size))[1][:, 0])
+    names = [name for name, x in zip(plan.tree.speed_names, weakest, strict=True) if x > 0.1 * weakest.max()]
+    return SingularError(
+        f"model '{plan.tree.model.name}': the mass matrix is singular{where}: nothing resists a motion along "
+        f"{', '.join(names)}. Expected inertia along every motion. Give the bodies that move by it mass or inertia, or "
+        "leave the singular position."
+    )

@@ -34,6 +34,7 @@ class Target:
     lanes: int = 1  # states side by side
     fused: bool = True  # a × b + c in one operation
     single: bool = False  # numbers of 32 bits
+    apart: bool = False  # rows of x and out lie anywhere: their addresses are given
 
     @property
     def real(self) -> str:
@@ -56,7 +57,7 @@ def module_text(program: Program, target: Target) -> str:
     """The module that defines `one(x, p, tables, out)`, or `many(x, p, tables, out, begin, end, stride)` for several lanes.
 
     `many` treats the states from `begin` to `end`, at least as many as there are lanes; the last ones are taken so that all lanes
-    are full. Rows of x and out lie `stride` numbers apart.
+    are full. Rows of x and out lie `stride` numbers apart; where they lie `apart`, x and out are lists of their addresses.
     """
     return _Whole(program, target, Library(target)).text()
 
@@ -309,18 +310,23 @@ class _Whole(Writer):
                 value = self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
             self._names[place] = value
             return
-        at = self._row(f"getelementptr {real}, ptr %x, i64 {self._offset(i)}")
+        at = self._place("%x", i)
         self._names[i] = self._row(f"load {vector}, ptr {at}, align {4 if self._target.single else 8}")
 
-    def _offset(self, row: int) -> str:
-        """The place of a row of x or out at the present states."""
+    def _place(self, array: str, row: int) -> str:
+        """The address of a row of x or out at the present states."""
+        real = self._target.real
         if self._target.lanes == 1:
-            return str(row)
-        return self._row(f"add i64 %k, {self._row(f'mul i64 %stride, {row}')}")
+            return self._row(f"getelementptr {real}, ptr {array}, i64 {row}")
+        if self._target.apart:
+            begin = self._row(f"load ptr, ptr {self._row(f'getelementptr ptr, ptr {array}, i64 {row}')}")
+            return self._row(f"getelementptr {real}, ptr {begin}, i64 %k")
+        offset = self._row(f"add i64 %k, {self._row(f'mul i64 %stride, {row}')}")
+        return self._row(f"getelementptr {real}, ptr {array}, i64 {offset}")
 
     def _stored(self, i: int, place: int) -> str:
         self._rows = []
-        at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {self._offset(i)}")
+        at = self._place("%out", i)
         self._rows.append(
             f"store {self._target.vector} {self._names[place]}, ptr {at}, align {4 if self._target.single else 8}"
         )

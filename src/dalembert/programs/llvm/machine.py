@@ -36,12 +36,12 @@ def _processor() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def host_target(*, many: bool, single: bool = False) -> Target:
+def host_target(*, many: bool, single: bool = False, apart: bool = False) -> Target:
     """What this machine runs best: as many lanes as its registers have, and fused products where it has them."""
     has = _processor()[1].split(",")
     bits = next((width for feature, width in _WIDTHS.items() if f"+{feature}" in has), 128)
     lanes = bits // (32 if single else 64) if many else 1
-    return Target(lanes, "+fma" in has or "+neon" in has, single)
+    return Target(lanes, "+fma" in has or "+neon" in has, single, apart)
 
 
 class MachineCode:
@@ -56,9 +56,7 @@ class MachineCode:
             if code is None:
                 code = _compiled(_text(program, target))
                 _store(self._digest, code)
-            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-            engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-            engine.finalize_object()
+            engine = _in_memory(code)
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
@@ -89,6 +87,26 @@ def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
 
 def _text(program: Program | Sweeps, target: Target) -> str:
     return module_text(program, target) if isinstance(program, Program) else sweeps_text(program, target)
+
+
+def _in_memory(code: bytes) -> llvm.ExecutionEngine:
+    """Object code, ready to run; it lives as long as the engine."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+_LOADED: list[llvm.ExecutionEngine] = []  # of texts that serve all programs
+
+
+def loaded(text: str, name: str) -> int:
+    """The address of a function of a module of our own, which is kept for the life of the process."""
+    with _COMPILING:
+        _processor()
+        engine = _in_memory(_compiled(text))
+        _LOADED.append(engine)
+    return engine.get_function_address(name)
 
 
 _ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)

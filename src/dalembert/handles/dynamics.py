@@ -1,0 +1,438 @@
+"""The dynamics a user holds: inverse and forward dynamics, mass matrix and their kin as compiled functions of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis import dynamics as walk
+from dalembert.arguments import is_real, is_whole, numbers_given, shown
+from dalembert.errors import InputError, NotApplicableError, nearest
+from dalembert.handles.calls import Call, Calls, calls_of, require_out
+from dalembert.handles.rollout import METHODS, Forces, Method, Rollout, Stepper
+from dalembert.model import Description, Elements
+from dalembert.model.frozen import Value
+from dalembert.programs import choose_engine
+from dalembert.recursive import Plan, State, plan_of, read_array, read_speed_rates, read_state
+from dalembert.recursive.execution import choose_execution
+from dalembert.recursive.traced import TASKS, Detail
+
+Numbers = npt.ArrayLike
+Out = np.ndarray | None
+
+
+class Derivatives(NamedTuple):
+    """Slopes of forces or accelerations, rows by speeds: by q, by speeds, by accelerations or forces, and by parameters."""
+
+    by_q: np.ndarray
+    by_qd: np.ndarray
+    by_input: np.ndarray
+    by_parameters: np.ndarray
+
+
+@dataclass(frozen=True, repr=False)
+class Dynamics(Value):
+    """The dynamics of a model in speeds s, M ṡ + c + g = τ + loads: a value; compiled code lies in a store by content.
+
+    Every function takes one state (n,) or many (n, batch) and gives (n,), (n, batch) or (n, n), (n, n, batch). With `out` the
+    result is written into an array; `threads` share a batch. Velocities and accelerations are those of the coordinates or, with
+    quaternions, speeds as `speed_names` lists them: the angular velocity takes the place of the rates of a quaternion. Quickest
+    are arrays of float64 in speeds, whose columns lie side by side.
+
+    >>> import dalembert as dl
+    >>> arm = dl.dynamics("double-pendulum")
+    >>> tau = arm.inverse([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    >>> arm.forward([0.1, 0.2], [0.3, 0.4], tau).round(12)
+    array([0.5, 0.6])
+    >>> arm.mass_matrix(np.zeros((2, 1000))).shape
+    (2, 2, 1000)
+    """
+
+    declared: Description
+    engine: str
+    execution: str | None = None  # how the recursion is run; None: as suits the model
+
+    # what it is
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The tree of the model and what is known of it."""
+        return plan_of(self.declared)
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """What the entries of velocities, forces and accelerations are."""
+        return self.plan.tree.speed_names
+
+    @cached_property
+    def _calls(self) -> Calls:
+        return calls_of(self.declared, self.engine, self.execution)
+
+    @cached_property
+    def _constrained(self) -> bool:
+        return self.plan.constrained
+
+    def __repr__(self) -> str:
+        kind = "constrained" if self._constrained else "tree"
+        return f"Dynamics('{self.declared.name}', {len(self.speed_names)} speeds, {kind}, {self.engine})"
+
+    # what it does
+
+    def inverse(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        t: Numbers = 0.0,
+        *,
+        friction: bool = False,
+        actuated: Sequence[str] | None = None,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """The forces τ = M ṡ + c + g − loads that a motion takes; also called `rnea`.
+
+        Loads of the model act besides τ; friction in joints only with `friction`. For `actuated`, and for models with
+        constraints, see `dl.inverse_dynamics`.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
+        (1,)
+        """
+        if self._constrained or actuated is not None:
+            found = walk.inverse_dynamics(self.declared, q, qd, qdd, t, friction=friction, actuated=actuated)
+            return _written(found, out)
+        return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
+
+    def forward(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers | None = None,
+        t: Numbers = 0.0,
+        *,
+        friction: bool = False,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """The accelerations under the loads of the model and the forces `tau`, none by default; also called `aba`.
+
+        Where `qd` are rates of quaternions the result is q̈, else the rates of the speeds. The mass matrix has to be regular;
+        where it is not, the message says along which speeds.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").forward([0.4, 1.1], [0.3, -0.2]).shape
+        (2,)
+        """
+        if tau is None:
+            tau = self._zeros(q)
+        return self._run("forward", (q, qd, tau), t, friction, out, threads)
+
+    def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """The mass matrix M of the speeds, rotors included; also called `crba`. Constraints play no part in it.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").mass_matrix([0.4, 1.1]).shape
+        (2, 2)
+        """
+        return self._run("mass_matrix", (q,), t, False, out, threads)
+
+    def bias(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """c + g, the forces that keep the speeds constant where no loads act; also called `nle`. Loads are not in it.
+
+        >>> import dalembert as dl
+        >>> pendulum = dl.dynamics("double-pendulum")
+        >>> q, qd = np.array([0.4, 1.1]), np.array([0.3, -0.2])
+        >>> bool(np.allclose(pendulum.bias(q, qd), pendulum.coriolis(q, qd) @ qd + pendulum.gravity(q)))
+        True
+        """
+        return self._run("bias", (q, qd), t, False, out, threads)
+
+    def gravity(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """g, the forces that hold the bodies up.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("simple-pendulum").gravity([0.0]).shape
+        (1,)
+        """
+        return self._run("gravity", (q,), t, False, out, threads)
+
+    def coriolis(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """The matrix of convective inertia C of C s = c, (17) of papers/denoc, chosen such that dM/dt − 2C is skew.
+
+        What joints whose motion is prescribed in time add to c is not in it.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").coriolis([0.4, 1.1], [0.3, -0.2]).shape
+        (2, 2)
+        """
+        return self._run("coriolis", (q, qd), t, False, out, threads)
+
+    def jacobian(
+        self,
+        q: Numbers,
+        body: str,
+        point: Numbers = (0.0, 0.0, 0.0),
+        t: Numbers = 0.0,
+        *,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """J (6, n) of a point, in axes of its body: its velocity above the body's angular velocity, in world axes, is J s.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("puma560").jacobian(np.zeros(6), "flange").shape
+        (6, 6)
+        """
+        place = numbers_given(point, "point")
+        if place.shape != (3,):
+            raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{body}'.")
+        return self._run("jacobian", (q, _beside(place, q)), t, False, out, threads, Detail(body=body))
+
+    def centroidal(
+        self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The matrix A (6, n) and the momentum A s (6,): momentum above angular momentum about the mass centre, in world axes.
+
+        What joints whose motion is prescribed in time add is not in it. `out` takes both, (6, n + 1).
+
+        >>> import dalembert as dl
+        >>> A, momentum = dl.dynamics("puma560").centroidal(np.zeros(6), np.ones(6))
+        >>> A.shape, momentum.shape
+        ((6, 6), (6,))
+        """
+        found = self._run("centroidal", (q, qd), t, False, out, threads)
+        return found[:, :-1], found[:, -1]
+
+    def derivatives(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        given: Numbers | None = None,
+        t: Numbers = 0.0,
+        *,
+        of: Literal["forward", "inverse"] = "forward",
+        parameters: Sequence[str] = (),
+        friction: bool = False,
+        out: Out = None,
+        threads: int = 1,
+    ) -> Derivatives:
+        """Derivatives of accelerations (`of="forward"`, at forces `given`) or of forces (`of="inverse"`, at accelerations).
+
+        By q, by speeds, by what is given, and by parameters in the order they are named, each (n, n) or (n, n, batch). For a
+        quaternion, changes of q are along its three speeds. `out` takes all side by side.
+
+        >>> import dalembert as dl
+        >>> slopes = dl.dynamics("double-pendulum").derivatives(np.zeros(2), np.zeros(2), parameters=["m1"])
+        >>> slopes.by_q.shape, slopes.by_input.shape, slopes.by_parameters.shape
+        ((2, 2), (2, 2), (2, 1))
+        """
+        if of not in ("forward", "inverse"):
+            raise InputError(f"derivatives, of: got {shown(of)}. Expected 'forward' or 'inverse'.")
+        if of == "forward":
+            self._require_tree("derivatives of forward dynamics")
+        known = self.plan.parameters
+        for name in parameters:
+            if name not in known:
+                raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
+        last = self._zeros(q) if given is None else given
+        values = [_beside(np.array([known[name] for name in parameters]), q)] if parameters else []
+        detail = Detail(named=tuple(parameters))
+        found = self._run(f"{of}_slopes", (q, qd, last, *values), t, friction, out, threads, detail)
+        n = len(self.speed_names)
+        return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
+
+    def rollout(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers | Forces | None,
+        dt: float,
+        steps: int,
+        *,
+        t: float = 0.0,
+        method: Method = "rk4",
+        every: int = 1,
+        friction: bool = False,
+        threads: int = 1,
+    ) -> Rollout:
+        """Motions from many states at once in steps of length dt: `rk4`, or `semi_implicit`, which keeps energy for long.
+
+        `tau` are constant forces, or a function of t, q (n, batch) and the speeds that gives them (n, batch) at every stage.
+        Samples are kept at the start and `every` so many steps. Velocities come back as speeds.
+
+        >>> import dalembert as dl
+        >>> run = dl.dynamics("double-pendulum").rollout(np.ones((2, 100)), np.zeros((2, 100)), None, 1e-3, 50)
+        >>> run.q.shape, round(float(run.t[-1]), 6)
+        ((2, 51, 100), 0.05)
+        """
+        self._require_tree("rollout")
+        if method not in METHODS:
+            raise InputError(f"there is no method '{method}'. {nearest(str(method), METHODS)}")
+        for name, count in (("steps", steps), ("every", every)):
+            if not is_whole(count) or count < 1:
+                raise InputError(f"rollout, {name}: got {shown(count)}. Expected a whole number of at least 1.")
+        if not is_real(dt) or not is_real(t):
+            raise InputError(f"rollout: got dt = {shown(dt)}, t = {shown(t)}. Expected finite numbers.")
+        state = read_state(self.plan, q, qd, float(t))
+        forces = self._forces(state, tau)
+        stepper = Stepper(self._calls, self.plan, self.declared, forces, float(dt), friction, _count(threads))
+        x = np.concatenate([state.q, state.s])
+        kept = [x, *(y for k, y in enumerate(stepper.states(x, float(t), steps, method), 1) if k % every == 0)]
+        whole = np.stack(kept, axis=1)
+        n = self.plan.tree.n
+        times = t + dt * every * np.arange(len(kept))
+        return Rollout(times, state.shaped(whole[:n]), state.shaped(whole[n:]))
+
+    def _forces(self, state: State, tau: Numbers | Forces | None) -> Forces:
+        n, K = len(self.speed_names), state.K
+        if callable(tau):
+
+            def told(t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
+                found = np.ascontiguousarray(tau(t, q, s), dtype=float)
+                if found.shape != (n, K):
+                    raise InputError(f"tau gave shape {found.shape} at t = {t:.6g}. Expected ({n}, {K}).")
+                return found
+
+            return told
+        batch = () if state.single else (K,)
+        constant = _still(n, K) if tau is None else read_array(self.plan, "tau", tau, batch, speeds_only=True)
+        return lambda t, q, s: constant
+
+    def _require_tree(self, what: str) -> None:
+        if self._constrained:
+            raise NotApplicableError(
+                f"model '{self.declared.name}' has constraints: {', '.join(self.plan.levels.names[:5])}. Expected a tree of "
+                f"bodies for {what}. Derive its equations and use `simulate`, or leave the constraints out."
+            )
+
+    def _zeros(self, q: Numbers) -> np.ndarray:
+        n = len(self.speed_names)
+        return np.zeros(n) if np.ndim(q) < 2 else _still(n, np.shape(q)[1])
+
+    def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
+        """The rates q̇ of the coordinates for speeds s: the same unless there are quaternions.
+
+        >>> import dalembert as dl
+        >>> dl.dynamics("double-pendulum").rates([0.4, 1.1], [0.3, -0.2])
+        array([ 0.3, -0.2])
+        """
+        state = read_state(self.plan, q, s, 0.0)
+        return state.shaped(state.qd)
+
+    rnea, aba, crba, nle = inverse, forward, mass_matrix, bias  # as Pinocchio calls them
+
+    # arrays as they should be go straight to the machine code; others are read with a message for all that is wrong
+
+    def _run(
+        self,
+        task: str,
+        given: tuple[Numbers, ...],
+        t: Numbers,
+        friction: bool,
+        out: Out,
+        threads: int,
+        detail: Detail | None = None,
+    ) -> np.ndarray:
+        call = self._calls[task, friction] if detail is None else self._calls[task, friction, detail]
+        if isinstance(t, float):
+            if getattr(given[0], "ndim", 0) == 1:
+                if out is not None:
+                    require_out(out, call.shape)
+                if (quick := call.one(given, t, out)) is not None:
+                    return quick
+            elif (arrays := call.batch(given)) is not None:
+                require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
+                found, quiet = call.many(arrays, t, out, _count(threads))
+                if quiet:
+                    return found
+        return self._read(call, task, given, t, friction, out, threads)
+
+    def _read(
+        self,
+        call: Call,
+        task: str,
+        given: tuple[Numbers, ...],
+        t: Numbers,
+        friction: bool,
+        out: Out,
+        threads: int,
+    ) -> np.ndarray:
+        """The result for arguments of any kind."""
+        groups = TASKS[task].groups
+        state = read_state(self.plan, given[0], given[1] if "s" in groups else None, t)
+        arrays = [state.q, *([state.s] if "s" in groups else []), *self._third(state, groups, given)]
+        arrays += [np.asarray(x).reshape(-1, state.K) for x in given[len(arrays) :]]  # parameters, or a point
+        found, quiet = call.many(arrays, state.t, None, _count(threads))
+        if not quiet:
+            if task in _WALKS:
+                return _written(_WALKS[task](self.declared, *given, t, friction=friction), out)
+            walk.require_finite(state, found, _SAID[task])
+        if task == "forward":
+            found = state.second_rates(found)
+        return _written(state.shaped(found), out)
+
+    def _third(self, state: State, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
+        """Accelerations or forces."""
+        if "sd" in groups:
+            return [read_speed_rates(state, given[2])]
+        if "tau" in groups:
+            batch = () if state.single else (state.K,)
+            return [read_array(self.plan, "tau", given[2], batch, speeds_only=True)]
+        return []
+
+
+def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
+    """The dynamics of a model, compiled function by function when they are first called.
+
+    `engine` is native or python; `execution` is unrolled, link by link with the numbers of the model folded in, or None for what
+    suits the model.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> dynamics_of(model).forward([0.0], [0.0], [3.0])
+    array([1.5])
+    """
+    model.refuse_canonical("dynamics")
+    choose_execution(plan_of(model), "forward", execution)
+    return Dynamics(model.description, choose_engine(engine), execution)
+
+
+_WALKS = {
+    "inverse": walk.inverse_dynamics,
+    "forward": walk.forward_dynamics,
+}  # they look closely, and say what is wrong
+_SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
+_SAID |= {"jacobian": "the Jacobian", "centroidal": "the momentum"}
+_SAID |= {"inverse_slopes": "the derivative of the force", "forward_slopes": "the derivative of the acceleration"}
+
+
+def _count(threads: int) -> int:
+    if not is_whole(threads) or threads < 1:
+        raise InputError(f"threads: got {shown(threads)}. Expected a whole number of at least 1.")
+    return threads
+
+
+def _written(found: np.ndarray, out: Out) -> np.ndarray:
+    """What was found, in `out` where it is given."""
+    require_out(out, found.shape)
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def _beside(values: np.ndarray, q: Numbers) -> np.ndarray:
+    """The same values for every state."""
+    return values if np.ndim(q) < 2 else np.repeat(values[:, None], np.shape(q)[1], axis=1)
+
+
+def _still(rows: int, count: int) -> np.ndarray:
+    """Rows of zeros, which share their memory."""
+    return np.broadcast_to(np.zeros(count), (rows, count))

@@ -1,0 +1,78 @@
+"""Many states in steps of fixed length: each step, or each stage of it, is one call of machine code for all states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dalembert.analysis import dynamics as walk
+from dalembert.handles.calls import Calls
+from dalembert.model import Description
+from dalembert.recursive import Plan
+
+Method = Literal["rk4", "semi_implicit"]
+METHODS: tuple[Method, ...] = ("rk4", "semi_implicit")
+_RK4 = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))  # weights of the end and of the next stage
+Forces = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+class Rollout(NamedTuple):
+    """States along the way: t (samples,), q (n, samples) or (n, samples, batch), and speeds qd likewise."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """Steps of one model for K states."""
+
+    calls: Calls
+    plan: Plan
+    declared: Description
+    forces: Forces
+    dt: float
+    friction: bool
+    threads: int
+
+    def states(self, x: np.ndarray, t: float, steps: int, method: Method) -> Iterator[np.ndarray]:
+        """The states (q, s) after every step from x (n + n_speeds, K)."""
+        taken = self._runge_kutta if method == "rk4" else self._semi_implicit
+        for k in range(steps):
+            x = taken(x, t + k * self.dt)
+            yield x
+
+    def _semi_implicit(self, x: np.ndarray, t: float) -> np.ndarray:
+        n, call = self.plan.tree.n, self.calls["semi_implicit", self.friction]
+        tau = self.forces(t, x[:n], x[n:])
+        step = np.full((1, x.shape[1]), self.dt)
+        found, quiet = call.many([x[:n], x[n:], tau, step], t, None, self.threads)
+        return found if quiet else self._judged(found, x, tau, t)
+
+    def _runge_kutta(self, base: np.ndarray, t: float) -> np.ndarray:
+        n, call, size = self.plan.tree.n, self.calls["stage", self.friction], len(base)
+        x, total, now = base, base, t
+        for weight, ahead in _RK4:
+            tau = self.forces(now, x[:n], x[n:])
+            weights = np.repeat([[weight * self.dt], [ahead * self.dt]], x.shape[1], axis=1)
+            found, quiet = call.many([x[:n], x[n:], tau, base, total, weights], now, None, self.threads)
+            if not quiet:
+                self._judged(found, x, tau, now)
+            x, total, now = found[:size], found[size:], t + ahead * self.dt
+        return self._normed(total)
+
+    def _normed(self, x: np.ndarray) -> np.ndarray:
+        for attitude in self.plan.tree.attitudes:
+            parts = list(attitude.parts)
+            x[parts] /= np.linalg.norm(x[parts], axis=0)
+        return x
+
+    def _judged(self, found: np.ndarray, x: np.ndarray, tau: np.ndarray, t: float) -> np.ndarray:
+        """Look closely where the alarm was raised: the walk says what is wrong, if anything is."""
+        n = self.plan.tree.n
+        walk.forward_dynamics(self.declared, x[:n], x[n:], tau, t, friction=self.friction)
+        return found

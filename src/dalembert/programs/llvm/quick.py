@@ -1,0 +1,176 @@
+"""A program as a built-in function of Python on arrays as they are: checks, copies and the alarm in machine code.
+
+One small text serves all programs: Python calls it as it calls its own functions in C, `f(q, s, ..., t, result)`. It reads
+NumPy's record of each array, whose layout is part of NumPy's binary interface: type, numbers, dimensions, strides, kind of
+number. `is_possible` looks whether this Python has that layout. The result is given back, or None where an array does not fit or
+the alarm of the program is raised.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from dalembert.programs.function import Native
+from dalembert.programs.llvm.machine import loaded
+
+_TYPE, _DATA, _ORDER, _SHAPE, _STRIDES, _KIND = 8, 16, 24, 32, 40, 56  # bytes into the record of an array
+_NUMBER = 0.1
+_FASTCALL = 0x80  # arguments come side by side
+
+_TEXT = f"""
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare double @llvm.fabs.f64(double)
+define ptr @quick(ptr %self, ptr %given, i64 %received) {{
+entry:
+%pt = getelementptr i8, ptr %self, i64 {_DATA}
+%table = load ptr, ptr %pt
+%one = load ptr, ptr %table
+%at1 = getelementptr i64, ptr %table, i64 1
+%tables = load ptr, ptr %at1
+%at2 = getelementptr i64, ptr %table, i64 2
+%kind = load i64, ptr %at2
+%at3 = getelementptr i64, ptr %table, i64 3
+%double = load i64, ptr %at3
+%at4 = getelementptr i64, ptr %table, i64 4
+%count = load i64, ptr %at4
+%at5 = getelementptr i64, ptr %table, i64 5
+%inputs = load i64, ptr %at5
+%at6 = getelementptr i64, ptr %table, i64 6
+%outputs = load i64, ptr %at6
+%at7 = getelementptr i64, ptr %table, i64 7
+%float = load i64, ptr %at7
+%at8 = getelementptr i64, ptr %table, i64 8
+%hold = load ptr, ptr %at8
+%at9 = getelementptr i64, ptr %table, i64 9
+%none = load ptr, ptr %at9
+%sizes = getelementptr i64, ptr %table, i64 10
+%x = alloca double, i64 %inputs, align 64
+%out = alloca double, i64 %outputs, align 64
+%asked = add i64 %count, 2
+%right = icmp eq i64 %received, %asked
+br i1 %right, label %clock, label %unfit
+clock:
+%pc = getelementptr ptr, ptr %given, i64 %count
+%moment = load ptr, ptr %pc
+%pm = getelementptr i8, ptr %moment, i64 {_TYPE}
+%mtype = load i64, ptr %pm
+%plain = icmp eq i64 %mtype, %float
+%pr = getelementptr ptr, ptr %pc, i64 1
+%result = load ptr, ptr %pr
+br i1 %plain, label %group, label %unfit
+group:
+%g = phi i64 [ 0, %clock ], [ %after, %copy ]
+%place = phi i64 [ 0, %clock ], [ %end, %copy ]
+%all = icmp eq i64 %g, %count
+br i1 %all, label %run, label %look
+look:
+%held = getelementptr ptr, ptr %given, i64 %g
+%object = load ptr, ptr %held
+%p0 = getelementptr i8, ptr %object, i64 {_TYPE}
+%type = load i64, ptr %p0
+%array = icmp eq i64 %type, %kind
+br i1 %array, label %fields, label %unfit
+fields:
+%p1 = getelementptr i8, ptr %object, i64 {_DATA}
+%data = load ptr, ptr %p1
+%p2 = getelementptr i8, ptr %object, i64 {_ORDER}
+%order = load i32, ptr %p2
+%p3 = getelementptr i8, ptr %object, i64 {_SHAPE}
+%shape = load ptr, ptr %p3
+%p4 = getelementptr i8, ptr %object, i64 {_STRIDES}
+%strides = load ptr, ptr %p4
+%p5 = getelementptr i8, ptr %object, i64 {_KIND}
+%number = load i64, ptr %p5
+%row = icmp eq i32 %order, 1
+%real = icmp eq i64 %number, %double
+%both = and i1 %row, %real
+br i1 %both, label %length, label %unfit
+length:
+%n = load i64, ptr %shape
+%stride = load i64, ptr %strides
+%wanted = getelementptr i64, ptr %sizes, i64 %g
+%size = load i64, ptr %wanted
+%long = icmp eq i64 %n, %size
+%dense = icmp eq i64 %stride, 8
+%fits = and i1 %long, %dense
+br i1 %fits, label %copy, label %unfit
+copy:
+%target = getelementptr double, ptr %x, i64 %place
+%bytes = mul i64 %n, 8
+call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %bytes, i1 false)
+%after = add i64 %g, 1
+%end = add i64 %place, %n
+br label %group
+run:
+%time = getelementptr double, ptr %x, i64 %place
+%pv = getelementptr i8, ptr %moment, i64 {_DATA}
+%t = load double, ptr %pv
+store double %t, ptr %time
+call void %one(ptr %x, ptr %x, ptr %tables, ptr %out)
+%results = sub i64 %outputs, 1
+%last = getelementptr double, ptr %out, i64 %results
+%said = load double, ptr %last
+%alarm = call double @llvm.fabs.f64(double %said)
+%quiet = fcmp ole double %alarm, 1.0
+br i1 %quiet, label %write, label %unfit
+write:
+%p6 = getelementptr i8, ptr %result, i64 {_DATA}
+%into = load ptr, ptr %p6
+%many = mul i64 %results, 8
+call void @llvm.memcpy.p0.p0.i64(ptr %into, ptr %out, i64 %many, i1 false)
+call void %hold(ptr %result)
+ret ptr %result
+unfit:
+call void %hold(ptr %none)
+ret ptr %none
+}}
+"""
+
+
+@cache
+def is_possible() -> bool:
+    """True when arrays of this Python have the layout that the text reads."""
+    a = np.zeros((2, 3))[:, 1]
+    begin = id(a)
+
+    def at(offset: int) -> int:
+        return ctypes.c_int64.from_address(begin + offset).value
+
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != _DATA or np.ndarray.__basicsize__ <= _KIND:
+        return False
+    if (at(_TYPE), at(_DATA), at(_KIND)) != (id(np.ndarray), a.ctypes.data, id(a.dtype)):
+        return False
+    order = ctypes.c_int32.from_address(begin + _ORDER).value
+    facts = [ctypes.c_int64.from_address(at(offset)).value for offset in (_SHAPE, _STRIDES)]
+    number = ctypes.c_double.from_address(id(_NUMBER) + _DATA).value
+    return order == 1 and facts == [2, 24] and number == _NUMBER
+
+
+class _Method(ctypes.Structure):
+    """How Python is told of a function in C."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("code", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+@cache
+def _method() -> _Method:
+    return _Method(b"quick", loaded(_TEXT, "quick"), _FASTCALL, None)
+
+
+def quick_function(code: Native, sizes: Sequence[int], n_outputs: int) -> Callable[..., np.ndarray | None]:
+    """The function of arrays of these sizes, the time, and an array of doubles for all outputs but the last, the alarm."""
+    hold = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
+    known = [code.address, code.tables.ctypes.data, id(np.ndarray), id(np.dtype(float)), len(sizes), sum(sizes) + 1]
+    table = np.array([*known, n_outputs, id(float), hold, id(None), *sizes], dtype=np.int64)  # the function keeps it
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(_method()), table, None)

@@ -1,0 +1,320 @@
+"""Programs of the recursions: their text run once over the graph, with the numbers of the model folded in.
+
+A program takes rows of numbers in this order: q, then s and ṡ or τ where it needs them, parameters that are named, t. Its last
+output is an alarm, which lies within −1 … 1 wherever nothing is amiss. It is cheap and may be raised too often; who hears it has
+to look closely.
+
+    finite       Σ outputs, and inputs that move no output, times 10⁻²⁰⁰
+    regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, as that is at a few states
+    unit norm    |q|² − 1 of quaternions, within the tolerance of states
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import FLOATS, Array, Scalar, numbers, stack, vector, zeros
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.nodes import Node, node
+from dalembert.algebra.walks import ordered
+from dalembert.expressions import Kind
+from dalembert.programs import Program, program_of
+from dalembert.recursive.coriolis import coriolis_matrix
+from dalembert.recursive.forward import forward_dynamics
+from dalembert.recursive.inverse import inverse_dynamics
+from dalembert.recursive.links import Moving, moving
+from dalembert.recursive.loads import load_forces
+from dalembert.recursive.mass import diagonal, mass_matrix
+from dalembert.recursive.places import momentum_matrix, point_jacobian
+from dalembert.recursive.plan import Plan
+from dalembert.recursive.rows import rows_over
+from dalembert.recursive.slopes import Symbols, slopes_of_forward, slopes_of_inverse
+from dalembert.recursive.speeds import to_rates
+from dalembert.recursive.state import TOLERANCE
+from dalembert.structure.samples import drawn
+
+_TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite
+_WEAK = 1e-10  # pivots below this fraction of the diagonal are looked at
+_STATES = 8
+
+
+@dataclass(frozen=True)
+class Names:
+    """The symbols of a program, by group."""
+
+    q: tuple[str, ...]
+    s: tuple[str, ...]
+    sd: tuple[str, ...]
+    tau: tuple[str, ...]
+
+    base: tuple[str, ...]  # of a step: coordinates and speeds where it began
+    total: tuple[str, ...]  # and where it ends, as far as that is known
+    weights: tuple[str, ...] = ("weight(total)", "weight(next)")  # times the length of the step
+    step: tuple[str, ...] = ("step()",)
+    point: tuple[str, ...] = ("point(x)", "point(y)", "point(z)")  # of a body, in its axes
+    named: tuple[str, ...] = ()  # parameters
+
+    def of(self, groups: Sequence[str]) -> list[str]:
+        """The inputs of a program of these groups, and the time."""
+        return [*(name for group in groups for name in getattr(self, group)), *self.named, "t"]
+
+
+def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
+    """The symbols of a model: coordinates and speeds by their names, and what belongs to the speeds."""
+    speeds = plan.tree.speed_names
+    coordinates = tuple(plan.tree.model.coordinate_names)
+    sd, tau = tuple(map(Kind.SLOPE.of, speeds)), tuple(map(Kind.FORCE.of, speeds))
+    base, total = (tuple(f"{word}({x})" for x in (*coordinates, *speeds)) for word in ("base", "total"))
+    return Names(coordinates, speeds, sd, tau, base, total, named=named)
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What else is asked of a task: parameters to differentiate by, or a body."""
+
+    named: tuple[str, ...] = ()
+    body: str = ""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A tree in motion over symbols: what the texts below work on."""
+
+    plan: Plan
+    friction: bool
+    parameters: Mapping[str, Scalar]
+    resting: bool  # at s = 0
+    detail: Detail
+
+    @cached_property
+    def names(self) -> Names:
+        """The symbols."""
+        return names_of(self.plan, self.detail.named)
+
+    @cached_property
+    def q(self) -> list[Scalar]:
+        """The coordinates."""
+        return list(GRAPH.symbols(self.names.q))
+
+    @cached_property
+    def s(self) -> list[Scalar]:
+        """The speeds."""
+        return [0] * len(self.names.s) if self.resting else list(GRAPH.symbols(self.names.s))
+
+    @cached_property
+    def t(self) -> Scalar:
+        """The time."""
+        return GRAPH.symbols(["t"])[0]
+
+    @cached_property
+    def moving(self) -> Moving:
+        """The links, in frames of their own where all constants are numbers."""
+        known = None if self.detail.named else self.plan.fixtures
+        return moving(self.plan.tree, GRAPH, self.t, self.q, self.s, self.parameters, known)
+
+    @cached_property
+    def declared(self) -> Moving:
+        """The links in the frames of the model."""
+        return moving(self.plan.tree, GRAPH, self.t, self.q, self.s, self.parameters)
+
+    @cached_property
+    def loads(self) -> Array:
+        """The loads along the speeds."""
+        model = self.plan.model if self.friction else self.plan.frictionless
+        return load_forces(model, self.moving, self.t, self.q, self.s, self.parameters)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a program gives, and pivots that have to be positive."""
+
+    values: Array
+    pivots: Array | None = None
+
+
+def _inverse(trace: Trace) -> Outputs:
+    return Outputs(inverse_dynamics(trace.moving, GRAPH.symbols(trace.names.sd)) - trace.loads)
+
+
+def _forward(trace: Trace) -> Outputs:
+    return Outputs(*forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads))
+
+
+def _mass(trace: Trace) -> Outputs:
+    return Outputs(mass_matrix(trace.moving))
+
+
+def _bias(trace: Trace) -> Outputs:
+    return Outputs(inverse_dynamics(trace.moving, zeros(len(trace.s))))
+
+
+def _gravity(trace: Trace) -> Outputs:
+    """What holds the bodies up where they stand, whatever moves them: (25), (26) without any motion."""
+    links = [replace(link, rates=0 * link.rates, drift=0 * link.drift) for link in trace.moving.links]
+    return Outputs(inverse_dynamics(replace(trace.moving, links=tuple(links)), zeros(len(trace.s))))
+
+
+def _coriolis(trace: Trace) -> Outputs:
+    return Outputs(coriolis_matrix(trace.moving, GRAPH, vector(trace.q), vector(trace.s), trace.t))
+
+
+def _held(trace: Trace) -> Outputs:
+    """M, h, A and β of M ṡ = h + Aᵀλ, A ṡ = β, side by side."""
+    M = mass_matrix(trace.moving)
+    h = GRAPH.symbols(trace.names.tau) + trace.loads - inverse_dynamics(trace.moving, zeros(len(trace.s)))
+    A, beta = rows_over(trace.plan, trace.t, vector(trace.q), vector(trace.s), trace.parameters)
+    return Outputs(stack(M.ravel(), h, A.ravel(), beta))
+
+
+def _inverse_slopes(trace: Trace) -> Outputs:
+    return Outputs(slopes_of_inverse(trace.moving, trace.loads, _symbols(trace)))
+
+
+def _forward_slopes(trace: Trace) -> Outputs:
+    tau = GRAPH.symbols(trace.names.tau)
+    sd, pivots = forward_dynamics(trace.moving, tau + trace.loads)
+    return Outputs(slopes_of_forward(trace.moving, trace.loads, _symbols(trace), sd), pivots)
+
+
+def _symbols(trace: Trace) -> Symbols:
+    q, s, sd, named = (vector(list(GRAPH.symbols(x))) for x in _groups(trace.names))
+    return Symbols(q, s, sd, named)
+
+
+def _groups(names: Names) -> tuple[tuple[str, ...], ...]:
+    return names.q, names.s, names.sd, names.named
+
+
+def _jacobian(trace: Trace) -> Outputs:
+    return Outputs(point_jacobian(trace.declared, trace.detail.body, GRAPH.symbols(trace.names.point)))
+
+
+def _centroidal(trace: Trace) -> Outputs:
+    A = momentum_matrix(trace.moving)
+    return Outputs(np.concatenate([A, (A @ vector(trace.s))[:, None]], axis=1))
+
+
+def _semi_implicit(trace: Trace) -> Outputs:
+    """One step: speeds first, then the coordinates by the new speeds."""
+    dt = GRAPH.symbols(trace.names.step)[0]
+    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    s = [x + dt * y for x, y in zip(trace.s, sd, strict=True)]
+    rates = to_rates(trace.plan.tree, GRAPH, trace.q, s)
+    q = vector([x + dt * xd for x, xd in zip(trace.q, rates, strict=True)])
+    return Outputs(stack(_normed(trace, q), vector(s)), pivots)
+
+
+def _stage(trace: Trace) -> Outputs:
+    """One stage of a Runge–Kutta step: the next place, base + c k, and the end of the step with this stage, total + b k."""
+    sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
+    k = stack(to_rates(trace.plan.tree, GRAPH, trace.q, trace.s), sd)
+    b, c = GRAPH.symbols(trace.names.weights)
+    base, total = GRAPH.symbols(trace.names.base), GRAPH.symbols(trace.names.total)
+    following = vector([x + c * y for x, y in zip(base, k, strict=True)])
+    return Outputs(stack(_normed(trace, following), vector([x + b * y for x, y in zip(total, k, strict=True)])), pivots)
+
+
+def _normed(trace: Trace, q: Array) -> Array:
+    """Coordinates, and what stands behind them, with quaternions of norm 1."""
+    out = vector(list(q))
+    for attitude in trace.plan.tree.attitudes:
+        size = GRAPH.sqrt(sum(out[i] * out[i] for i in attitude.parts))
+        for i in attitude.parts:
+            out[i] = out[i] / size
+    return out
+
+
+@dataclass(frozen=True)
+class Task:
+    """One function of the dynamics: what it takes, its text, and the shape of what it gives for n speeds."""
+
+    groups: tuple[str, ...]
+    text: Callable[[Trace], Outputs]
+    shape: Callable[[Names], tuple[int, ...]] = lambda names: (len(names.s),)
+
+
+def _square(names: Names) -> tuple[int, ...]:
+    return len(names.s), len(names.s)
+
+
+def _slopes(names: Names) -> tuple[int, ...]:
+    return len(names.s), 3 * len(names.s) + len(names.named)
+
+
+TASKS: dict[str, Task] = {
+    "inverse": Task(("q", "s", "sd"), _inverse),
+    "forward": Task(("q", "s", "tau"), _forward),
+    "held": Task(("q", "s", "tau"), _held),
+    "mass_matrix": Task(("q",), _mass, _square),
+    "bias": Task(("q", "s"), _bias),
+    "gravity": Task(("q",), _gravity),
+    "coriolis": Task(("q", "s"), _coriolis, _square),
+    "inverse_slopes": Task(("q", "s", "sd"), _inverse_slopes, _slopes),
+    "forward_slopes": Task(("q", "s", "tau"), _forward_slopes, _slopes),
+    "jacobian": Task(("q", "point"), _jacobian, lambda names: (6, len(names.s))),
+    "centroidal": Task(("q", "s"), _centroidal, lambda names: (6, len(names.s) + 1)),
+    "stage": Task(
+        ("q", "s", "tau", "base", "total", "weights"), _stage, lambda names: (len(names.base) + len(names.total),)
+    ),
+    "semi_implicit": Task(("q", "s", "tau", "step"), _semi_implicit, lambda names: (len(names.q) + len(names.s),)),
+}
+
+
+def traced(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:  # noqa: B008 (a value)
+    """The program of a task; parameters that are named stay symbols.
+
+    >>> from dalembert.model import Model
+    >>> from dalembert.recursive import plan_of
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> traced(plan_of(model), "forward").inputs
+    ('x', 'dot(x)', 'force(dot(x))', 't')
+    """
+    known, named = TASKS[task], detail.named
+    parameters = plan.parameters | dict(zip(named, GRAPH.symbols(named), strict=True))
+    trace = Trace(plan, friction, parameters, "s" not in known.groups, detail)
+    found = known.text(trace)
+    inputs = trace.names.of(known.groups)
+    outputs = [node(y) for y in found.values.ravel()]
+    return program_of([*outputs, _alarm(trace, inputs, outputs, found.pivots)], inputs)
+
+
+def _alarm(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots: Array | None) -> Node:
+    used = {*ordered(outputs)}
+    silent = [x for x in GRAPH.symbols(inputs) if x not in used]
+    total = sum([*outputs, *silent], start=node(0)) * _TINY
+    worst: Scalar = 0
+    for attitude in trace.plan.tree.attitudes:
+        excess = (sum(trace.q[i] * trace.q[i] for i in attitude.parts) - 1) / (2 * TOLERANCE)
+        worst = _larger(worst, excess * excess)
+    if pivots is not None and len(pivots):
+        sizes = usual_diagonal(trace.plan)
+        parts = [D / (_WEAK * size) if size > 0 else node(0) for D, size in zip(pivots, sizes, strict=True)]
+        least = parts[0]
+        for part in parts[1:]:
+            least = _smaller(least, part)
+        worst = _larger(worst, 2 - least)
+    return node(total + worst)
+
+
+def _larger(a: Scalar, b: Scalar) -> Scalar:
+    return GRAPH.select(GRAPH.less(a, b, or_equal=False), b, a)
+
+
+def _smaller(a: Scalar, b: Scalar) -> Scalar:
+    return GRAPH.select(GRAPH.less(a, b, or_equal=False), a, b)
+
+
+def usual_diagonal(plan: Plan) -> np.ndarray:
+    """The diagonal of the inertia matrix, the largest of a few states; 0 where it has no value."""
+    states = drawn(plan.tree.model, np.random.default_rng(0), _STATES, plan.scales)
+    q, t = states.q, states.t
+    s = [np.zeros(len(t))] * plan.tree.n_speeds
+    with np.errstate(all="ignore"):
+        moved = moving(plan.tree, FLOATS, t, list(q), s, plan.parameters, plan.fixtures)
+        found = numbers(diagonal(moved), len(t))
+    return np.max(np.where(np.isfinite(found), found, 0.0), axis=1, initial=0.0)

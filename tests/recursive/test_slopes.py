@@ -1,0 +1,205 @@
+"""Derivatives, Jacobians, momenta and rollouts of dl.dynamics, against differences, the kinematics and other integrators."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import FLOATS, vector
+from dalembert.errors import InputError, NotApplicableError, SingularError
+from dalembert.kinematics.motion import move
+
+
+def turned(known, q, delta):
+    """q moved by δ along the speeds; quaternions by q̇ = H δ, brought back to norm 1."""
+    out = q + known.rates(q, delta)
+    for attitude in known.plan.tree.attitudes:
+        parts = list(attitude.parts)
+        out[parts] /= np.linalg.norm(out[parts], axis=0)
+    return out
+
+
+def differences(f, n, h=1e-6):
+    """Central differences of f(δ) along n directions, (…, n)."""
+    steps = h * np.eye(n)
+    return np.stack([(f(step) - f(-step)) / (2 * h) for step in steps], axis=-1)
+
+
+@pytest.mark.parametrize("of", ["inverse", "forward"])
+@pytest.mark.parametrize("name", ["every joint", "floating"])
+def test_derivatives_are_slopes(name, of, make, draw):
+    model = make(name)
+    known = dl.dynamics(model)
+    q, s, x, t = (a[..., 0].copy() for a in draw(model, 1))
+    n, t = len(s), float(t)
+    function = getattr(known, of)
+    found = known.derivatives(q, s, x, t, of=of, friction=True)
+    expected = (
+        differences(lambda d: function(turned(known, q, d), s, x, t, friction=True), n),
+        differences(lambda d: function(q, s + d, x, t, friction=True), n),
+        differences(lambda d: function(q, s, x + d, t, friction=True), n),
+    )
+    for part, slopes in zip(found, expected, strict=False):
+        assert np.abs(part - slopes).max() < 2e-7 * max(1.0, np.abs(slopes).max())
+    assert found.by_parameters.shape == (n, 0)
+
+
+@pytest.mark.parametrize("of", ["inverse", "forward"])
+def test_derivatives_by_parameters_are_slopes(of):
+    model = dl.load("double-pendulum")
+    names = list(model.parameter_values)
+    q, s, x = np.array([0.4, 1.1]), np.array([0.3, -0.2]), np.array([0.5, 0.7])
+    found = dl.dynamics(model).derivatives(q, s, x, of=of, parameters=names).by_parameters
+    for i, name in enumerate(names):
+        value = model.parameter_values[name]
+        ahead, behind = (dl.dynamics(model.with_parameters({name: value + d})) for d in (1e-6, -1e-6))
+        slope = (getattr(ahead, of)(q, s, x) - getattr(behind, of)(q, s, x)) / 2e-6
+        assert np.allclose(found[:, i], slope, atol=1e-7 * max(1.0, np.abs(slope).max()))
+
+
+def test_derivatives_of_forward_and_inverse_dynamics_belong_together():
+    """∂ṡ/∂x = −M⁻¹ ∂τ/∂x and ∂ṡ/∂τ = M⁻¹, for a batch, in out, with threads."""
+    known = dl.dynamics("puma560")
+    q, s, x = np.random.default_rng(5).uniform(-1, 1, (3, 6, 300))
+    sd = known.forward(q, s, x)
+    forward, inverse = known.derivatives(q, s, x), known.derivatives(q, s, sd, of="inverse")
+    M = known.mass_matrix(q)
+    assert np.allclose(inverse.by_input, M, atol=1e-12)
+    assert np.allclose(np.einsum("ijk,jlk->ilk", M, forward.by_q), -inverse.by_q, atol=1e-8)
+    assert np.allclose(np.einsum("ijk,jlk->ilk", M, forward.by_qd), -inverse.by_qd, atol=1e-8)
+    assert np.allclose(np.einsum("ijk,jlk->ilk", M, forward.by_input), np.eye(6)[:, :, None], atol=1e-8)
+    out = np.empty((6, 18, 300))
+    again = known.derivatives(q, s, x, out=out, threads=2)
+    assert np.array_equal(out[:, :6], forward.by_q)
+    assert np.shares_memory(again.by_qd, out)
+
+
+@pytest.mark.parametrize(("name", "body"), [("every joint", "d"), ("floating", "ball")])
+def test_jacobians_give_the_velocity_of_points(name, body, make, draw):
+    """J of a point against differences of its place, by the kinematics that the formalisms share."""
+    model = make(name)
+    known = dl.dynamics(model)
+    q, s, _, t = (a[..., 0].copy() for a in draw(model, 1))
+    point, t = np.array([0.1, -0.2, 0.3]), float(t)
+
+    def place(delta):
+        at = turned(known, q, delta)
+        motion = move(model, FLOATS, t, vector(list(at)), vector([0.0] * len(at)), dict(model.parameter_values))
+        moved = next(each for each in motion.bodies if each.name == body)
+        return (moved.p_WG + moved.R_WB @ (point - moved.center)).astype(float)
+
+    J = known.jacobian(q, body, point, t)
+    assert np.allclose(J[:3], differences(place, len(s)), atol=1e-8)
+    batch = known.jacobian(np.repeat(q[:, None], 5, axis=1), body, point, np.full(5, t))
+    assert np.array_equal(batch[..., 3], J)
+
+
+def test_momentum_is_that_of_all_bodies(make, draw):
+    """A s against masses and velocities of points: J at mass centres, and the energy Σ of a free body's spin."""
+    model = make("floating")
+    known = dl.dynamics(model)
+    q, s, _, _ = (a[..., 0].copy() for a in draw(model, 1))
+    A, momentum = known.centroidal(q, s)
+    values = dict(model.parameter_values)
+    motion = move(model, FLOATS, 0.0, vector(list(q)), vector([0.0] * len(q)), values)
+    linear, angular, masses, centers, spins = np.zeros(3), np.zeros(3), [], [], []
+    for moved in motion.bodies:
+        body = next(each for each in model.bodies if each.name == moved.name)
+        center = np.array([float(x) for x in body.center])
+        J = known.jacobian(q, body.name, center)
+        R = moved.R_WB.astype(float)
+        inertia = R @ np.array([[float(x) for x in row] for row in body.inertia]) @ R.T
+        masses.append(float(body.mass))
+        centers.append(moved.p_WG.astype(float))
+        spins.append((J[:3] @ s, inertia @ (J[3:] @ s)))
+    middle = np.average(centers, axis=0, weights=masses)
+    for m, c, (v, spin) in zip(masses, centers, spins, strict=True):
+        linear += m * v
+        angular += spin + np.cross(c - middle, m * v)
+    assert np.allclose(momentum, [*linear, *angular], atol=1e-12)
+    assert np.allclose(A @ s, momentum, atol=1e-13)
+
+
+# rollouts
+
+
+def test_a_rollout_goes_where_dop853_goes():
+    model = dl.load("puma560")
+    known = dl.dynamics(model)
+    q0, s0 = np.random.default_rng(4).uniform(-0.5, 0.5, (2, 6, 3))
+    run = known.rollout(q0, s0, None, 1e-3, 200, every=100, friction=True)
+    assert run.q.shape == (6, 3, 3)
+    assert np.allclose(run.t, [0, 0.1, 0.2])
+    equations = dl.derive(model)
+    for k in range(3):
+        exact = equations.simulate(0.2, q0=q0[:, k], qd0=s0[:, k], integrator="dop853", samples=3)
+        assert np.allclose(run.q[:, :, k], exact.q, atol=1e-8)
+        assert np.allclose(run.qd[:, :, k], exact.qd, atol=1e-6)
+
+
+def test_runge_and_kutta_are_of_order_four_and_euler_of_order_one():
+    known = dl.dynamics("double-pendulum")
+    q0, s0 = np.array([1.0, 0.5]), np.array([0.2, -0.3])
+    exact = known.rollout(q0, s0, [0.1, 0.2], 5e-4, 1000).q[:, -1]
+    for method, order in (("rk4", 4), ("semi_implicit", 1)):
+        errors = [
+            np.abs(known.rollout(q0, s0, [0.1, 0.2], 0.5 / n, n, method=method).q[:, -1] - exact).max()
+            for n in (50, 100)
+        ]
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.4)
+
+
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit"])
+def test_quaternions_keep_their_norm(method, make, draw):
+    model = make("floating")
+    known = dl.dynamics(model)
+    q, s, _, _ = draw(model, 5)
+    run = known.rollout(q, s, None, 1e-3, 50, method=method)
+    for parts in (slice(3, 7), slice(8, 12)):
+        assert np.allclose(np.linalg.norm(run.q[parts], axis=0), 1, atol=1e-14)
+    fine = known.rollout(q, s, None, 2.5e-4, 200, every=4)
+    assert np.abs(run.q - fine.q).max() < (1e-9 if method == "rk4" else 2e-2)
+
+
+def test_forces_may_follow_the_state():
+    """A damper by hand: τ = −s, as a function, and in the model."""
+    model = dl.load("double-pendulum")
+    known = dl.dynamics(model)
+    q0, s0 = np.random.default_rng(1).uniform(-1, 1, (2, 2, 10))
+    run = known.rollout(q0, s0, lambda t, q, s: -s, 1e-3, 20)
+    one = known.rollout(q0[:, 3], s0[:, 3], lambda t, q, s: -s, 1e-3, 20)
+    assert np.array_equal(run.q[:, :, 3], one.q)
+    h = 1e-3
+    assert np.allclose(
+        (run.qd[:, 2] - run.qd[:, 0]) / (2 * h), known.forward(run.q[:, 1], run.qd[:, 1], -run.qd[:, 1]), atol=1e-3
+    )
+    with pytest.raises(InputError, match=r"tau gave shape \(2, 1\) at t = 0. Expected \(2, 10\)"):
+        known.rollout(q0, s0, lambda t, q, s: np.zeros((2, 1)), 1e-3, 20)
+
+
+def test_what_cannot_be_done_is_told():
+    known, q = dl.dynamics("double-pendulum"), np.zeros(2)
+    with pytest.raises(InputError, match=r"there is no method 'rk5'\. "):
+        known.rollout(q, q, None, 0.1, 3, method="rk5")
+    with pytest.raises(InputError, match=r"rollout, steps: got 0\. Expected"):
+        known.rollout(q, q, None, 0.1, 0)
+    with pytest.raises(InputError, match=r"derivatives: there is no parameter 'm9'\."):
+        known.derivatives(q, q, parameters=["m9"])
+    with pytest.raises(InputError, match=r"derivatives, of: got 'both'\. Expected 'forward' or 'inverse'"):
+        known.derivatives(q, q, of="both")
+    with pytest.raises(InputError, match=r"there is no body 'hand'\."):
+        known.jacobian(q, "hand")
+    with pytest.raises(InputError, match=r"point has shape \(2,\)\. Expected \(3,\)"):
+        known.jacobian(q, "hand", [0, 0])
+    held = dl.dynamics("four-bar")
+    n = len(held.speed_names)
+    for call in (lambda: held.derivatives(np.zeros(n), np.zeros(n)), lambda: held.rollout(q, q, None, 0.1, 1)):
+        with pytest.raises(NotApplicableError, match=r"has constraints: .* Expected a tree of bodies for"):
+            call()
+
+
+def test_a_rollout_stops_where_nothing_resists():
+    model = dl.Model("slide").coordinates("phi", "r")
+    joint = [model.revolute((0, 0, 1), "phi"), model.prismatic((1, 0, 0), "r")]
+    known = dl.dynamics(model.body("bob", joint=joint, mass=1))
+    with pytest.raises(SingularError, match=r"nothing resists a motion along dot\(phi\)"):
+        known.rollout(np.zeros(2), np.zeros(2), None, 0.1, 3)
