@@ -37,6 +37,7 @@ from dalembert.model.constraints import Holonomic
 from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.model.joints import rows
 from dalembert.model.loads import Load
+from dalembert.recursive.links import Axis
 from dalembert.recursive.ways import times
 from dalembert.spatial import roll_pitch_yaw, rotations
 from dalembert.structure import samples
@@ -46,9 +47,9 @@ applied, constraints, contacts, energies, loops, motion, speeds = (
     import_module(f"dalembert.kinematics.{name}")
     for name in ("applied", "constraints", "contacts", "energies", "loops", "motion", "speeds")
 )
-forward, inverse, links, mass, recursive_loads, recursive_rows, recursive_speeds = (
+forward, frames, inverse, links, mass, recursive_loads, recursive_rows, recursive_speeds = (
     import_module(f"dalembert.recursive.{name}")
-    for name in ("forward", "inverse", "links", "mass", "loads", "rows", "speeds")
+    for name in ("forward", "frames", "inverse", "links", "mass", "loads", "rows", "speeds")
 )
 
 ROADS = ("lagrange", "kane", "newton_euler")  # energies; partial velocities; wrenches
@@ -269,6 +270,11 @@ def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str
 # how a fact is falsified
 
 
+def _turned_over(axis: Axis) -> Axis:
+    """A motion that goes the other way."""
+    return Axis(times(-1, axis.about), times(-1, axis.along))
+
+
 def everywhere(patch: pytest.MonkeyPatch, right: Callable, wrong: Callable) -> None:
     """Replace a function in every module that has it under its name."""
     held = [
@@ -440,6 +446,8 @@ MATRIX = (
         function(links._body, lambda b: replace(b, inertia=tuple(x + 1 for x in b.inertia))),
         "R",
     ),
+    Mutation("axes in the tree", arm, function(links._axes, lambda a: tuple(_turned_over(axis) for axis in a)), "R"),
+    Mutation("own frames", arm, function(frames._in_frame, lambda b: replace(b, h=times(1.1, b.h))), "R"),
     Mutation("moment of mass in the tree", arm, function(links._body, lambda b: replace(b, h=times(-1, b.h))), "R"),
     # joints: rotation and displacement against the velocities they give
     *(
@@ -456,15 +464,16 @@ MATRIX = (
         )
     ),
     *(
-        Mutation(f"angular velocity of {kind.kind}", model, method(kind, "angular", negated), "FR")
-        for kind, model in (
-            (kinds.Revolute, jointed("revolute")),
-            (kinds.Screw, jointed("screw")),
-            (kinds.Cylindrical, jointed("cylindrical")),
-            (kinds.Universal, jointed("universal")),
-            (kinds.Planar, jointed("planar")),
-            (kinds.Spherical, jointed("spherical")),
-            (kinds.Free, floating),
+        # a single hinge has the same energy whichever way it turns; the recursion takes its axes from the steps of the joint
+        Mutation(f"angular velocity of {kind.kind}", model, method(kind, "angular", negated), must)
+        for must, kind, model in (
+            ("F", kinds.Revolute, jointed("revolute")),
+            ("FR", kinds.Screw, jointed("screw")),
+            ("FR", kinds.Cylindrical, jointed("cylindrical")),
+            ("FR", kinds.Universal, jointed("universal")),
+            ("FR", kinds.Planar, jointed("planar")),
+            ("FR", kinds.Spherical, jointed("spherical")),
+            ("FR", kinds.Free, floating),
         )
     ),
     *(

@@ -54,7 +54,7 @@ def mass_matrix(moving: Moving) -> Array:
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2).rotor("block", 0.5, ratio=2)
     >>> mass_matrix(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}))
-    array([[4.0]], dtype=object)
+    array([[4]], dtype=object)
     """
     n = moving.tree.n_speeds
     total = zeros(n, n)
