@@ -1,0 +1,105 @@
+"""The DeNOC equations: Newton and Euler for every link, projected by N = N_l N_d on what the joints admit.
+
+Source: papers/denoc (1)–(54), about the joint origins of a tree as in section 3: (36), (47)–(49), loops (50)–(54).
+
+| symbol | name | meaning |
+|---|---|---|
+| t = N θ̇ | `chain` | twists (ω, v) of all links, each at its joint origin and in its own axes (36) |
+| I = N_dᵀ M̃ N_d | `I` | generalized inertia matrix (GIM), by composite bodies (18)–(21) |
+| C θ̇ | `bent` | what the motion itself takes, C the matrix of convective inertia (MCI), and gravity: (22)–(26) at θ̈ = 0 |
+| τ | `tau` | what the loads push along every coordinate (17) |
+| θ̇ = Y q̇ | `Y` | 1, but for a quaternion, whose joint turns with ω in place of four rates |
+| J | `system.A` | J θ̇ = 0 at the cut joints (52), and all other constraints |
+
+    I θ̈ + C θ̇ = τ + Jᵀλ   (17), (49), (54)       open trees by I = U D Uᵀ, link by link (27)–(33)
+
+Deviates: below (16) the paper prints ṫ = Nᵀθ̈ + …, where N is meant; (25) lacks w_i; (46b) prints v_k for v̇_k; the signs of
+(52b) do not belong to Fig. 16, so J comes from the closure of the cut joints. Components stand along the axes of each link,
+which puts its rotation into A_ij and keeps M_i constant. Joints of several motions have P_i of as many columns.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dalembert.algebra import Algebra, Array, matrix, zeros
+from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
+from dalembert.recursive import Moving, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
+from dalembert.recursive.speeds import to_speed_rates, to_speeds
+from dalembert.structure import System
+
+ABOUT = About(
+    key="denoc",
+    title="The DeNOC equations",
+    source="papers/denoc (1)–(54)",
+    needs="bodies",
+    velocities=Velocities.RATES,
+    count="n",
+    lineage=("recursion",),
+    nonlinear=True,
+    servo=True,
+    singular_mass=True,
+    compiles="large",
+    citation="""@article{saha2013,
+  author = {Saha, Subir Kumar and Shah, Suril V. and Nandihal, Paramanand V.},
+  title = {Evolution of the {DeNOC}-based dynamic modelling for multibody systems},
+  journal = {Mechanical Sciences},
+  volume = {4},
+  pages = {1--20},
+  year = {2013}
+}""",
+)
+
+
+def derive(system: System) -> LinearForm:
+    """I θ̈ = τ − C θ̇ + Jᵀλ with J θ̈ = β, in q̇."""
+    chain = in_motion(system)
+    I, bent, tau = mass_matrix(chain), inverse_dynamics(chain, _turned(system, chain)), loads(system)  # (18)–(26)
+    M, f = I, tau - bent
+    if chain.tree.attitudes:
+        Y = speed_matrix(system, chain)
+        M, f = Y.T @ (I @ Y), tau - Y.T @ bent
+        for norm in system.motion.added[len(system.model.rotors) :]:  # completes M along the quaternions
+            still = system.algebra.total_derivative(norm.B @ system.qd, (system.q, system.qd))
+            M, f = M + norm.mass * (norm.B.T @ norm.B), f - norm.mass * (norm.B.T @ still)
+    linear = constrained(system, M, f, Rows.INDEPENDENT)
+    solver = None if linear.constrained else Solver(partial(eliminated, chain=chain, tau=tau))
+    return in_velocities("denoc", system, linear, Rows.INDEPENDENT, solver=solver)  # (17), (54)
+
+
+def in_motion(system: System) -> Moving:
+    """The links in motion: A_ij and P_i of (36), M_i of (47)."""
+    names, algebra, tree = list(system.model.parameter_values), system.algebra, tree_of(system.model)
+    parameters = dict(zip(names, algebra.symbols(names), strict=True))
+    s = to_speeds(tree, algebra, list(system.q), list(system.qd))
+    return moving(tree, algebra, system.t, list(system.q), list(s), parameters)
+
+
+def _turned(system: System, chain: Moving) -> Array:
+    """θ̈ at q̈ = 0: zero, but for quaternions."""
+    tree, algebra = chain.tree, system.algebra
+    if not tree.attitudes:
+        return zeros(tree.n)
+    return to_speed_rates(tree, algebra, list(system.q), list(system.qd), [0] * tree.n)
+
+
+def speed_matrix(system: System, chain: Moving) -> Array:
+    """Y of θ̇ = Y q̇."""
+    n = len(system.q)
+    columns = [to_speeds(chain.tree, system.algebra, list(system.q), [int(i == k) for k in range(n)]) for i in range(n)]
+    return matrix(columns).T
+
+
+def loads(system: System) -> Array:
+    """τ = Nᵀ w^E (17) for all loads but gravity, which the links carry as an acceleration of the world (26)."""
+    total = zeros(len(system.q))
+    for load in system.model.loads:
+        for push in load.applied(system.motion):
+            total = total + push.J.T @ push.force
+    return total
+
+
+def eliminated(algebra: Algebra, linear: LinearSystem, chain: Moving, tau: Array) -> tuple[Array, Array]:
+    """θ̈ of U D Uᵀ θ̈ = φ by reverse Gaussian elimination from the tips to the world and back: (27)–(33)."""
+    pushed = tau if linear.C is None else tau + linear.C
+    return forward_dynamics(chain, pushed)[0], zeros(0)
