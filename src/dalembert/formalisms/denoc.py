@@ -50,6 +50,9 @@ ABOUT = About(
 }""",
 )
 
+# open trees of more coordinates are eliminated link by link: U D Uᵀ then has fewer operations than I itself
+FEW = 6
+
 
 def derive(system: System) -> LinearForm:
     """I θ̈ = τ − C θ̇ + Jᵀλ with J θ̈ = β, in q̇."""
@@ -63,7 +66,8 @@ def derive(system: System) -> LinearForm:
             still = system.algebra.total_derivative(norm.B @ system.qd, (system.q, system.qd))
             M, f = M + norm.mass * (norm.B.T @ norm.B), f - norm.mass * (norm.B.T @ still)
     linear = constrained(system, M, f, Rows.INDEPENDENT)
-    solver = None if linear.constrained else Solver(partial(eliminated, chain=chain, tau=tau))
+    large = len(system.q) > FEW and not linear.constrained
+    solver = Solver(partial(eliminated, chain=chain, tau=tau), knows_more=True) if large else None
     return in_velocities("denoc", system, linear, Rows.INDEPENDENT, solver=solver)  # (17), (54)
 
 
