@@ -10,6 +10,8 @@ Source: papers/denoc (1)–(54), about the joint origins of a tree as in section
 | τ | `tau` | what the loads push along every coordinate (17) |
 | θ̇ = Y q̇ | `Y` | 1, but for a quaternion, whose joint turns with ω in place of four rates |
 | J | `system.A` | J θ̇ = 0 at the cut joints (52), and all other constraints |
+| B, A; p; N_l, N_d; M̃; U, D | `blocks` | the matrices themselves, along world axes |
+| t_i, w_i, w̃_i; M̂_i, ψ_i, τ̂_i | `steps` | the recursions, link by link |
 
     I θ̈ + C θ̇ = τ + Jᵀλ   (17), (49), (54)       open trees by I = U D Uᵀ, link by link (27)–(33)
 
@@ -20,12 +22,19 @@ which puts its rotation into A_ij and keeps M_i constant. Joints of several moti
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-from dalembert.algebra import Algebra, Array, matrix, zeros
+from dalembert.algebra import Algebra, Array, matrix, stack, vector, zeros
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
-from dalembert.recursive import Moving, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
+from dalembert.equations.quantities import Naming, Quantity, Short, Stage
+from dalembert.kinematics.loops import loop_rows
+from dalembert.recursive import Moving, Tree, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
+from dalembert.recursive.complement import Complement, complement_of
+from dalembert.recursive.modules import Modular, modules_of
 from dalembert.recursive.speeds import to_speed_rates, to_speeds
+from dalembert.recursive.walking import Walk
+from dalembert.spatial import cross
 from dalembert.structure import System
 
 ABOUT = About(
@@ -107,3 +116,71 @@ def eliminated(algebra: Algebra, linear: LinearSystem, chain: Moving, tau: Array
     """θ̈ of U D Uᵀ θ̈ = φ by reverse Gaussian elimination from the tips to the world and back: (27)–(33)."""
     pushed = tau if linear.C is None else tau + linear.C
     return forward_dynamics(chain, pushed)[0], zeros(0)
+
+
+def blocks(system: System, short: Short) -> Iterator[Quantity]:
+    """The matrices of the paper in its order, along world axes."""
+    parts = complement_of(in_motion(system), short=short)
+    letter, carried, rates = ("B", "(8b)", "(5)") if parts.centred else ("A", "(36b)", "(36b)")
+    split, modules = "(9b)" if parts.centred else "(39)", modules_of(parts)
+    yield Quantity(letter, carried, "carries twists from each parent to its link", lambda: parts.propagation)
+    yield Quantity("p", rates, "the twists that unit joint rates give, one column each", lambda: parts.p)
+    yield Quantity("N_l", split, "carries twists outwards to all links", lambda: parts.N_l)
+    yield Quantity("N_d", split, "lets every joint move", lambda: parts.N_d)
+    yield Quantity("N", "(9a)" if parts.centred else "(43)", "the natural orthogonal complement: t = N θ̇", lambda: parts.N)
+    yield Quantity("M_tilde", "(19)", "mass matrices of composite bodies, N_lᵀ M N_l", lambda: parts.M_tilde)
+    yield Quantity("I", "(21)", "generalized inertia matrix, N_dᵀ M̃ N_d", lambda: parts.inertia)
+    yield Quantity("C", "(17)", "matrix of convective inertia: I θ̈ + C θ̇ = τ", lambda: convective(system, parts))
+    yield Quantity("U", "(28)", "upper triangular, of I = U D Uᵀ", lambda: parts.U)
+    yield Quantity("D", "(30)", "(block) diagonal, of I = U D Uᵀ", lambda: parts.D)
+    yield Quantity("I_inv", "(27)", "the inverse of I, by U and D", lambda: parts.inverse)
+    if len(modules) > 1:
+        grouped = Modular(parts, modules)
+        yield Quantity("modules", "(38)", "the links of each kinematic module", lambda: grouped.names)
+        yield Quantity("N_l_modules", "(44)", "carries twists from module to module", lambda: grouped.N_l)
+        yield Quantity("N_d_modules", "(45)", "lets the joints of every module move", lambda: grouped.N_d)
+    if system.model.loops:
+        yield Quantity("J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N)
+
+
+def convective(system: System, parts: Complement) -> Array:
+    """C(θ, θ̇) of (17), from N and Ṅ."""
+    return parts.convective(_derivative(system, parts.N), joint_rates(system, parts.tree))
+
+
+def joint_rates(system: System, tree: Tree) -> Array:
+    """θ̇ = Y q̇."""
+    return to_speeds(tree, system.algebra, list(system.q), list(system.qd))
+
+
+def cut_joints(system: System, parts: Complement) -> Array:
+    """A_en of (53): the rate of every row of the cut joints for the twists of the links on its two sides."""
+    rows = loop_rows(system.motion)
+    places = {body: i for i, link in enumerate(parts.links) for body in link.bodies}
+    out = zeros(len(rows), 6 * len(parts.links))
+    for r, row in enumerate(rows):
+        for body, side in zip(row.bodies, (-1, 1), strict=True):
+            if body in places:
+                i = places[body]
+                turning = row.moment + cross(row.point - parts.links[i].point, row.force)
+                out[r, 6 * i : 6 * i + 6] = out[r, 6 * i : 6 * i + 6] + side * stack(turning, row.force)
+    return out
+
+
+def steps(system: System, named: Naming) -> Iterator[Stage]:
+    """Twists and wrenches outwards (22)–(24), wrenches inwards (25), then elimination inwards and accelerations outwards (27)–(33)."""
+    parts = complement_of(in_motion(system))
+    speeds, tree = joint_rates(system, parts.tree), parts.tree
+    accelerations = to_speed_rates(tree, system.algebra, list(system.q), list(system.qd), list(system.qdd))
+    phi = system.algebra.symbols([f"phi[{i + 1}]" for i in range(tree.n_speeds)])
+    gravity = vector([system.lower(x) for x in system.model.gravity])
+    along = partial(_derivative, system)
+    walk = Walk(parts, named, speeds, accelerations, phi, gravity, along)
+    yield from walk.inverse()
+    if tree.decoupled:
+        yield from walk.forward()
+
+
+def _derivative(system: System, f: Array) -> Array:
+    """d/dt of a function of q and t."""
+    return system.algebra.total_derivative(f, (system.q, system.qd), system.clock)
