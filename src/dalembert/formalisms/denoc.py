@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import symengine as se
+
 from dalembert.algebra import Algebra, Array, matrix, stack, vector, zeros
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
 from dalembert.equations.quantities import Naming, Quantity, Short, Stage
@@ -82,8 +84,8 @@ def derive(system: System) -> LinearForm:
 
 def in_motion(system: System) -> Moving:
     """The links in motion: A_ij and P_i of (36), M_i of (47)."""
-    names, algebra, tree = list(system.model.parameter_values), system.algebra, tree_of(system.model)
-    parameters = dict(zip(names, algebra.symbols(names), strict=True))
+    algebra, tree = system.algebra, tree_of(system.model)
+    parameters = {name: system.lower(se.Symbol(name)) for name in system.model.parameter_values}
     s = to_speeds(tree, algebra, list(system.q), list(system.qd))
     return moving(tree, algebra, system.t, list(system.q), list(s), parameters)
 
