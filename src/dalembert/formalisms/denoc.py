@@ -122,7 +122,8 @@ def eliminated(algebra: Algebra, linear: LinearSystem, chain: Moving, tau: Array
 
 def blocks(system: System, short: Short) -> Iterator[Quantity]:
     """The matrices of the paper in its order, along world axes."""
-    parts = complement_of(in_motion(system), short=short)
+    chain = in_motion(system)
+    parts = complement_of(chain, short=short)
     letter, carried, rates = ("B", "(8b)", "(5)") if parts.centred else ("A", "(36b)", "(36b)")
     split, modules = "(9b)" if parts.centred else "(39)", modules_of(parts)
     yield Quantity(letter, carried, "carries twists from each parent to its link", lambda: parts.propagation)
@@ -131,7 +132,7 @@ def blocks(system: System, short: Short) -> Iterator[Quantity]:
     yield Quantity("N_d", split, "lets every joint move", lambda: parts.N_d)
     yield Quantity("N", "(9a)" if parts.centred else "(43)", "the natural orthogonal complement: t = N θ̇", lambda: parts.N)
     yield Quantity("M_tilde", "(19)", "mass matrices of composite bodies, N_lᵀ M N_l", lambda: parts.M_tilde)
-    yield Quantity("I", "(21)", "generalized inertia matrix, N_dᵀ M̃ N_d", lambda: parts.inertia)
+    yield Quantity("I", "(21)", "generalized inertia matrix, N_dᵀ M̃ N_d", lambda: mass_matrix(chain))
     yield Quantity("C", "(17)", "matrix of convective inertia: I θ̈ + C θ̇ = τ", lambda: convective(system, parts))
     yield Quantity("U", "(28)", "upper triangular, of I = U D Uᵀ", lambda: parts.U)
     yield Quantity("D", "(30)", "(block) diagonal, of I = U D Uᵀ", lambda: parts.D)
@@ -158,7 +159,7 @@ def joint_rates(system: System, tree: Tree) -> Array:
 def cut_joints(system: System, parts: Complement) -> Array:
     """A_en of (53): the rate of every row of the cut joints for the twists of the links on its two sides."""
     rows = loop_rows(system.motion)
-    places = {body: i for i, link in enumerate(parts.links) for body in link.bodies}
+    places = {body: i for i, node in enumerate(parts.shape) for body in node.bodies}
     out = zeros(len(rows), 6 * len(parts.links))
     for r, row in enumerate(rows):
         for body, side in zip(row.bodies, (-1, 1), strict=True):

@@ -109,7 +109,7 @@ def quantities(derivation: Derivation, system: System, short: Shortening | None 
     return {quantity.key: quantity for quantity in found}
 
 
-def missing(derivation: Derivation, key: str, known: Mapping[str, Quantity]) -> str:
+def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
     """That there is no such block, and which there are."""
     model = derivation.workspace.model.name
     if not known:

@@ -44,15 +44,48 @@ class PlacedLink:
 
 
 @dataclass(frozen=True)
+class Node:
+    """A link that moves, and what is fixed on it: places among the links of the tree, which has one for every joint."""
+
+    home: int
+    parent: int  # among the nodes
+    fixed: tuple[int, ...]  # the home itself first
+    bodies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Complement:
     """The links of a model along world axes, and the matrices of papers/denoc."""
 
-    algebra: Algebra
-    tree: Tree
-    links: tuple[PlacedLink, ...]
-    rotors: Array  # what rotors add to the inertia matrix
+    moving: Moving
+    shape: tuple[Node, ...]
     centred: bool  # about mass centres, as (2)–(9); else about joint origins, as (36)–(48)
     short: Short
+
+    @property
+    def algebra(self) -> Algebra:
+        """What it is computed over."""
+        return self.moving.algebra
+
+    @property
+    def tree(self) -> Tree:
+        """The tree, with a link for every joint."""
+        return self.moving.tree
+
+    @cached_property
+    def links(self) -> tuple[PlacedLink, ...]:
+        """The links in their places."""
+        frames = _frames(self.moving, self.short)
+        return tuple(_placed(self.moving, frames, node, self.centred, self.short) for node in self.shape)
+
+    @cached_property
+    def rotors(self) -> Array:
+        """What rotors add to the inertia matrix."""
+        out = zeros(self.n, self.n)
+        for node in self.shape:
+            if speeds := self.moving.links[node.home].speeds:
+                out[np.ix_(speeds, speeds)] += self.moving.links[node.home].rotors
+        return out
 
     @property
     def n(self) -> int:
@@ -278,19 +311,23 @@ def complement_of(moving: Moving, *, centred: bool | None = None, short: Short =
     >>> complement_of(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {})).inertia.tolist()
     [[2.0]]
     """
-    tree = moving.tree
-    homes, frames = _homes(tree), _frames(moving, short)
+    shape = nodes_of(moving.tree)
+    parents = [node.parent for node in shape]
+    about_centres = len(parents) == len(set(parents)) if centred is None else centred
+    return Complement(moving, shape, about_centres, short)
+
+
+def nodes_of(tree: Tree) -> tuple[Node, ...]:
+    """The links that move, parents before children; what no motion separates is one."""
+    homes = _homes(tree)
     places = {home: k for k, home in enumerate(sorted({*homes} - {-1}))}
-    above = {home: tree.links[home].parent for home in places}
-    parents = {home: places.get(homes[j], -1) if j >= 0 else -1 for home, j in above.items()}
-    about_centres = len(parents) == len({*parents.values()}) if centred is None else centred
-    links, rotors = list[PlacedLink](), zeros(tree.n_speeds, tree.n_speeds)
-    for home, parent in parents.items():
-        fixed = [i for i, other in enumerate(homes) if other == home]
-        links.append(_placed(moving, frames, home, parent, fixed, about_centres, short))
-        if speeds := moving.links[home].speeds:
-            rotors[np.ix_(speeds, speeds)] += moving.links[home].rotors
-    return Complement(moving.algebra, tree, tuple(links), rotors, about_centres, short)
+    out = []
+    for home in places:
+        above, fixed = tree.links[home].parent, tuple(i for i, other in enumerate(homes) if other == home)
+        parent = places.get(homes[above], -1) if above >= 0 else -1
+        bodies = tuple(body.name for i in fixed if (body := tree.links[i].body) is not None)
+        out.append(Node(home, parent, fixed, bodies))
+    return tuple(out)
 
 
 def _homes(tree: Tree) -> list[int]:
@@ -312,16 +349,10 @@ def _frames(moving: Moving, short: Short) -> list[tuple[Array, Array]]:
 
 
 def _placed(
-    moving: Moving,
-    frames: list[tuple[Array, Array]],
-    home: int,
-    parent: int,
-    fixed: list[int],
-    about_centres: bool,
-    short: Short,
+    moving: Moving, frames: list[tuple[Array, Array]], node: Node, about_centres: bool, short: Short
 ) -> PlacedLink:
-    link, told, (R, origin) = moving.links[home], moving.tree.links[home], frames[home]
-    bodies = [(body, frames[i]) for i in fixed if (body := moving.tree.links[i].body) is not None]
+    link, told, (R, origin) = moving.links[node.home], moving.tree.links[node.home], frames[node.home]
+    bodies = [(body, frames[i]) for i in node.fixed if (body := moving.tree.links[i].body) is not None]
     masses = [_mass(moving, body, frame) for body, frame in bodies]
     point = _centre(moving.algebra, masses, origin) if about_centres else origin
     arm = short(point - origin)
@@ -333,9 +364,9 @@ def _placed(
         M[:3, :3] = M[:3, :3] + inertia + lever @ skew(centre - point).T
         M[:3, 3:], M[3:, :3], M[3:, 3:] = M[:3, 3:] + lever, M[3:, :3] - lever, M[3:, 3:] + mass * identity(3)
     return PlacedLink(
-        bodies[0][0].name if bodies else told.name,
-        parent,
-        tuple(body.name for body, _ in bodies),
+        node.bodies[0] if node.bodies else told.name,
+        node.parent,
+        node.bodies,
         link.speeds,
         short(point),
         short(P @ link.G) if link.speeds else zeros(6, 0),

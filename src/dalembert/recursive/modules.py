@@ -51,13 +51,13 @@ def modules_of(parts: Complement, named: Mapping[str, Sequence[str]] | None = No
     homes = {link: k for k, links in enumerate(chains.values()) for link in links}
     out = []
     for name, links in chains.items():
-        parent = parts.links[links[0]].parent
+        parent = parts.shape[links[0]].parent
         out.append(Module(name, homes[parent] if parent >= 0 else -1, tuple(links)))
     return tuple(out)
 
 
 def _chains(parts: Complement) -> dict[str, list[int]]:
-    parents = [link.parent for link in parts.links]
+    parents = [node.parent for node in parts.shape]
     chains: dict[int, list[int]] = {}
     heads: dict[int, int] = {}
     for i, parent in enumerate(parents):
@@ -81,7 +81,7 @@ def _named(parts: Complement, named: Mapping[str, Sequence[str]]) -> dict[str, l
     chains = {name: sorted(i for body in group for i in bodies[body]) for name, group in named.items()}
     ends = {links[-1] for links in chains.values()} | {-1}
     for name, links in chains.items():
-        parents = [parts.links[i].parent for i in links]
+        parents = [parts.shape[i].parent for i in links]
         if parents[1:] != links[:-1] or parents[0] not in ends:
             raise InputError(
                 f"module '{name}' ({', '.join(named[name])}) is no serial chain on the last link of another module. Expected "
@@ -94,11 +94,10 @@ def _bodies(parts: Complement) -> dict[str, list[int]]:
     """The links of every body: those of its joints, outwards."""
     out: dict[str, list[int]] = {}
     waiting: list[int] = []
-    for i, link in enumerate(parts.links):
+    for i, node in enumerate(parts.shape):
         waiting.append(i)
-        if link.bodies:
-            for body in link.bodies:
-                out[body] = waiting if body == link.name else []
+        if node.bodies:
+            out |= {body: waiting if body == node.bodies[0] else [] for body in node.bodies}
             waiting = []
     return out
 

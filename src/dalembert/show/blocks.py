@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,35 +27,48 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
-_ALLOWANCE = 8_000  # operations that are brought to a short form for one value
+_HUGE = 200_000  # operations of a value on the way to others
+_LONG = 2_000  # operations of an entry that is left as it is
+_SECONDS = 3.0  # for bringing the entries of one value to a short form
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
+class TooLong(Exception):
+    """A value on the way has so many operations that nobody would read what follows."""
+
+    def __init__(self, operations: int) -> None:
+        super().__init__(operations)
+        self.operations = operations
+
+
 class Shortening:
-    """Brings values to a short form, as long as that does not take too long; what it has seen it knows."""
+    """Brings values to a short form as long as its time lasts, else leaves them; what it has seen it knows."""
 
     def __init__(self, velocities: Collection[str]) -> None:
         self._velocities = set(velocities)
         self._known: dict[Formula, Formula] = {}
-        self._left = _ALLOWANCE
+        self._until = 0.0
 
     def refreshed(self) -> Shortening:
-        """The same with a new allowance."""
-        self._left = _ALLOWANCE
+        """The same with new time."""
+        self._until = monotonic() + _SECONDS
         return self
 
     def __call__(self, value: Array) -> Array:
         out = np.empty(value.shape, dtype=object)
         for index in np.ndindex(*value.shape):
             out[index] = self._short(se.sympify(value[index]))
+        length = _operations(out)
+        if length > _HUGE:
+            raise TooLong(length)
         return out
 
     def _short(self, entry: Formula) -> Formula:
+        if entry.is_Number or entry.is_Symbol:
+            return entry
         if entry not in self._known:
-            size = int(se.count_ops(entry))
-            if size > self._left:
-                return with_exact_numbers(entry) if size <= _MOST else entry
-            self._left -= size
+            if se.count_ops(entry) > _LONG or monotonic() > self._until:
+                return entry
             self._known[entry] = min(tidy(entry, self._velocities), with_exact_numbers(entry), key=se.count_ops)
         return self._known[entry]
 
@@ -83,7 +97,8 @@ class Block(Value):
     key: str
     equation: str
     meaning: str
-    entries: Array = field(repr=False, compare=False)  # SymEngine's expressions, or names
+    entries: Array = field(repr=False, compare=False)  # SymEngine's expressions, or names; none where it is too long
+    operations: int  # of its entries, equal ones counted once
     model: Description = field(repr=False)
     speed_names: tuple[str, ...] = field(default=(), repr=False)
 
@@ -100,19 +115,19 @@ class Block(Value):
     @property
     def is_text(self) -> bool:
         """True where its entries are names of things."""
-        return self.entries.size > 0 and isinstance(self.entries.flat[0], str)
+        return _is_text(self.entries)
 
-    @cached_property
-    def operations(self) -> int:
-        """The operations of its entries, equal ones counted once."""
-        return 0 if self.is_text else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in self.entries.flat})
+    @property
+    def is_long(self) -> bool:
+        """True where it is too long to be written out."""
+        return self.operations > _MOST
 
     @cached_property
     def value(self) -> sympy.Matrix | tuple[str, ...]:
         """A SymPy matrix; a tuple of names where there is nothing to compute."""
         if self.is_text:
             return tuple(self.entries)
-        if self.operations > _MOST:
+        if self.is_long:
             raise InputError(
                 f"block '{self.key}' of '{self.model.name}' has {self.operations} operations when it is written out. Expected "
                 f"at most {_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
@@ -128,11 +143,11 @@ class Block(Value):
 
     def text(self, width: int = _WIDTH) -> str:
         """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
-        shape = "×".join(map(str, self.entries.shape))
-        out = textwrap.wrap(f"{self.letter} {self.equation}: {self.meaning}; {shape}", width, subsequent_indent="  ")
+        shape = "" if self.is_long else f"; {'×'.join(map(str, self.entries.shape))}"
+        out = textwrap.wrap(f"{self.letter} {self.equation}: {self.meaning}{shape}", width, subsequent_indent="  ")
         if self.is_text:
             return "\n".join([*out, *(f"  {i + 1}: {name}" for i, name in enumerate(self.entries))])
-        if self.operations > _MOST:
+        if self.is_long:
             return "\n".join([*out, f"  too long to write out: {self.operations} operations"])
         return "\n".join([*out, *(self._grid(width) or self._lines(width))])
 
@@ -174,7 +189,7 @@ class Block(Value):
         if self.is_text:
             listed = r",\; ".join(rf"\text{{{latex.escape(name)}}}" for name in self.entries)
             return f"{self.latex} &= {listed}"
-        if self.operations > _MOST:
+        if self.is_long:
             return rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"
         rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
         cells = [[latex.expression(se.sympify(x)) for x in row] for row in rows]
@@ -192,7 +207,7 @@ class Block(Value):
         value: object = None
         if self.is_text:
             value = list(self.entries)
-        elif self.operations <= _MOST:
+        elif not self.is_long:
             value = _nested(self.entries)
         return {
             "key": self.key,
@@ -242,13 +257,18 @@ class Step(Value):
 
 def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening) -> Block:
     """A quantity with its value, for reading."""
-    value = quantity.make()
-    texts = value.size > 0 and isinstance(value.flat[0], str)
-    return Block(
-        quantity.key,
-        quantity.equation,
-        quantity.meaning,
-        value if texts else short(value),
-        model,
-        speed_names,
-    )
+    try:
+        value = quantity.make()
+        value = value if _is_text(value) else short(value)
+        operations = _operations(value)
+    except TooLong as found:
+        value, operations = np.empty(0, dtype=object), found.operations
+    return Block(quantity.key, quantity.equation, quantity.meaning, value, operations, model, speed_names)
+
+
+def _is_text(entries: Array) -> bool:
+    return entries.size > 0 and isinstance(entries.flat[0], str)
+
+
+def _operations(entries: Array) -> int:
+    return 0 if _is_text(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
