@@ -34,7 +34,7 @@ from dalembert.kinematics.loops import loop_rows
 from dalembert.recursive import Moving, Tree, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
 from dalembert.recursive.complement import Complement, complement_of
 from dalembert.recursive.modules import Modular, modules_of
-from dalembert.recursive.speeds import to_speed_rates, to_speeds
+from dalembert.recursive.speeds import to_speed_forces, to_speed_rates, to_speeds
 from dalembert.recursive.walking import Walk
 from dalembert.spatial import cross
 from dalembert.structure import System
@@ -182,6 +182,27 @@ def steps(system: System, named: Naming) -> Iterator[Stage]:
     yield from walk.inverse()
     if tree.decoupled:
         yield from walk.forward()
+    law = "I θ̈ + C θ̇ = τ" + (" + Jᵀλ with J θ̇ = 0" if system.model.loops else "")
+    yield Stage(law, tuple(final_equation(system, parts)))
+
+
+def final_equation(system: System, parts: Complement) -> Iterator[Quantity]:
+    """I, C and τ, gravity included, of (17), (49); J of (54)."""
+    number = "(17)" if parts.centred else "(49)"
+    yield Quantity("I", number, "generalized inertia matrix", lambda: mass_matrix(parts.moving))
+    yield Quantity("C", number, "matrix of convective inertia", lambda: convective(system, parts))
+    yield Quantity("tau", number, "what loads and gravity push along every joint rate", lambda: efforts(system, parts))
+    if system.model.loops:
+        yield Quantity("J", "(54)", "closes the cut joints", lambda: cut_joints(system, parts) @ parts.N)
+
+
+def efforts(system: System, parts: Complement) -> Array:
+    """τ = Nᵀ w^E of (17), with gravity among the external wrenches."""
+    total = to_speed_forces(parts.tree, system.algebra, list(system.q), list(loads(system)))
+    falling = stack(zeros(3), vector([system.lower(x) for x in system.model.gravity]))
+    for link, N in zip(parts.links, parts.rows, strict=True):
+        total = total + N.T @ (link.M @ falling)
+    return total
 
 
 def _derivative(system: System, f: Array) -> Array:

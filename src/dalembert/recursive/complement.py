@@ -24,8 +24,8 @@ from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, vector, 
 from dalembert.algebra.linear import ldl, ldl_solve
 from dalembert.equations.quantities import Short
 from dalembert.model import Body
-from dalembert.recursive.links import Moving
-from dalembert.recursive.tree import Tree
+from dalembert.recursive.links import Moving, MovingLink
+from dalembert.recursive.tree import Link, Tree
 from dalembert.spatial import skew
 
 
@@ -83,8 +83,11 @@ class Complement:
         """What rotors add to the inertia matrix."""
         out = zeros(self.n, self.n)
         for node in self.shape:
-            if speeds := self.moving.links[node.home].speeds:
-                out[np.ix_(speeds, speeds)] += self.moving.links[node.home].rotors
+            link = self.moving.links[node.home]
+            for motion, formula in self.tree.links[node.home].rotors:
+                row = link.G[motion]
+                weighted = self.moving.lower(formula) * row
+                out[np.ix_(link.speeds, link.speeds)] += np.multiply.outer(row, weighted)
         return out
 
     @property
@@ -334,8 +337,7 @@ def _homes(tree: Tree) -> list[int]:
     """Link by link the one whose joint moves it: itself, or the one it is fixed on; −1 where it is fixed on the world."""
     out: list[int] = []
     for i, link in enumerate(tree.links):
-        moves = link.values or link.attitude
-        out.append(i if moves else out[link.parent] if link.parent >= 0 else -1)
+        out.append(i if _moves(link) else out[link.parent] if link.parent >= 0 else -1)
     return out
 
 
@@ -344,8 +346,24 @@ def _frames(moving: Moving, short: Short) -> list[tuple[Array, Array]]:
     out: list[tuple[Array, Array]] = []
     for link in moving.links:
         R, p = out[link.parent] if link.parent >= 0 else (identity(3), zeros(3))
-        out.append((short(R @ link.R), short(p + R @ link.p)))
+        R_PM, p_PM = _placement(link)
+        out.append((short(R @ R_PM), short(p + R @ p_PM)))
     return out
+
+
+def _moves(link: Link) -> bool:
+    """True where a joint moves a link, and does not only place it."""
+    return bool(link.values) or link.attitude is not None
+
+
+def _placement(link: MovingLink) -> tuple[Array, Array]:
+    """R and p of a link in its parent."""
+    return link.R, link.p
+
+
+def _drifts(moving: Moving, link: Link) -> Array:
+    """∂f/∂t of the ordinary motions of a link."""
+    return vector([moving.lower(value.drift) for value in link.values])
 
 
 def _placed(
@@ -357,7 +375,7 @@ def _placed(
     point = _centre(moving.algebra, masses, origin) if about_centres else origin
     arm = short(point - origin)
     P = np.concatenate([R @ link.about, R @ link.along - skew(arm) @ (R @ link.about)])  # (5), (36b)
-    clock = vector([moving.lower(value.drift) for value in told.values])
+    clock = _drifts(moving, told)
     M = zeros(6, 6)
     for mass, centre, inertia in masses:
         lever = mass * skew(centre - point)
