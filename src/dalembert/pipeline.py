@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, dynamics, following, recutting
+from dalembert.analysis import assembly, dynamics, following, recutting, subsystems
 from dalembert.analysis import mobility as mobilities
 from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
@@ -74,6 +74,7 @@ def simulate(
 mass_matrix = stage(dynamics.mass_matrix)
 inverse_dynamics = stage(dynamics.inverse_dynamics)
 forward_dynamics = stage(dynamics.forward_dynamics)
+subsystem_dynamics = stage(subsystems.subsystem_dynamics)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
 

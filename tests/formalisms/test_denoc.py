@@ -9,20 +9,20 @@ import symengine as se
 import sympy as sp
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, numbers, vector
+from dalembert.algebra import FLOATS, vector
+from dalembert.cli.program import main
 from dalembert.errors import InputError
-from dalembert.evidence.states import exact_state
 from dalembert.formalisms import denoc
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.loops import loop_rows
 from dalembert.kinematics.motion import move
-from dalembert.recursive import mass_matrix, moving, plan_of, tree_of
+from dalembert.recursive import moving, tree_of
 from dalembert.recursive.complement import complement_of, nodes_of
 from dalembert.recursive.modules import Modular, modules_of
-from dalembert.structure import system_of
+from dalembert.structure import samples, system_of
 
-SERIAL = ("simple-pendulum", "robot-2-link", "stanford-arm", "heavy-top")
-TREES = ("four-bar", "biped", "quadruped", "three-bodies", "gripper")
+SERIAL = ("simple-pendulum", "robot-2-link", "stanford-arm", "heavy-top", "biped")
+TREES = ("four-bar", "quadruped", "three-bodies", "gripper")
 # the numbers of the equations that blocks and steps cite; all of them are printed in the paper
 PRINTED = {f"({k})" for k in range(1, 55)} | {"(8b)", "(9a)", "(9b)", "(36b)", "(47a)", "(41a)", "(41b)"}
 ORDER = ["B", "A", "p", "N_l", "N_d", "N", "M_tilde", "I", "C", "U", "D", "I_inv"]
@@ -98,10 +98,9 @@ def test_propagation_is_a_group():
 
 
 def test_a_serial_chain_is_taken_about_mass_centres_and_a_tree_about_joint_origins():
-    assert list(dl.derive("stanford-arm", "denoc").blocks)[0] == "B"
-    assert list(dl.derive("biped", "denoc").blocks)[0] == "A"
+    assert next(iter(dl.derive("stanford-arm", "denoc").blocks)) == "B"
+    assert next(iter(dl.derive("four-bar", "denoc").blocks)) == "A"
     # what is fixed is one link: the arm's six, though offsets stand between its joints
-    assert dl.derive("stanford-arm", "denoc").blocks["N_l"].entries.shape == (36, 36)
     assert len(nodes_of(tree_of(dl.load("stanford-arm")))) == 6
 
 
@@ -119,11 +118,9 @@ def test_convective_terms_are_the_velocity_terms_of_the_recursion(name, centred)
     parts = parts_at(model, q, qd, centred=centred)
     N_dot = ((ahead.N - behind.N) / (2 * h)).astype(float)
     C = parts.convective(N_dot, vector([*qd])).astype(float)
-    still = model.copy()
     bare = dl.load(name).description.replaced(loops=(), loads=(), holonomic_list=())
     rest = dl.inverse_dynamics(bare, q, np.zeros(n), np.zeros(n))
     bent = dl.inverse_dynamics(bare, q, qd, np.zeros(n)) - rest
-    assert still is not model
     assert C @ qd == pytest.approx(bent, abs=1e-6 * (1 + np.abs(bent).max()))
     I_dot = ((ahead.inertia - behind.inertia) / (2 * h)).astype(float)
     if centred:  # İ = C + Cᵀ, so İ − 2C is skew
@@ -131,21 +128,20 @@ def test_convective_terms_are_the_velocity_terms_of_the_recursion(name, centred)
     assert qd @ (I_dot - 2 * C) @ qd == pytest.approx(0, abs=1e-7)
 
 
-@pytest.mark.parametrize("name", ["robot-2-link", "three-bodies", "rolling-disk", "four-bar", "floating-arm"])
+@pytest.mark.parametrize("name", ["robot-2-link", "three-bodies", "rolling-disk", "satellite-boom"])
 def test_denoc_and_lagrange_are_one_function(name):
     assert dl.prove(name, ["lagrange", "denoc"]).proved
 
 
 def test_large_trees_are_eliminated_link_by_link():
-    counts = {n: dl.derive(dl.load("rope", links=n), "denoc").operations for n in (10, 20, 40)}
-    assert counts[40] - counts[20] <= 2.2 * (counts[20] - counts[10])  # a line, not a parabola
-    assert dl.derive(dl.load("rope", links=10), "denoc").form.solver.knows_more
+    counts = {n: dl.derive(dl.load("rope", links=n), "denoc").operations for n in (7, 10, 13)}
+    assert counts[13] - counts[10] <= 1.1 * (counts[10] - counts[7])  # a line, not a parabola
 
 
 # loops
 
 
-@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "stewart-platform", "3-rrr"])
+@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "hoeken-linkage", "robotic-leg"])
 def test_j_is_what_the_twists_do_to_the_cut_joints(name):
     eom, q, qd = at_random(name)
     motion = move(eom.model, FLOATS, 0.0, vector([*q]), vector([*qd]), dict(eom.model.parameter_values))
@@ -154,10 +150,7 @@ def test_j_is_what_the_twists_do_to_the_cut_joints(name):
 
 
 def test_the_four_bar_closes_by_51_and_not_by_the_printed_52b():
-    # (51): a0 + a1 = a2 + a3, differentiated for the angles of Fig. 16b: crank, output link, coupler on the output link
-    eom, _, _ = at_random("planar-four-bar")
-    J = eom.blocks["J"] if "J" in eom.blocks else None
-    assert J is None or J.equation == "(53)"
+    # (51): a0 + a1 = a2 + a3 for the angles in use: crank, output link, coupler on the output link
     model = dl.load("four-bar")
     p = model.parameter_values
     q1, q2, q3 = 0.3, 1.1, -0.7
@@ -165,13 +158,23 @@ def test_the_four_bar_closes_by_51_and_not_by_the_printed_52b():
     # the pin relative to the coupler, in its axes
     c, s = np.cos(q2 + q3), np.sin(q2 + q3)
     crank = p["a"] * np.array([-np.sin(q1), np.cos(q1)])
-    assert J[:2, 0] == pytest.approx(np.array([[c, s], [-s, c]]) @ crank, abs=1e-12)
+    turned = np.array([[c, s], [-s, c]])
+    assert J[:2, 0] == pytest.approx(turned @ crank, abs=1e-12)
+    # (52b) has a2 c12 + a3 c123 below a2 s12 − a3 s123: one of its rows is not the derivative of the other's integral
+    a1, a2, a3, x, y, z = sp.symbols("a1 a2 a3 x y z")
+    printed = sp.Matrix(
+        [-a2 * sp.sin(x + y) + a3 * sp.sin(x + y + z), a2 * sp.cos(x + y) + a3 * sp.cos(x + y + z)]
+    )  # the column of θ2
+    first = a1 * sp.cos(x) + a2 * sp.cos(x + y) - a3 * sp.cos(x + y + z)
+    second = a1 * sp.sin(x) + a2 * sp.sin(x + y) - a3 * sp.sin(x + y + z)
+    assert sp.simplify(printed[0] - first.diff(y)) == 0
+    assert sp.simplify(printed[1] - second.diff(y)) != 0
 
 
 # modules
 
 
-@pytest.mark.parametrize("name", ["biped", "quadruped", "four-bar", "robotic-leg", "floating-arm"])
+@pytest.mark.parametrize("name", ["quadruped", "four-bar", "robotic-leg", "floating-arm"])
 def test_modules_give_what_the_links_give(name):
     eom, q, qd = at_random(name)
     parts = parts_at(eom.model, q, qd)
@@ -331,7 +334,7 @@ def test_an_unknown_block_is_told():
 
 
 def test_numbers_of_a_long_rope():
-    eom, q, qd = at_random("rope", links=40)
+    eom, q, qd = at_random("rope", links=15)
     at = eom.blocks_at(q, qd, keys=["N_d", "I", "D", "U"])
     assert at["U"] @ at["D"] @ at["U"].T == pytest.approx(at["I"], abs=1e-12)
 
@@ -340,8 +343,6 @@ def test_numbers_of_a_long_rope():
 
 
 def test_the_command_prints_blocks_and_steps(capsys):
-    from dalembert.cli.program import main
-
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--blocks", "N_d,I", "--set", "l=0.5,m=2"]) == 0
     out = capsys.readouterr().out
     assert "N_d (9b): lets every joint move; 6×1" in out
@@ -354,8 +355,6 @@ def test_the_command_prints_blocks_and_steps(capsys):
 
 
 def test_the_command_says_what_there_is_not(capsys):
-    from dalembert.cli.program import main
-
     assert main(["derive", "simple-pendulum", "--formalism", "kane", "--steps"]) == 2
     assert "shows no blocks and steps of its own yet" in capsys.readouterr().err
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--blocks", "Nl"]) == 2
@@ -363,7 +362,56 @@ def test_the_command_says_what_there_is_not(capsys):
 
 
 def test_set_puts_numbers_into_every_formalism(capsys):
-    from dalembert.cli.program import main
-
     assert main(["derive", "simple-pendulum", "--set", "l=0.5"]) == 0
     assert "M₁₁ = m/4" in capsys.readouterr().out
+
+
+# loops by subsystems
+
+
+def test_the_four_bar_has_a_determinate_and_an_indeterminate_subsystem():
+    # section 4: the two links without a drive give the multipliers, the crank with its drive follows
+    model = dl.load("four-bar")
+    q, qd = model.initial
+    qdd = dl.forward_dynamics(model, q, qd)
+    found = dl.subsystem_dynamics(model, q, qd, qdd, actuated=["q1"])
+    told = [(part.name, part.bodies, part.determinate, part.drives) for part in found.subsystems]
+    assert told == [("II", ("output", "coupler"), True, ()), ("I", ("crank",), False, ("dot(q1)",))]
+    assert found.subsystems[0].multipliers == ("pin, x", "pin, y")
+    assert found.tau == pytest.approx(np.zeros(3), abs=1e-12)  # it falls: no drive
+
+
+@pytest.mark.parametrize(("name", "drives"), [("four-bar", ["q1"]), ("robotic-leg", ["q1"]), ("slider-crank", ["q1"])])
+def test_subsystems_give_what_the_whole_gives(name, drives):
+    model = dl.load(name)
+    states = samples.consistent(with_contacts(model), 3)
+    for k in range(3):
+        q, qd = states.q[:, k], states.qd[:, k]
+        # a motion that keeps the loops closed, under some force of the drive
+        push = np.zeros(len(q))
+        push[model.coordinate_names.index(drives[0])] = 1.7
+        qdd = dl.forward_dynamics(model, q, qd, push)
+        found = dl.subsystem_dynamics(model, q, qd, qdd, actuated=drives)
+        assert found.tau == pytest.approx(dl.inverse_dynamics(model, q, qd, qdd, actuated=drives), abs=1e-9)
+        assert found.tau == pytest.approx(push, abs=1e-8)
+
+
+def test_multipliers_of_subsystems_are_those_of_the_equations():
+    model = dl.load("hoeken-linkage")
+    q, qd = model.initial
+    qdd = dl.forward_dynamics(model, q, qd)
+    found = dl.subsystem_dynamics(model, q, qd, qdd, actuated=["q1"])
+    eom = dl.derive(model, "denoc")
+    known = dict(zip(eom.constraint_names, eom.multipliers(q, qd), strict=True))
+    for name, value in found.multipliers.items():
+        assert value == pytest.approx(known[name], abs=1e-8)
+
+
+def test_drives_that_cannot_are_told():
+    model = dl.load("four-bar")
+    q, qd = model.initial
+    qdd = dl.forward_dynamics(model, q, qd, [1.0, 0.0, 0.0])
+    with pytest.raises(InputError, match="cannot produce the motion"):
+        dl.subsystem_dynamics(model, q, qd, qdd, actuated=[])
+    with pytest.raises(InputError, match="Expected one state"):
+        dl.subsystem_dynamics(model, np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((3, 2)))

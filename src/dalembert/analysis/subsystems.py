@@ -4,9 +4,9 @@ Cutting the loops leaves trees that hang on the world, the subsystems I, II, …
 
     I θ̈ + C θ̇ = τ + τ^λ,     τ^λ = Jᵀλ with J = A_en N (53)
 
-where the forces of its drives and the multipliers of its cut joints are unknown. A subsystem with as many equations as unknowns is
-*determinate*: it gives its multipliers by itself. The others are *indeterminate* until multipliers that they share are known. What
-nobody can begin is solved together.
+where the forces of its drives and the multipliers of its cut joints are unknown. A subsystem with as many equations as unknowns
+is *determinate*: it gives its multipliers by itself. The others are *indeterminate* until multipliers that they share are known.
+What nobody can begin is solved together.
 """
 
 from __future__ import annotations
@@ -65,10 +65,12 @@ def subsystem_dynamics(
     `actuated` names the driven coordinates, by default those that a joint torque or an actuator drives. The result is that of
     `inverse_dynamics`; multipliers of rows that act on nothing are zero.
 
-    >>> from dalembert import gallery
-    >>> from dalembert.analysis.assembly import assemble
-    >>> model = gallery.load("planar-four-bar")
-    >>> found = subsystem_dynamics(model, *model.initial, [0, 0, 0], actuated=model.coordinate_names[:1])
+    >>> import dalembert as dl
+    >>> model = dl.load("four-bar")
+    >>> q, qd = model.initial
+    >>> found = subsystem_dynamics(model, q, qd, dl.forward_dynamics(model, q, qd), actuated=["q1"])
+    >>> [(part.name, part.bodies, part.determinate) for part in found.subsystems]
+    [('II', ('output', 'coupler'), True), ('I', ('crank',), False)]
     """
     model.refuse_canonical("subsystem_dynamics")
     known = plan_of(model)
@@ -124,7 +126,9 @@ class _Solving:
         if not smallest and rank < columns.shape[1]:
             return False
         x = x / scale
-        if np.linalg.norm(columns @ x - right) > TOLERANCE * (np.linalg.norm(right) + np.abs(self._need).max(initial=0.0)):
+        if np.linalg.norm(columns @ x - right) > TOLERANCE * (
+            np.linalg.norm(right) + np.abs(self._need).max(initial=0.0)
+        ):
             return False
         self._tau[drives] = x[: len(drives)]
         alone = not smallest and len(rows) == len(acting)

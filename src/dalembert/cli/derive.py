@@ -35,9 +35,7 @@ def add(subparsers: shared.Subparsers) -> None:
     words = "some of the formalism's own quantities, by their keys: N_l,N_d; all of them: all"
     parser.add_argument("--blocks", metavar="KEYS", help=words)
     words = "numbers in place of parameters, such as l=0.5,m=1; repeatable"
-    parser.add_argument(
-        "--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=words
-    )
+    parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=words)
     words = "text, latex or json (default: text)"
     parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=words)
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
@@ -129,7 +127,9 @@ def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
     about, model = reading.derivation.about, reading.derivation.workspace.model.name
     known, keys = reading.blocks, [key.strip() for key in (arguments.blocks or "").split(",") if key.strip()]
     if not known:
-        raise InputError(f"formalism '{about.key}' shows no blocks and steps of its own yet. Leave --blocks and --steps out.")
+        raise InputError(
+            f"formalism '{about.key}' shows no blocks and steps of its own yet. Leave --blocks and --steps out."
+        )
     keys = list(known) if keys == ["all"] else keys
     for key in keys:
         if key not in known:
@@ -140,7 +140,8 @@ def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
 
 def _own_text(found: Sequence[_Chosen]) -> str:
     pages = [
-        "\n\n".join([f"{chosen.model}: {chosen.title}", *(part.text(_width()) for part in chosen.parts)]) for chosen in found
+        "\n\n".join([f"{chosen.model}: {chosen.title}", *(part.text(_width()) for part in chosen.parts)])
+        for chosen in found
     ]
     return "\n\n\n".join(pages)
 
@@ -149,7 +150,10 @@ def _own_latex(found: Sequence[_Chosen]) -> str:
     out = []
     for chosen in found:
         out.append(rf"\textbf{{{latex.escape(chosen.model)}}} --- {latex.escape(chosen.title)}.")
-        out += [part.to_latex() if isinstance(part, Step) else Step(part.meaning, (part,)).to_latex() for part in chosen.parts]
+        out += [
+            part.to_latex() if isinstance(part, Step) else Step(part.meaning, (part,)).to_latex()
+            for part in chosen.parts
+        ]
     return "\n\n".join(out)
 
 

@@ -1,7 +1,8 @@
 """What a formalism shows of itself: its own quantities, by its own letters, each with the number of its equation.
 
-A formalism that has something to show has a function `blocks(system, short)`, which gives its quantities in the order of its paper,
-and may have `steps(system, named)`, which goes through its derivation. Both are made when they are looked at, over any algebra.
+A formalism that has something to show has a function `blocks(system, short)`, which gives its quantities in the order of its
+paper, and may have `steps(system, named)`, which goes through its derivation. Both are made when they are looked at, over any
+algebra.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Source: papers/denoc (1)–(54), about the joint origins of a tree as in section
 | symbol | name | meaning |
 |---|---|---|
 | t = N θ̇ | `chain` | twists (ω, v) of all links, each at its joint origin and in its own axes (36) |
-| I = N_dᵀ M̃ N_d | `I` | generalized inertia matrix (GIM), by composite bodies (18)–(21) |
+| I = N_dᵀ M̃ N_d | `M` | generalized inertia matrix (GIM), by composite bodies (18)–(21) |
 | C θ̇ | `bent` | what the motion itself takes, C the matrix of convective inertia (MCI), and gravity: (22)–(26) at θ̈ = 0 |
 | τ | `tau` | what the loads push along every coordinate (17) |
 | θ̇ = Y q̇ | `Y` | 1, but for a quaternion, whose joint turns with ω in place of four rates |
@@ -68,11 +68,11 @@ FEW = 6
 def derive(system: System) -> LinearForm:
     """I θ̈ = τ − C θ̇ + Jᵀλ with J θ̈ = β, in q̇."""
     chain = in_motion(system)
-    I, bent, tau = mass_matrix(chain), inverse_dynamics(chain, _turned(system, chain)), loads(system)  # (18)–(26)
-    M, f = I, tau - bent
+    M, bent, tau = mass_matrix(chain), inverse_dynamics(chain, _turned(system, chain)), loads(system)  # (18)–(26)
+    f = tau - bent
     if chain.tree.attitudes:
         Y = speed_matrix(system, chain)
-        M, f = Y.T @ (I @ Y), tau - Y.T @ bent
+        M, f = Y.T @ (M @ Y), tau - Y.T @ bent
         for norm in system.motion.added[len(system.model.rotors) :]:  # completes M along the quaternions
             still = system.algebra.total_derivative(norm.B @ system.qd, (system.q, system.qd))
             M, f = M + norm.mass * (norm.B.T @ norm.B), f - norm.mass * (norm.B.T @ still)
@@ -102,7 +102,7 @@ def speed_matrix(system: System, chain: Moving) -> Array:
     """Y of θ̇ = Y q̇."""
     n = len(system.q)
     columns = [to_speeds(chain.tree, system.algebra, list(system.q), [int(i == k) for k in range(n)]) for i in range(n)]
-    return matrix(columns).T
+    return matrix([list(column) for column in columns]).T
 
 
 def loads(system: System) -> Array:
@@ -130,7 +130,9 @@ def blocks(system: System, short: Short) -> Iterator[Quantity]:
     yield Quantity("p", rates, "the twists that unit joint rates give, one column each", lambda: parts.p)
     yield Quantity("N_l", split, "carries twists outwards to all links", lambda: parts.N_l)
     yield Quantity("N_d", split, "lets every joint move", lambda: parts.N_d)
-    yield Quantity("N", "(9a)" if parts.centred else "(43)", "the natural orthogonal complement: t = N θ̇", lambda: parts.N)
+    yield Quantity(
+        "N", "(9a)" if parts.centred else "(43)", "the natural orthogonal complement: t = N θ̇", lambda: parts.N
+    )
     yield Quantity("M_tilde", "(19)", "mass matrices of composite bodies, N_lᵀ M N_l", lambda: parts.M_tilde)
     yield Quantity("I", "(21)", "generalized inertia matrix, N_dᵀ M̃ N_d", lambda: mass_matrix(chain))
     yield Quantity("C", "(17)", "matrix of convective inertia: I θ̈ + C θ̇ = τ", lambda: convective(system, parts))
@@ -143,7 +145,9 @@ def blocks(system: System, short: Short) -> Iterator[Quantity]:
         yield Quantity("N_l_modules", "(44)", "carries twists from module to module", lambda: grouped.N_l)
         yield Quantity("N_d_modules", "(45)", "lets the joints of every module move", lambda: grouped.N_d)
     if system.model.loops:
-        yield Quantity("J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N)
+        yield Quantity(
+            "J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N
+        )
 
 
 def convective(system: System, parts: Complement) -> Array:
@@ -171,7 +175,7 @@ def cut_joints(system: System, parts: Complement) -> Array:
 
 
 def steps(system: System, named: Naming) -> Iterator[Stage]:
-    """Twists and wrenches outwards (22)–(24), wrenches inwards (25), then elimination inwards and accelerations outwards (27)–(33)."""
+    """Twists and wrenches outwards (22)–(24), wrenches inwards (25); elimination inwards, accelerations outwards (27)–(33)."""
     parts = complement_of(in_motion(system))
     speeds, tree = joint_rates(system, parts.tree), parts.tree
     accelerations = to_speed_rates(tree, system.algebra, list(system.q), list(system.qd), list(system.qdd))

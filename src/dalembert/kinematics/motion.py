@@ -136,9 +136,7 @@ def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, para
     return replace(motion, added=tuple(_added(motion)))
 
 
-def move_symbols(
-    model: Elements, algebra: DifferentialAlgebra, numbers: Mapping[str, Scalar] | None = None
-) -> Motion:
+def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping[str, Scalar] | None = None) -> Motion:
     """The motion of a model over the symbols of an algebra; `numbers` stand in place of those of some parameters."""
     names, parameters = model.coordinate_names, list(model.parameter_values)
     (t,) = algebra.symbols(["t"])

@@ -1,7 +1,7 @@
 """The decoupled natural orthogonal complement as matrices: N = N_l N_d and what is made of it, over any algebra.
 
-Everything stands along world axes, as papers/denoc prints it, so that propagation is a matter of arms alone. The links of a serial
-chain are taken about their mass centres, (2)–(9); those of a tree about their joint origins, (36)–(48).
+Everything stands along world axes, as papers/denoc prints it, so that propagation is a matter of arms alone. The links of a
+serial chain are taken about their mass centres, (2)–(9); those of a tree about their joint origins, (36)–(48).
 
     t_i = B_ij t_j + p_i θ̇_i          (4), (36a)      B_ij = [1 0; c_ij× 1],  c_ij from point i to point j
     t = N θ̇,  N = N_l N_d             (9), (43)

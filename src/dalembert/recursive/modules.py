@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import Array, identity, vector, zeros
+from dalembert.algebra import Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve
 from dalembert.errors import InputError, nearest
 from dalembert.recursive.complement import Complement
@@ -112,7 +112,8 @@ class Modular:
     @property
     def names(self) -> Array:
         """The links of each module by name."""
-        return vector([", ".join(self.parts.links[i].name for i in module.links) for module in self.modules])
+        names = [", ".join(self.parts.links[i].name for i in module.links) for module in self.modules]
+        return np.array(names, dtype=object)
 
     def twist_rows(self, m: int) -> list[int]:
         """Where the twists of a module stand in t."""

@@ -81,9 +81,7 @@ class Walk:
                 hat = self._keep(shown, "psi_hat", i, "(30)", "M̂ p", M_hat @ link.p)
                 own = link.p.T @ hat + self.parts.rotors[np.ix_(link.speeds, link.speeds)]
                 m_hat = self._keep(shown, "m_hat", i, "(30)", "pᵀ ψ̂, on the diagonal of D", own)
-                psi[i] = self._keep(
-                    shown, "psi", i, "(30)", "ψ̂ / m̂", ldl_solve(self.parts.algebra, m_hat, hat.T).T
-                )
+                psi[i] = self._keep(shown, "psi", i, "(30)", "ψ̂ / m̂", ldl_solve(self.parts.algebra, m_hat, hat.T).T)
                 rest = self.phi[list(link.speeds)] - link.p.T @ eta[i]
                 tau_hat = self._keep(shown, "tau_hat", i, "(28)", "U⁻¹ φ", rest)
                 solved = ldl_solve(self.parts.algebra, m_hat, tau_hat)
@@ -104,9 +102,7 @@ class Walk:
             shown = list[Quantity]()
             carried = self.parts.B(i, link.parent) @ mu[link.parent] if link.parent >= 0 else zeros(6)
             if link.speeds:
-                found = self._keep(
-                    shown, "theta_ddot", i, "(33)", "τ̃ − ψᵀ μ", tau_tilde[i] - psi[i].T @ carried
-                )
+                found = self._keep(shown, "theta_ddot", i, "(33)", "τ̃ − ψᵀ μ", tau_tilde[i] - psi[i].T @ carried)
                 carried = carried + link.p @ found
             mu.append(carried)
             if shown:

@@ -55,6 +55,7 @@ class Shortening:
         return self
 
     def __call__(self, value: Array) -> Array:
+        """The value with its entries in a short form."""
         out = np.empty(value.shape, dtype=object)
         for index in np.ndindex(*value.shape):
             out[index] = self._short(se.sympify(value[index]))

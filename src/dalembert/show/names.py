@@ -98,7 +98,7 @@ def _accented(word: str, *, for_text: bool) -> tuple[str, list[str]]:
     accents = [part for part in below if part in _ACCENTS]
     below = [part for part in below if part not in _ACCENTS]
     if for_text:
-        letter = greek_unicode.get(base, base)
+        letter: str = greek_unicode.get(base) or base
         return unicodedata.normalize("NFC", letter + "".join(_ACCENTS[accent] for accent in accents)), below
     letter = _letter_for_latex(base)
     for accent in accents:
