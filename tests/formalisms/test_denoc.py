@@ -138,6 +138,32 @@ def test_large_trees_are_eliminated_link_by_link():
     assert counts[13] - counts[10] <= 1.1 * (counts[10] - counts[7])  # a line, not a parabola
 
 
+def thrown() -> dl.Model:
+    """A body by a quaternion that carries an arm, and a rope that holds it."""
+    names = ("w", "x", "y", "z")
+    model = dl.Model("thrown", gravity=(0, 0, -9.81)).coordinates("X", "Y", "Z", *names, "a").start({"w": 1}, {})
+    model.body("hull", joint=model.free(("X", "Y", "Z"), quaternion=names), mass=2, inertia=(0.3, 0.4, 0.5))
+    elbow = model.revolute((0, 1, 0), "a", position=(0.3, 0, 0))
+    model.body("arm", parent="hull", joint=elbow, mass=1, center=(0.2, 0, 0), inertia=(0.1, 0.2, 0.2))
+    model.spring(("arm", "world"), stiffness=30, natural_length=0.2, points=((0.5, 0, 0), (0.3, 1, 0.5)))
+    return model.force("arm", (1, 2, "-dot(a)"), point=(0.7, 0, 0))
+
+
+def test_a_quaternion_turns_with_its_angular_velocity():
+    model = thrown()
+    assert dl.prove(model, ["kane", "denoc"]).proved
+    agreement = dl.verify(model, states=5, engines=["python"])
+    assert agreement.formalisms["denoc"].status == "agrees"
+    eom = dl.derive(model, "denoc")
+    assert eom.n_dynamic == 8
+    q, qd = np.array([0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5, 0.7]), np.zeros(8)
+    at = eom.blocks_at(q, qd)
+    assert at["I"].shape == (7, 7)  # seven joint rates: ω in place of four parts
+    assert at["U"] @ at["D"] @ at["U"].T == pytest.approx(at["I"], abs=1e-12)
+    assert at["I"] == pytest.approx(dl.mass_matrix(model, q), abs=1e-12)
+    assert list(eom.steps())[-1].heading == "I θ̈ + C θ̇ = τ"
+
+
 # loops
 
 

@@ -69,14 +69,13 @@ def derive(system: System) -> LinearForm:
     """I θ̈ = τ − C θ̇ + Jᵀλ with J θ̈ = β, in q̇."""
     chain = in_motion(system)
     M, bent, tau = mass_matrix(chain), inverse_dynamics(chain, _turned(system, chain)), loads(system)  # (18)–(26)
-    f = tau - bent
     if chain.tree.attitudes:
         Y = speed_matrix(system, chain)
-        M, f = Y.T @ (M @ Y), tau - Y.T @ bent
+        M, bent = Y.T @ (M @ Y), Y.T @ bent
         for norm in system.motion.added[len(system.model.rotors) :]:  # completes M along the quaternions
             still = system.algebra.total_derivative(norm.B @ system.qd, (system.q, system.qd))
-            M, f = M + norm.mass * (norm.B.T @ norm.B), f - norm.mass * (norm.B.T @ still)
-    linear = constrained(system, M, f, Rows.INDEPENDENT)
+            M, bent = M + norm.mass * (norm.B.T @ norm.B), bent + norm.mass * (norm.B.T @ still)
+    linear = constrained(system, M, tau - bent, Rows.INDEPENDENT)
     large = len(system.q) > FEW and not linear.constrained
     solver = Solver(partial(eliminated, chain=chain, tau=tau), knows_more=True) if large else None
     return in_velocities("denoc", system, linear, Rows.INDEPENDENT, solver=solver)  # (17), (54)
