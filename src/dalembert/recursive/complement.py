@@ -353,17 +353,17 @@ def _frames(moving: Moving, short: Short) -> list[tuple[Array, Array]]:
 
 def _moves(link: Link) -> bool:
     """True where a joint moves a link, and does not only place it."""
-    return bool(link.values) or link.attitude is not None
+    return link.motions > 0
 
 
 def _placement(link: MovingLink) -> tuple[Array, Array]:
     """R and p of a link in its parent."""
-    return link.R, link.p
+    return link.way.R, link.way.p
 
 
 def _drifts(moving: Moving, link: Link) -> Array:
-    """∂f/∂t of the ordinary motions of a link."""
-    return vector([moving.lower(value.drift) for value in link.values])
+    """∂f/∂t of the ordinary motion of a link, where it has one."""
+    return zeros(0) if link.value is None else vector([moving.lower(link.value.drift)])
 
 
 def _placed(
