@@ -43,6 +43,7 @@ from dalembert.pipeline import mobility as mobility
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import simulate as simulate
+from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
 from dalembert.pipeline import verify as verify
 
 __version__ = "0.1.0"

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, following, recutting
+from dalembert.analysis import assembly, following, recutting, subsystems
 from dalembert.analysis import dynamics as walk
 from dalembert.analysis import mobility as mobilities
 from dalembert.arguments import checked
@@ -76,6 +76,7 @@ dynamics = stage(dynamics_of)
 mass_matrix = stage(walk.mass_matrix)
 inverse_dynamics = stage(walk.inverse_dynamics)
 forward_dynamics = stage(walk.forward_dynamics)
+subsystem_dynamics = stage(subsystems.subsystem_dynamics)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
 

@@ -14,7 +14,7 @@ from dalembert.kinematics.contacts import with_contacts
 from dalembert.structure import samples
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
-OF_BODIES = ("dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler")
+OF_BODIES = ("dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler", "denoc")
 OF_ENERGIES = tuple(key for key in formalisms.KEYS if key not in OF_BODIES)
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
 

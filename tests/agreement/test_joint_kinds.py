@@ -163,7 +163,7 @@ def test_roads_agree_on_a_ball_by_quaternion_that_a_cross_closes():
     states = samples.consistent(with_contacts(model), 20)
     first, *others = (
         dl.derive(model, key).accelerations(states.q, states.qd, states.t)
-        for key in ("lagrange", "kane", "udwadia_kalaba", "newton_euler")
+        for key in ("lagrange", "kane", "udwadia_kalaba", "newton_euler", "denoc")
     )
     for other in others:
         assert np.abs(first - other).max() <= 1e-9 * np.abs(first).max()

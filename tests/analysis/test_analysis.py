@@ -72,7 +72,7 @@ def test_a_comparison_is_a_table():
 def test_a_comparison_of_all_says_who_is_left_out_and_why():
     model = Model.from_energies("energies", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2").start([1], [0])
     table = dl.compare(model, duration=1.0, samples=3)
-    of_bodies = {"dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler"}
+    of_bodies = {"dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler", "denoc"}
     assert [row.formalism for row in table] == [key for key in formalisms.KEYS if key not in of_bodies]
     assert set(table.refused) == of_bodies
     with pytest.raises(NotApplicableError):

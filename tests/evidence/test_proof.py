@@ -162,7 +162,7 @@ def test_proofs_are_plain_data_and_told_in_a_sentence():
         "parameters",
         "notes",
     }
-    assert str(proof).startswith("16 formalisms of 'cart-pendulum' are identical functions of state and time")
+    assert str(proof).startswith("17 formalisms of 'cart-pendulum' are identical functions of state and time")
 
 
 def test_redundant_constraints_that_always_follow_are_proved_so():

@@ -94,7 +94,7 @@ def test_roads_and_lineages_of_a_model_of_bodies():
     assert data["roads"] == 4
     assert data["recursion"] == data["others"]["recursion"]
     assert data["formalisms"]["kane"]["lineage"] == ["bodies", "active forces"]
-    assert {"facts": ["recursion"], "by": ["recursion"]} in data["lineages"]
+    assert {"facts": ["recursion"], "by": ["denoc", "recursion"]} in data["lineages"]
 
 
 def test_energies_are_one_road_and_the_principle_another():

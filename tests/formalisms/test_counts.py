@@ -24,7 +24,7 @@ def test_every_example_is_counted():
 def test_table_1(name):
     n, d, s = COUNTS[name]
     table = {
-        **dict.fromkeys(("lagrange", "dalembert", "maggi", "udwadia_kalaba", "poincare", "gauss"), n),
+        **dict.fromkeys(("lagrange", "dalembert", "maggi", "udwadia_kalaba", "poincare", "gauss", "denoc"), n),
         **dict.fromkeys(("hamilton", "dirac"), n),
         **dict.fromkeys(("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "phong", "nullspace"), d),
         "volterra_reduced": d - s,

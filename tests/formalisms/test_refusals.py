@@ -48,7 +48,7 @@ def test_what_is_named_as_able_is_able():
 
 def test_energies_alone_do_not_serve_formalisms_of_bodies():
     model = dl.Model.from_energies("spring", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2/2")
-    for key in ("kane", "gibbs_appell", "volterra", "newton_euler", "dalembert"):
+    for key in ("kane", "gibbs_appell", "volterra", "newton_euler", "denoc", "dalembert"):
         with pytest.raises(NotApplicableError, match="the model is given by its energies"):
             dl.derive(model, key, engine="python")
 

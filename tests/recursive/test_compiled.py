@@ -220,7 +220,7 @@ def test_a_singular_mass_matrix_is_named():
     known = dl.dynamics(model)
     with pytest.raises(SingularError, match=r"singular at every state: nothing resists a motion along dot\(b\)"):
         known.forward(np.zeros(2), np.zeros(2))
-    with pytest.raises(SingularError, match=r"singular at state 0 of the batch"):
+    with pytest.raises(SingularError, match="singular at every state"):
         known.forward(np.zeros((2, 9)), np.zeros((2, 9)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -175,6 +176,15 @@ def assignment(text: str) -> tuple[str, str]:
     if not (name and sign and value):
         raise argparse.ArgumentTypeError(f"got '{text}', expected NAME=VALUE, such as m=1.5")
     return name, value
+
+
+def assignments(text: str) -> list[tuple[str, str]]:
+    """The two sides of each NAME=VALUE in a list with commas; a comma inside a formula belongs to it.
+
+    >>> assignments("l=0.5, m=max(1, 2)")
+    [('l', '0.5'), ('m', 'max(1, 2)')]
+    """
+    return [assignment(part) for part in re.split(r",(?=\s*[A-Za-z_]\w*\s*=)", text)]
 
 
 def option(text: str) -> tuple[str, str | int]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import shutil
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dalembert.cli import arguments as shared
 from dalembert.cli import files, output
+from dalembert.errors import InputError
 from dalembert.exporters.files import write_text
 from dalembert.handles import Equations, equations_by
-from dalembert.show import text
+from dalembert.handles.reading import Reading, missing
+from dalembert.model.frozen import Frozen
+from dalembert.show import latex, text
+from dalembert.show.blocks import Block, Step
 
 _PAGE = 100  # columns of text at most
 
@@ -20,10 +25,17 @@ def add(subparsers: shared.Subparsers) -> None:
     examples = (
         "dalembert derive cart-pendulum --formalism kane",
         "dalembert derive cart-pendulum --formalism lagrange,maggi --format latex --output equations.tex",
+        "dalembert derive stanford-arm --formalism denoc --blocks N_l,N_d",
+        "dalembert derive robot-2-link --formalism denoc --steps",
     )
     parser = shared.command(subparsers, "derive", "derive the equations of motion and print them", *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "lagrange")
+    parser.add_argument("--steps", action="store_true", help="the derivation step by step, with its equation numbers")
+    words = "some of the formalism's own quantities, by their keys: N_l,N_d; all of them: all"
+    parser.add_argument("--blocks", metavar="KEYS", help=words)
+    words = "numbers in place of parameters, such as l=0.5,m=1; repeatable"
+    parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=words)
     words = "text, latex or json (default: text)"
     parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=words)
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
@@ -33,8 +45,16 @@ def add(subparsers: shared.Subparsers) -> None:
 def run(arguments: Namespace) -> int:
     """Derive, and print or write what was found."""
     path = None if arguments.output is None else files.target(arguments.output, "--output")
-    wanted, model = shared.keys(arguments.formalism) or ["lagrange"], shared.load(arguments)
-    found = _WRITE[arguments.format](equations_by(model, wanted)).rstrip("\n")
+    wanted = shared.keys(arguments.formalism) or ["lagrange"]
+    arguments.set = [pair for pairs in arguments.set for pair in pairs]
+    model = shared.load(arguments)
+    numbers = {name: model.parameter_values[name] for name, _ in arguments.set}
+    readings = [(each, Reading(each.derivation, Frozen(numbers))) for each in equations_by(model, wanted)]
+    if arguments.steps or arguments.blocks is not None:
+        found = _OWN[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
+    else:
+        found = _WRITE[arguments.format](readings)
+    found = found.rstrip("\n")
     if path is not None:
         write_text(path, found + "\n")
     if path is None or arguments.format == "json":
@@ -46,34 +66,108 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _text(found: Sequence[Equations]) -> str:
-    width = min(_PAGE, shutil.get_terminal_size((_PAGE, 24)).columns)
+def _width() -> int:
+    return min(_PAGE, shutil.get_terminal_size((_PAGE, 24)).columns)
+
+
+# all equations
+
+
+def _text(found: Sequence[tuple[Equations, Reading]]) -> str:
     parts = []
-    for equations in found:
-        sheet = text.page(equations.symbolic, width)
+    for equations, reading in found:
+        sheet = text.page(reading.form, _width())
         said = " ".join(sheet.split()).lower()
         notes = [f"Note: {note}." for note in equations.notes if note.lower() not in said]
         parts.append("\n".join([sheet, f"{equations.operations} operations, the linear solve included", *notes]))
     return "\n\n\n".join(parts)
 
 
-def _latex(found: Sequence[Equations]) -> str:
+def _latex(found: Sequence[tuple[Equations, Reading]]) -> str:
     """LaTeX, with the counts as a comment."""
     parts = []
-    for equations in found:
+    for equations, reading in found:
         counts = f"{equations.n_dynamic} dynamic, {equations.n_states} states, {equations.operations} operations"
         head = [f"{equations.model.name} by {equations.formalism}: {counts}", *equations.notes]
-        parts.append("\n".join([*(f"% {line}" for line in head), equations.latex()]))
+        parts.append("\n".join([*(f"% {line}" for line in head), latex.equations(reading.form)]))
     return "\n".join(parts)
 
 
-def _json(found: Sequence[Equations]) -> str:
+def _json(found: Sequence[tuple[Equations, Reading]]) -> str:
     """One document: the equations, or with several formalisms a list of them."""
     entries = [
-        {**text.as_dict(equations.symbolic), "operations": equations.operations, "notes": list(equations.notes)}
-        for equations in found
+        {**text.as_dict(reading.form), "operations": equations.operations, "notes": list(equations.notes)}
+        for equations, reading in found
     ]
     return output.to_json(entries[0] if len(entries) == 1 else {"model": entries[0]["model"], "equations": entries})
 
 
 _WRITE = {"text": _text, "latex": _latex, "json": _json}
+
+
+# the formalism's own quantities
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What was asked for of one formalism: blocks, or steps."""
+
+    model: str
+    formalism: str
+    title: str
+    blocks: tuple[Block, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def parts(self) -> tuple[Block | Step, ...]:
+        return (*self.blocks, *self.steps)
+
+
+def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
+    about, model = reading.derivation.about, reading.derivation.workspace.model.name
+    known, keys = reading.blocks, [key.strip() for key in (arguments.blocks or "").split(",") if key.strip()]
+    if not known:
+        raise InputError(
+            f"formalism '{about.key}' shows no blocks and steps of its own yet. Leave --blocks and --steps out."
+        )
+    keys = list(known) if keys == ["all"] else keys
+    for key in keys:
+        if key not in known:
+            raise InputError(f"--blocks: {missing(reading.derivation, key, known)}")
+    steps = tuple(reading.steps()) if arguments.steps else ()
+    return _Chosen(model, about.key, about.title, tuple(known[key] for key in keys), steps)
+
+
+def _own_text(found: Sequence[_Chosen]) -> str:
+    pages = [
+        "\n\n".join([f"{chosen.model}: {chosen.title}", *(part.text(_width()) for part in chosen.parts)])
+        for chosen in found
+    ]
+    return "\n\n\n".join(pages)
+
+
+def _own_latex(found: Sequence[_Chosen]) -> str:
+    out = []
+    for chosen in found:
+        out.append(rf"\textbf{{{latex.escape(chosen.model)}}} --- {latex.escape(chosen.title)}.")
+        out += [
+            part.to_latex() if isinstance(part, Step) else Step(part.meaning, (part,)).to_latex()
+            for part in chosen.parts
+        ]
+    return "\n\n".join(out)
+
+
+def _own_json(found: Sequence[_Chosen]) -> str:
+    entries = [
+        {
+            "model": chosen.model,
+            "formalism": chosen.formalism,
+            "blocks": [block.to_dict() for block in chosen.blocks],
+            "steps": [step.to_dict() for step in chosen.steps],
+        }
+        for chosen in found
+    ]
+    return output.to_json(entries[0] if len(entries) == 1 else {"equations": entries})
+
+
+_OWN = {"text": _own_text, "latex": _own_latex, "json": _own_json}

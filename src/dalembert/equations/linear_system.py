@@ -76,8 +76,10 @@ class Numeric(Enum):
 class Solver:
     """v̇ and λ from a linear system: `graph` over any algebra with independent rows, `numeric` on arrays.
 
-    Without a graph the whole system is solved at once.
+    Without a graph the whole system is solved at once. A graph may also know more than the system and not look at M; then it
+    stays over the algebra it was derived in.
     """
 
     graph: Graph | None = None
     numeric: Numeric = Numeric.WHOLE
+    knows_more: bool = False

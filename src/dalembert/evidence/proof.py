@@ -21,7 +21,7 @@ from dalembert.equations import LinearForm
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.identities import Identity, identities_of
-from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, roots_are_independent, solved
+from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, outright, roots_are_independent, solved
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements
 from dalembert.structure import System, facts_of, system_of
@@ -101,6 +101,7 @@ class Road:
     key: str
     form: LinearForm
     reaction: Array | None
+    solution: tuple[Array, Array] | None  # v̇ and λ, where it does not solve the linear system
 
     @property
     def roots(self) -> list[Node]:
@@ -108,7 +109,7 @@ class Road:
         form = self.form
         own, velocity = form.own_multipliers, form.velocity
         parts = [*vars(form.independent).values(), velocity.W, velocity.qdd_bias, velocity.v_from_qd]
-        parts += [form.constants.values, self.reaction, None if own is None else own.J]
+        parts += [form.constants.values, self.reaction, None if own is None else own.J, *(self.solution or ())]
         return [y for part in parts if part is not None for y in nodes(part)]
 
     @property
@@ -196,7 +197,8 @@ def _roads(
             claims[module.ABOUT.key] = Claim("refused", reason)
             continue
         own = getattr(module, "reaction", None)
-        roads.append(Road(module.ABOUT.key, module.derive(system), None if own is None else own(system)))
+        form = module.derive(system)
+        roads.append(Road(module.ABOUT.key, form, None if own is None else own(system), outright(form)))
     if not roads:
         raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")
     return claims, roads
@@ -228,7 +230,7 @@ def _at(state: ExactState, roads: Sequence[Road], asked: Sequence[Identity]) -> 
     known: Solved | None = None
     for road in roads:
         try:
-            here = solved(road.form, road.reaction, state)
+            here = solved(road.form, road.reaction, state, road.solution)
         except Undecidable as error:
             found.formalisms[road.key] = Claim("undecided", f"the field has no {error}")
             continue

@@ -139,11 +139,24 @@ class Solved:
     reaction: Array
 
 
-def solved(form: LinearForm, reaction: Array | None, state: ExactState) -> Solved:
+def outright(form: LinearForm) -> tuple[Array, Array] | None:
+    """v̇ and λ over the graph, where a formalism's own way knows more than the linear system."""
+    own = form.solver
+    if own is None or own.graph is None or not own.knows_more:
+        return None
+    return own.graph(form.system.algebra, form.independent)
+
+
+def solved(
+    form: LinearForm, reaction: Array | None, state: ExactState, known_solution: tuple[Array, Array] | None = None
+) -> Solved:
     """What a form gives at a state; `reaction` is its own formula in (q, q̇, q̈, t), None where it is Jᵀλ + C."""
     known = form_symbols(form, state)
     linear = form.independent.each(lambda part: state.at(part, known))
-    x, lam = _solution(form, linear)
+    if known_solution is None:
+        x, lam = _solution(form, linear)
+    else:
+        x, lam = (state.at(part, known) for part in known_solution)
     W, bias = state.at(form.velocity.W, known), state.at(form.velocity.qdd_bias, known)
     qdd = W @ x[: len(form.velocity.v)] + bias
     if reaction is not None:

@@ -9,6 +9,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.formalisms import (
     boltzmann_hamel,
     dalembert,
+    denoc,
     dirac,
     gauss,
     gibbs_appell,
@@ -46,6 +47,7 @@ FORMALISMS: tuple[ModuleType, ...] = (
     hamilton,
     dirac,
     newton_euler,
+    denoc,
 )
 # coordinates and constraints of a system that every formalism compiles quickly; see `About.compiles`
 LARGE = 60

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
 from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
+from dalembert.handles.reading import Blocks, Reading, blocks_at
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
 from dalembert.handles.workspace import Setup, Workspace, setup
@@ -31,6 +32,7 @@ from dalembert.model.description import parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
 from dalembert.show import latex
+from dalembert.show.blocks import Step
 from dalembert.structure import Choice, facts_of
 
 if TYPE_CHECKING:
@@ -197,6 +199,37 @@ class Equations(Value):
 
     def _sympy(self, array: Array) -> sympy.Matrix:
         return latex.to_sympy_matrix(self.model, array, self.workspace.facts.speed_names)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The formalism's own quantities by key, in the order of its paper, each with the number of its equation.
+
+        >>> import dalembert as dl
+        >>> dl.derive("robot-2-link", "denoc").blocks["N_l"].equation
+        '(9b)'
+        """
+        return Reading(self.derivation).blocks
+
+    def steps(self) -> Iterator[Step]:
+        """The derivation step by step, each with its equation numbers."""
+        return Reading(self.derivation).steps()
+
+    def blocks_at(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0, *, keys: Sequence[str] = ()
+    ) -> dict[str, np.ndarray]:
+        """The numbers of all blocks, or of some `keys`, at one state; for models of any size.
+
+        >>> import dalembert as dl
+        >>> at = dl.derive("robot-2-link", "denoc").blocks_at([0.3, 0.4], [0.1, 0.2])
+        >>> bool(np.allclose(at["U"] @ at["D"] @ at["U"].T, at["I"]))
+        True
+        """
+        positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
+        n = len(self.model.coordinate_names)
+        for name, value in (("q", positions), ("qd", velocities)):
+            if value.shape != (n,):
+                raise InputError(f"blocks_at: {name} has shape {value.shape}. Expected ({n},), one state.")
+        return blocks_at(self.derivation, tuple(keys), positions, velocities, float(t), self.values)
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""

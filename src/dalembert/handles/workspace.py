@@ -141,19 +141,19 @@ class Machine:
     def __init__(self, workspace: Workspace, formalism: str, alpha: float) -> None:
         self._module, self._alpha, self._workspace = formalisms.find(formalism), alpha, workspace
 
-    def _derived(self, system: System) -> LinearForm:
+    def derived(self, system: System) -> LinearForm:
         """The form over one algebra."""
         return self._module.derive(system, self._alpha) if self._alpha else self._module.derive(system)
 
     @cached_property
     def form(self) -> LinearForm:
         """The form over the algebra of the engine."""
-        return self._derived(self._workspace.system)
+        return self.derived(self._workspace.system)
 
     @cached_property
     def symbolic(self) -> LinearForm:
         """The form over SymEngine, for reading."""
-        return self._derived(self._workspace.symbolic)
+        return self.derived(self._workspace.symbolic)
 
     @cached_property
     def kernel(self) -> Kernel:

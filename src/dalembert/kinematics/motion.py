@@ -136,12 +136,13 @@ def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, para
     return replace(motion, added=tuple(_added(motion)))
 
 
-def move_symbols(model: Elements, algebra: DifferentialAlgebra) -> Motion:
-    """The motion of a model over the symbols of an algebra."""
+def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping[str, Scalar] | None = None) -> Motion:
+    """The motion of a model over the symbols of an algebra; `numbers` stand in place of those of some parameters."""
     names, parameters = model.coordinate_names, list(model.parameter_values)
     (t,) = algebra.symbols(["t"])
     q, qd = algebra.symbols(names), algebra.symbols([rate(name).name for name in names])
-    return move(model, algebra, t, q, qd, dict(zip(parameters, algebra.symbols(parameters), strict=True)))
+    known = dict(zip(parameters, algebra.symbols(parameters), strict=True)) | dict(numbers or {})
+    return move(model, algebra, t, q, qd, known)
 
 
 def outwards(model: Elements) -> list[Body]:

@@ -21,14 +21,16 @@ from dalembert.show.tidying import tidy
 if TYPE_CHECKING:
     import sympy
 
-_MOST_COLUMNS = 10  # of a matrix that is written out
+MOST_COLUMNS = 10  # of a matrix that is written out
 _SHORT = 60  # characters of LaTeX in an entry of a matrix
 _MOST_LINES = 120  # in a notebook
 _WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _WORDS)
 
 
-def to_sympy_matrix(model: Elements, array: Array, dynamic: Iterable[str] = ()) -> sympy.Matrix:
+def to_sympy_matrix(
+    model: Elements, array: Array, dynamic: Iterable[str] = (), *, shorten: bool = True
+) -> sympy.Matrix:
     """A SymPy matrix of `dynamicsymbols`, their derivatives, time and the symbols the user declared.
 
     `dynamic` names further symbols that change with time, such as speeds. A constant of the motion becomes the symbol
@@ -49,9 +51,11 @@ def to_sympy_matrix(model: Elements, array: Array, dynamic: Iterable[str] = ()) 
         moving, constant = given.get(name, dynamicsymbols(name)), Kind.CONSTANT.of(name)
         symbol = sympy.Symbol(names.for_formula(constant, model.parameter_values))
         table |= {name: moving, rate(name).name: moving.diff(), constant: symbol}
+        table[Kind.ACCELERATION.of(name)] = moving.diff().diff()
     table |= {name: dynamicsymbols(name) for name in dynamic}
     velocities = {name for name in table if kind_of(name) in (Kind.RATE, Kind.CONSTANT)} | set(dynamic)
-    entries = [to_sympy(tidy(entry, velocities), coordinates=(), symbols=table) for entry in array.ravel()]
+    short = [tidy(entry, velocities) if shorten else entry for entry in array.ravel()]
+    entries = [to_sympy(entry, coordinates=(), symbols=table) for entry in short]
     return sympy.Matrix(*array.shape, entries)
 
 
@@ -149,7 +153,7 @@ def _law(sheet: Sheet, law: str, short: dict[str, str]) -> tuple[str, set[str]]:
     """The equation in matrices, short entries written in them, and the names of these entries."""
     left, right = ("M", "f") if law == "dynamics" else ("A", "beta")
     unknown = [names.for_latex(Kind.RATE.of(v)) for v in sheet.velocities]
-    large = max(getattr(sheet, left).shape) > _MOST_COLUMNS
+    large = max(getattr(sheet, left).shape) > MOST_COLUMNS
     if large or sheet.form.behind or len(sheet.J) or len(sheet.C):
         plus = " + C" if law == "dynamics" and len(sheet.C) else ""
         plus += rf" + {sheet.multipliers}^{{\mathsf{{T}}}} \lambda" if law == "dynamics" and len(sheet.A) else ""
@@ -160,14 +164,14 @@ def _law(sheet: Sheet, law: str, short: dict[str, str]) -> tuple[str, set[str]]:
     if len(unknown) == 1 and law == "dynamics":
         factor = rf"\left({matrix}\right)" if " + " in matrix or " - " in matrix else matrix
         return f"{factor} {unknown[0]} &= {column}{reaction}", set(short)
-    return f"{matrix} {_brackets([[u] for u in unknown])} &= {column}{reaction}", set(short)
+    return f"{matrix} {brackets([[u] for u in unknown])} &= {column}{reaction}", set(short)
 
 
 def _reaction(sheet: Sheet, short: dict[str, str]) -> str:
     """+ Aᵀλ in matrices."""
     multipliers = [[rf"\lambda_{{{i + 1}}}"] for i in range(len(sheet.A))]
     table = [[_entry(sheet, "A", (i, j), short) for i in range(len(sheet.A))] for j in range(sheet.A.shape[1])]
-    return f" + {_brackets(table)} {multipliers[0][0] if len(multipliers) == 1 else _brackets(multipliers)}"
+    return f" + {brackets(table)} {multipliers[0][0] if len(multipliers) == 1 else brackets(multipliers)}"
 
 
 def _matrix(sheet: Sheet, name: str, short: dict[str, str]) -> str:
@@ -175,7 +179,7 @@ def _matrix(sheet: Sheet, name: str, short: dict[str, str]) -> str:
     rows = block if block.ndim == 2 else block[:, None]
     indices = [[(i, j) if block.ndim == 2 else (i,) for j in range(rows.shape[1])] for i in range(rows.shape[0])]
     table = [[_entry(sheet, name, index, short) for index in row] for row in indices]
-    return table[0][0] if rows.shape == (1, 1) else _brackets(table)
+    return table[0][0] if rows.shape == (1, 1) else brackets(table)
 
 
 def _entry(sheet: Sheet, name: str, index: tuple[int, ...], short: dict[str, str]) -> str:
@@ -188,6 +192,7 @@ def _entry(sheet: Sheet, name: str, index: tuple[int, ...], short: dict[str, str
     return short.get(called, called)
 
 
-def _brackets(table: list[list[str]]) -> str:
+def brackets(table: list[list[str]]) -> str:
+    """A matrix of entries in LaTeX."""
     rows = r" \\ ".join(" & ".join(row) for row in table)
     return rf"\begin{{bmatrix}} {rows} \end{{bmatrix}}"

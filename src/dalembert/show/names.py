@@ -12,7 +12,8 @@ from collections.abc import Collection
 from dalembert.expressions.internal import Kind, kind_of, parted
 
 _DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
-_LETTERS = {"beta": "β", "lambda": "λ"}
+# the accents of a paper's letters, as M_tilde has one: in text behind the letter, in LaTeX around it
+_ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "ddot": "\u0308"}
 
 
 def split(name: str) -> tuple[Kind | None, str]:
@@ -35,7 +36,8 @@ def for_latex(name: str) -> str:
     """
     entry = re.fullmatch(r"(\w+)\[([\d,]+)\]", name)
     if entry:
-        return f"{_letter_for_latex(entry[1])}_{{{_indices(entry[2])}}}"
+        letter, below = _accented(entry[1], for_text=False)
+        return f"{letter}_{{{', '.join([*below, _indices(entry[2])])}}}"
     kind, rest = split(name)
     if kind and kind not in _DOTS:
         letter, *axis = kind
@@ -58,7 +60,8 @@ def for_text(name: str) -> str:
 
     entry = re.fullmatch(r"(\w+)\[([\d,]+)\]", name)
     if entry:
-        return _LETTERS.get(entry[1], entry[1]) + _lowered(_indices(entry[2]))
+        letter, below = _accented(entry[1], for_text=True)
+        return "_".join([letter, *below]) + _lowered(_indices(entry[2]))
     kind, rest = split(name)
     if kind and kind not in _DOTS:
         return f"{kind}_{for_text(rest)}"
@@ -71,6 +74,36 @@ def for_text(name: str) -> str:
     if len(letter) > 1:
         return f"{kind}({letter}{tail})"
     return unicodedata.normalize("NFC", letter + _DOTS[kind]) + tail
+
+
+def of_block(key: str, *, latex: bool = False) -> str:
+    r"""The letter of a block or of a quantity in a step: M_tilde, N_l, w_tilde_2, theta_ddot_1.
+
+    >>> of_block("N_l"), of_block("psi_hat_2"), of_block("w_tilde_2", latex=True), of_block("N_l", latex=True)
+    ('N_l', 'ψ̂₂', '\\tilde{w}_{2}', 'N_{l}')
+    """
+    letter, below = _accented(key, for_text=not latex)
+    if latex:
+        return f"{letter}_{{{', '.join(map(_letter_for_latex, below))}}}" if below else letter
+    return letter + "".join(_lowered(part) if part.isdigit() else f"_{part}" for part in below)
+
+
+def _accented(word: str, *, for_text: bool) -> tuple[str, list[str]]:
+    """The letter of a word with its accents, and its indices."""
+    import unicodedata
+
+    from sympy.printing.pretty.pretty_symbology import greek_unicode
+
+    base, *below = word.split("_")
+    accents = [part for part in below if part in _ACCENTS]
+    below = [part for part in below if part not in _ACCENTS]
+    if for_text:
+        letter: str = greek_unicode.get(base) or base
+        return unicodedata.normalize("NFC", letter + "".join(_ACCENTS[accent] for accent in accents)), below
+    letter = _letter_for_latex(base)
+    for accent in accents:
+        letter = rf"\{accent}{{{letter}}}"
+    return letter, below
 
 
 def for_formula(name: str, taken: Collection[str]) -> str:

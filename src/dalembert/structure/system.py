@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -125,8 +126,17 @@ def combined(known: Facts, rows: Array) -> Array:
     return out
 
 
-def system_of(model: Elements, algebra: str = "graph", known: Facts | None = None, engine: str = "native") -> System:
-    """The shared facts of a model over an algebra; `known` saves finding the structure again."""
+def system_of(
+    model: Elements,
+    algebra: str = "graph",
+    known: Facts | None = None,
+    engine: str = "native",
+    numbers: Mapping[str, Scalar] | None = None,
+) -> System:
+    """The shared facts of a model over an algebra; `known` saves finding the structure again.
+
+    `numbers` stand in place of the symbols of some parameters.
+    """
     scalars = choose(algebra)
     qdd = scalars.symbols([Kind.ACCELERATION.of(name) for name in model.coordinate_names])
-    return System(model, scalars, known or facts_of(model), move_symbols(model, scalars), qdd, engine)
+    return System(model, scalars, known or facts_of(model), move_symbols(model, scalars, numbers), qdd, engine)

@@ -1,0 +1,176 @@
+"""Inverse dynamics of closed loops subsystem by subsystem: section 4 of papers/denoc.
+
+Cutting the loops leaves trees that hang on the world, the subsystems I, II, … Each has its own equations (54),
+
+    I θ̈ + C θ̇ = τ + τ^λ,     τ^λ = Jᵀλ with J = A_en N (53)
+
+where the forces of its drives and the multipliers of its cut joints are unknown. A subsystem with as many equations as unknowns
+is *determinate*: it gives its multipliers by itself. The others are *indeterminate* until multipliers that they share are known.
+What nobody can begin is solved together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis.dynamics import inverse_dynamics
+from dalembert.errors import InputError
+from dalembert.model import Elements
+from dalembert.model.frozen import Frozen
+from dalembert.recursive import constrained, plan_of, read_speed_rates, read_state
+from dalembert.recursive.rows import rows_of
+from dalembert.recursive.state import TOLERANCE
+from dalembert.recursive.tree import Tree
+
+_NOTHING = 1e-12  # of the largest entry of a row: what is smaller does not act on a subsystem
+
+
+@dataclass(frozen=True)
+class Subsystem:
+    """A tree that is left when the loops are cut, and what its equations gave."""
+
+    name: str
+    bodies: tuple[str, ...]
+    speeds: tuple[str, ...]
+    determinate: bool  # True: by itself; False: with multipliers that others gave, or together with others
+    drives: tuple[str, ...]  # the joint rates whose forces it gave
+    multipliers: tuple[str, ...]  # the rows whose multipliers it gave
+
+
+@dataclass(frozen=True)
+class SubsystemDynamics:
+    """The forces along the joint rates, the multipliers of the cut joints, and the subsystems in the order they were solved."""
+
+    tau: np.ndarray
+    multipliers: Mapping[str, float]
+    subsystems: tuple[Subsystem, ...]
+
+
+def subsystem_dynamics(
+    model: Elements,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    t: float = 0.0,
+    *,
+    friction: bool = False,
+    actuated: Sequence[str] | None = None,
+) -> SubsystemDynamics:
+    """The forces that a motion of a mechanism with loops takes, by recursion from subsystem to subsystem, at one state.
+
+    `actuated` names the driven coordinates, by default those that a joint torque or an actuator drives. The result is that of
+    `inverse_dynamics`; multipliers of rows that act on nothing are zero.
+
+    >>> import dalembert as dl
+    >>> model = dl.load("four-bar")
+    >>> q, qd = model.initial
+    >>> found = subsystem_dynamics(model, q, qd, dl.forward_dynamics(model, q, qd), actuated=["q1"])
+    >>> [(part.name, part.bodies, part.determinate) for part in found.subsystems]
+    [('II', ('output', 'coupler'), True), ('I', ('crank',), False)]
+    """
+    model.refuse_canonical("subsystem_dynamics")
+    known = plan_of(model)
+    state = read_state(known, q, qd, t)
+    if not state.single:
+        raise InputError("subsystem_dynamics: q is a batch. Expected one state, (n,). Call it for each.")
+    held = rows_of(known, state.q, state.qd, state.s, state.t)
+    constrained.require_fulfilled(state, held, read_speed_rates(state, qdd))
+    open_tree = model.replaced(loops=(), holonomic_list=(), nonholonomic_list=(), contacts=())
+    need = inverse_dynamics(open_tree, q, qd, qdd, t, friction=friction)
+    driven = constrained.driven_speeds(known, actuated)
+    chosen = list(range(known.tree.n_speeds)) if driven is None else driven
+    return _Solving(known.tree, held.names, held.A[:, :, 0], need, chosen).found()
+
+
+class _Solving:
+    """Goes from subsystem to subsystem, as long as one has no more unknowns than its equations determine."""
+
+    def __init__(self, tree: Tree, names: Sequence[str], A: np.ndarray, need: np.ndarray, chosen: list[int]) -> None:
+        self._tree, self._names, self._A, self._need = tree, names, A, need
+        self._chosen = set(chosen)
+        self._lam: dict[int, float] = {}
+        self._tau = np.zeros(len(need))
+        self._solved: list[Subsystem] = []
+
+    def found(self) -> SubsystemDynamics:
+        """The whole solution."""
+        waiting = _groups(self._tree)
+        while waiting:
+            ready = next((name for name, part in waiting.items() if self._solve((name,), part)), None)
+            if ready is not None:
+                del waiting[ready]
+                continue
+            together = sorted({speed for part in waiting.values() for speed in part})
+            if not self._solve(tuple(waiting), together, smallest=True):
+                raise InputError(
+                    f"model '{self._tree.model.name}': forces along {self._called(self._chosen) or 'nothing'} cannot produce the "
+                    f"motion of {', '.join(waiting)}. Expected drives that can. Name more coordinates in `actuated`."
+                )
+            break
+        lam = {name: self._lam.get(i, 0.0) for i, name in enumerate(self._names)}
+        return SubsystemDynamics(self._tau, Frozen(lam), tuple(self._solved))
+
+    def _solve(self, names: tuple[str, ...], speeds: list[int], *, smallest: bool = False) -> bool:
+        """Solve the equations of some speeds, where they determine their unknowns (or give the smallest ones)."""
+        acting = [i for i in range(len(self._A)) if np.abs(self._A[i, speeds]).max(initial=0.0) > self._least(i)]
+        rows, drives = [i for i in acting if i not in self._lam], [s for s in speeds if s in self._chosen]
+        given = sum((self._A[i, speeds] * self._lam[i] for i in acting if i in self._lam), np.zeros(len(speeds)))
+        columns = np.concatenate([np.eye(len(self._need))[:, drives][speeds], self._A[rows][:, speeds].T], axis=1)
+        right = self._need[speeds] - given
+        scale = np.linalg.norm(columns, axis=0)
+        x, _, rank, _ = np.linalg.lstsq(columns / scale, right, rcond=1e-11)
+        if not smallest and rank < columns.shape[1]:
+            return False
+        x = x / scale
+        if np.linalg.norm(columns @ x - right) > TOLERANCE * (
+            np.linalg.norm(right) + np.abs(self._need).max(initial=0.0)
+        ):
+            return False
+        self._tau[drives] = x[: len(drives)]
+        alone = not smallest and len(rows) == len(acting)
+        self._lam |= dict(zip(rows, x[len(drives) :].tolist(), strict=True))
+        called = tuple(self._names[i] for i in rows)
+        bodies = tuple(link.body.name for link in self._tree.links if link.body and {*link.speeds} & {*speeds})
+        self._solved.append(
+            Subsystem(", ".join(names), bodies, self._listed(speeds), alone, self._listed(drives), called)
+        )
+        return True
+
+    def _least(self, i: int) -> float:
+        return _NOTHING * max(1.0, float(np.abs(self._A[i]).max(initial=0.0)))
+
+    def _listed(self, speeds: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self._tree.speed_names[i] for i in speeds)
+
+    def _called(self, speeds: set[int]) -> str:
+        return ", ".join(self._listed(sorted(speeds)))
+
+
+def _groups(tree: Tree) -> dict[str, list[int]]:
+    """The speeds of every tree on the world; trees that a common speed moves are one."""
+    roots: list[int] = []
+    for i, link in enumerate(tree.links):
+        roots.append(roots[link.parent] if link.parent >= 0 else i)
+    groups: list[set[int]] = []
+    for root in dict.fromkeys(roots):
+        own = {speed for i, link in enumerate(tree.links) if roots[i] == root for speed in link.speeds}
+        touching = [group for group in groups if group & own]
+        groups = [group for group in groups if not group & own] + [own.union(*touching)]
+    return {_roman(k + 1): sorted(group) for k, group in enumerate(group for group in groups if group)}
+
+
+def _roman(k: int) -> str:
+    """k in Roman numerals, as the paper counts subsystems.
+
+    >>> _roman(4), _roman(9)
+    ('IV', 'IX')
+    """
+    out = ""
+    for value, letters in ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")):
+        count, k = divmod(k, value)
+        out += letters * count
+    return out

@@ -1,0 +1,144 @@
+"""Equations for the reader: a formalism's own quantities and its derivation, with letters or with numbers for the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert import formalisms
+from dalembert.algebra import Array, stack, vector
+from dalembert.equations import LinearForm
+from dalembert.equations.quantities import Quantity
+from dalembert.errors import InputError, nearest
+from dalembert.expressions import Kind
+from dalembert.expressions.numbers import exact
+from dalembert.handles.derivation import Derivation
+from dalembert.model.frozen import Frozen, Value
+from dalembert.programs import compile_function
+from dalembert.show.blocks import Block, Shortening, Step, block_of
+from dalembert.structure import System, system_of
+
+
+@dataclass(frozen=True)
+class Reading(Value):
+    """A derivation over SymEngine, with numbers for some of its parameters."""
+
+    derivation: Derivation
+    numbers: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change)
+
+    @cached_property
+    def system(self) -> System:
+        """The facts every formalism shares, over symbols."""
+        space = self.derivation.workspace
+        if not self.numbers:
+            return space.symbolic
+        given = {name: exact(value) for name, value in self.numbers.items()}
+        return system_of(space.model, "symbolic", space.facts, numbers=given)
+
+    @cached_property
+    def form(self) -> LinearForm:
+        """The equations."""
+        machine = self.derivation.machine
+        return machine.derived(self.system) if self.numbers else machine.symbolic
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The formalism's own quantities, in the order of its paper."""
+        return Blocks(self)
+
+    def steps(self) -> Iterator[Step]:
+        """The derivation step by step; where a formalism tells none of its own, its quantities one by one."""
+        tell = getattr(formalisms.find(self.derivation.formalism), "steps", None)
+        if tell is None:
+            for block in self.blocks.values():
+                yield Step(block.meaning, (block,))
+            return
+        short = self.shortening
+        for stage in tell(self.system, short.named):
+            yield Step(stage.heading, tuple(self.block(q, short.refreshed()) for q in stage.quantities))
+
+    @property
+    def shortening(self) -> Shortening:
+        """What brings values to a short form."""
+        names = self.derivation.workspace.model.coordinate_names
+        moving = [kind.of(name) for kind in (Kind.RATE, Kind.ACCELERATION) for name in names]
+        return Shortening([*moving, *self.derivation.facts.speed_names])
+
+    def block(self, quantity: Quantity, short: Shortening) -> Block:
+        """A quantity with its value."""
+        return block_of(quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, short)
+
+
+class Blocks(Mapping[str, Block]):
+    """The quantities of a formalism by key; each is worked out when it is looked at.
+
+    >>> import dalembert as dl
+    >>> list(dl.derive("simple-pendulum", "denoc").blocks)[:4]
+    ['B', 'p', 'N_l', 'N_d']
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading, self._short = reading, reading.shortening
+        self._quantities = quantities(reading.derivation, reading.system, self._short)
+        self._known: dict[str, Block] = {}
+
+    def __getitem__(self, key: str) -> Block:
+        if key not in self._quantities:
+            raise KeyError(missing(self._reading.derivation, key, self._quantities))
+        if key not in self._known:
+            self._known[key] = self._reading.block(self._quantities[key], self._short.refreshed())
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._quantities)
+
+    def __len__(self) -> int:
+        return len(self._quantities)
+
+    def __repr__(self) -> str:
+        return f"<Blocks: {', '.join(self) or 'none'}>"
+
+
+def quantities(derivation: Derivation, system: System, short: Shortening | None = None) -> dict[str, Quantity]:
+    """The quantities of a formalism over one algebra; none where it shows none."""
+    tell = getattr(formalisms.find(derivation.formalism), "blocks", None)
+    found = () if tell is None else tell(system, short or (lambda value: value))
+    return {quantity.key: quantity for quantity in found}
+
+
+def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
+    """That there is no such block, and which there are."""
+    model = derivation.workspace.model.name
+    if not known:
+        return f"formalism '{derivation.formalism}' shows no blocks yet. Derive by denoc, or read the equations themselves."
+    return f"there is no block '{key}' of '{model}' by {derivation.formalism}. {nearest(key, known)} Blocks: {', '.join(known)}."
+
+
+def blocks_at(
+    derivation: Derivation, keys: tuple[str, ...], q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The values of quantities at one state, for a model of any size."""
+    space = derivation.workspace
+    found = quantities(derivation, space.system)
+    for key in keys:
+        if key not in found:
+            raise InputError(missing(derivation, key, found))
+    out: dict[str, np.ndarray] = {}
+    for key in keys or tuple(found):
+        value = found[key].make()
+        if value.size and isinstance(value.flat[0], str):
+            continue
+        out[key] = _evaluated(derivation, value, np.concatenate([q, qd, [t]]), parameters)
+    return out
+
+
+def _evaluated(derivation: Derivation, value: Array, state: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """Numbers for an array over the algebra of the engine, without machine code: it is asked for once."""
+    space = derivation.workspace
+    system, names = space.system, list(space.model.parameter_values)
+    inputs = stack(system.q, system.qd, vector([system.t]))
+    function = compile_function(system.algebra, inputs, value.ravel(), system.algebra.symbols(names), "python")
+    return function(state, parameters).reshape(value.shape)

@@ -1,0 +1,275 @@
+"""The quantities of a formalism as people read them: SymPy values, text, LaTeX and plain data."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import Array
+from dalembert.equations.quantities import Quantity
+from dalembert.errors import InputError
+from dalembert.expressions.formula import Formula
+from dalembert.expressions.numbers import with_exact_numbers
+from dalembert.model import Description
+from dalembert.model.frozen import Value
+from dalembert.show import latex, names, text
+from dalembert.show.tidying import tidy
+
+if TYPE_CHECKING:
+    import sympy
+
+_WIDTH = 100
+_MOST = 20_000  # operations of a value that is written out
+_HUGE = 200_000  # operations of a value on the way to others
+_LONG = 2_000  # operations of an entry that is left as it is
+_SECONDS = 3.0  # for bringing the entries of one value to a short form
+_SHORT = 6  # operations of an entry that goes on as it is, and not by its name
+
+
+class TooLong(Exception):
+    """A value on the way has so many operations that nobody would read what follows."""
+
+    def __init__(self, operations: int) -> None:
+        super().__init__(operations)
+        self.operations = operations
+
+
+class Shortening:
+    """Brings values to a short form as long as its time lasts, else leaves them; what it has seen it knows."""
+
+    def __init__(self, velocities: Collection[str]) -> None:
+        self._velocities = set(velocities)
+        self._known: dict[Formula, Formula] = {}
+        self._until = 0.0
+
+    def refreshed(self) -> Shortening:
+        """The same with new time."""
+        self._until = monotonic() + _SECONDS
+        return self
+
+    def __call__(self, value: Array) -> Array:
+        """The value with its entries in a short form."""
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            out[index] = self._short(se.sympify(value[index]))
+        length = _operations(out)
+        if length > _HUGE:
+            raise TooLong(length)
+        return out
+
+    def _short(self, entry: Formula) -> Formula:
+        if entry.is_Number or entry.is_Symbol:
+            return entry
+        if entry not in self._known:
+            if se.count_ops(entry) > _LONG or monotonic() > self._until:
+                return entry
+            self._known[entry] = min(tidy(entry, self._velocities), with_exact_numbers(entry), key=se.count_ops)
+        return self._known[entry]
+
+    def named(self, key: str, value: Array) -> Array:
+        """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
+        letter, number = key.rsplit("_", 1)
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            entry = self._short(se.sympify(value[index]))
+            places = [i + 1 for i in index] if value.size > 1 else []
+            name = f"{letter}[{','.join(map(str, [number, *places]))}]"
+            out[index] = entry if se.count_ops(entry) <= _SHORT else se.Symbol(name)
+        return out
+
+
+@dataclass(frozen=True)
+class Block(Value):
+    """One quantity of a formalism: its key, the number of its equation, what it means, and its value.
+
+    >>> import dalembert as dl
+    >>> block = dl.derive("simple-pendulum", "denoc").blocks["I"]
+    >>> block.equation, block.latex, block.value
+    ('(21)', 'I', Matrix([[l**2*m]]))
+    """
+
+    key: str
+    equation: str
+    meaning: str
+    entries: Array = field(repr=False, compare=False)  # SymEngine's expressions, or names; none where it is too long
+    operations: int  # of its entries, equal ones counted once
+    model: Description = field(repr=False)
+    speed_names: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def letter(self) -> str:
+        """How it is written in text."""
+        return names.of_block(self.key)
+
+    @property
+    def latex(self) -> str:
+        """Its letter in LaTeX."""
+        return names.of_block(self.key, latex=True)
+
+    @property
+    def is_text(self) -> bool:
+        """True where its entries are names of things."""
+        return _is_text(self.entries)
+
+    @property
+    def is_long(self) -> bool:
+        """True where it is too long to be written out."""
+        return self.operations > _MOST
+
+    @cached_property
+    def value(self) -> sympy.Matrix | tuple[str, ...]:
+        """A SymPy matrix; a tuple of names where there is nothing to compute."""
+        if self.is_text:
+            return tuple(self.entries)
+        if self.is_long:
+            raise InputError(
+                f"block '{self.key}' of '{self.model.name}' has {self.operations} operations when it is written out. Expected "
+                f"at most {_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
+            )
+        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
+        return latex.to_sympy_matrix(self.model, rows, self.speed_names, shorten=False)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_latex_(self) -> str:
+        return f"$$\\begin{{aligned}}\n{self.to_latex()}\n\\end{{aligned}}$$"
+
+    def text(self, width: int = _WIDTH) -> str:
+        """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
+        shape = "" if self.is_long else f"; {'×'.join(map(str, self.entries.shape))}"
+        out = textwrap.wrap(f"{self.letter} {self.equation}: {self.meaning}{shape}", width, subsequent_indent="  ")
+        if self.is_text:
+            return "\n".join([*out, *(f"  {i + 1}: {name}" for i, name in enumerate(self.entries))])
+        if self.is_long:
+            return "\n".join([*out, f"  too long to write out: {self.operations} operations"])
+        return "\n".join([*out, *(self._grid(width) or self._lines(width))])
+
+    def _grid(self, width: int) -> list[str] | None:
+        """The rows of a matrix in brackets, None where they are too wide."""
+        if self.entries.size > _WIDTH:
+            return None
+        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
+        cells = [[text.expression(se.sympify(x)) for x in row] for row in rows]
+        widths = [max(len(row[j]) for row in cells) for j in range(rows.shape[1])]
+        if sum(widths) + 2 * len(widths) + 4 > width:
+            return None
+        return [f"  [{'  '.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))}]" for row in cells]
+
+    def _lines(self, width: int) -> list[str]:
+        out: list[str] = []
+        for index in np.ndindex(*self.entries.shape):
+            if (entry := se.sympify(self.entries[index])) != 0:
+                name = names.for_text(f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]")
+                line = f"{name} = {text.expression(entry)}"
+                out += textwrap.wrap(
+                    line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False
+                )
+        return out or ["  0"]
+
+    @property
+    def _base(self) -> str:
+        """The key without the number of its link."""
+        return self.key.rsplit("_", 1)[0] if self._number else self.key
+
+    @property
+    def _number(self) -> list[str]:
+        """The number of its link, where it belongs to one."""
+        _, mark, last = self.key.rpartition("_")
+        return [last] if mark and last.isdigit() else []
+
+    def to_latex(self) -> str:
+        """The equation letter = value; entries that are not zero one below the other where the matrix is large."""
+        if self.is_text:
+            listed = r",\; ".join(rf"\text{{{latex.escape(name)}}}" for name in self.entries)
+            return f"{self.latex} &= {listed}"
+        if self.is_long:
+            return rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"
+        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
+        cells = [[latex.expression(se.sympify(x)) for x in row] for row in rows]
+        if rows.shape[1] <= latex.MOST_COLUMNS and max(sum(map(len, row)) for row in cells) <= 4 * _WIDTH:
+            return f"{self.latex} &= {latex.brackets(cells) if rows.size != 1 else cells[0][0]}"
+        lines = []
+        for index in np.ndindex(*rows.shape):
+            if rows[index] != 0:
+                name = f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
+                lines.append(f"{names.for_latex(name)} &= {cells[index[0]][index[1]]}")
+        return " \\\\\n".join(lines or [f"{self.latex} &= 0"])
+
+    def to_dict(self) -> dict[str, object]:
+        """The block as plain data; entries are strings in the syntax of formulas."""
+        value: object = None
+        if self.is_text:
+            value = list(self.entries)
+        elif not self.is_long:
+            value = _nested(self.entries)
+        return {
+            "key": self.key,
+            "letter": self.letter,
+            "latex": self.latex,
+            "equation": self.equation,
+            "meaning": self.meaning,
+            "shape": list(self.entries.shape),
+            "operations": self.operations,
+            "value": value,
+        }
+
+
+def _nested(entries: Array) -> list[object]:
+    return [_nested(entry) if isinstance(entry, np.ndarray) else text.formula(se.sympify(entry)) for entry in entries]
+
+
+@dataclass(frozen=True)
+class Step(Value):
+    """One step of a derivation: a heading, and what is found there."""
+
+    heading: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """The numbers of its equations, each once."""
+        return tuple(dict.fromkeys(block.equation for block in self.blocks))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = _WIDTH) -> str:
+        """The step in Unicode text."""
+        body = "\n".join(block.text(width - 2) for block in self.blocks)
+        return f"{self.heading}\n{textwrap.indent(body, '  ')}"
+
+    def to_latex(self) -> str:
+        """The step in LaTeX for a document with amsmath."""
+        rows = " \\\\\n".join(rf"{block.to_latex()} && {block.equation}" for block in self.blocks)
+        return f"{latex.escape(self.heading)}:\n\\begin{{align*}}\n{rows}\n\\end{{align*}}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The step as plain data."""
+        return {"heading": self.heading, "blocks": [block.to_dict() for block in self.blocks]}
+
+
+def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening) -> Block:
+    """A quantity with its value, for reading."""
+    try:
+        value = quantity.make()
+        value = value if _is_text(value) else short(value)
+        operations = _operations(value)
+    except TooLong as found:
+        value, operations = np.empty(0, dtype=object), found.operations
+    return Block(quantity.key, quantity.equation, quantity.meaning, value, operations, model, speed_names)
+
+
+def _is_text(entries: Array) -> bool:
+    return entries.size > 0 and isinstance(entries.flat[0], str)
+
+
+def _operations(entries: Array) -> int:
+    return 0 if _is_text(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
