@@ -157,10 +157,10 @@ def test_small_trees_and_tasks_without_loops_are_unrolled():
 def test_programs_that_would_compile_for_hours_are_refused():
     large, zero = dl.dynamics(chain(LARGEST_MATRIX + 1)), np.zeros(LARGEST_MATRIX + 1)
     with pytest.raises(
-        InputError, match="mass_matrix, unrolled: .* Expected at most 150. What works: inverse, forward"
+        InputError, match=r"mass_matrix, unrolled: .* Expected at most 150\. What works: inverse, forward"
     ):
         large.mass_matrix(zero)
     assert np.isfinite(large.gravity(zero)).all()
     huge, zero = dl.dynamics(chain(LARGEST + 1), execution="unrolled"), np.zeros(LARGEST + 1)
-    with pytest.raises(InputError, match="bias, unrolled: .* has 401 speeds, .* Expected at most 400"):
+    with pytest.raises(InputError, match=r"bias, unrolled: .* has 401 speeds, .* Expected at most 400"):
         huge.bias(zero, zero)
