@@ -390,8 +390,11 @@ class Dynamics(Value):
 def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
     """The dynamics of a model, compiled function by function when they are first called.
 
-    `engine` is native or python; `execution` is unrolled, link by link with the numbers of the model folded in, or None for what
-    suits the model.
+    `engine` is native or python. `execution` is how the recursion runs: `unrolled`, link by link with the numbers of the model
+    folded in, or `rolled`, loops over a table of links, which compile at once whatever their number; None is for what suits the
+    model. Inverse and forward dynamics, bias and gravity have loops, where every joint moves by coordinates of its own, loads act
+    inside joints and nothing else holds the bodies: trees of more than 60 speeds then run rolled. All else is unrolled, for at
+    most 400 speeds, or 150 where the result is a matrix.
 
     >>> from dalembert.model import Model
     >>> model = Model("slider").coordinates("x")
@@ -400,8 +403,9 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
     array([1.5])
     """
     model.refuse_canonical("dynamics")
-    choose_execution(plan_of(model), "forward", execution)
-    return Dynamics(model.description, choose_engine(engine), execution)
+    chosen = choose_engine(engine)
+    choose_execution(plan_of(model), "forward", execution, chosen)
+    return Dynamics(model.description, chosen, execution)
 
 
 _WALKS = {

@@ -8,26 +8,75 @@ import numpy as np
 
 from dalembert.algebra import FLOATS, numbers
 from dalembert.errors import InputError, SingularError, nearest
-from dalembert.programs import Function, function_of
+from dalembert.model.loads import InJoint
+from dalembert.programs import Function, choose_engine, function_of
+from dalembert.recursive.alarmed import ROLLED, Alarmed
 from dalembert.recursive.constrained import usual_rank
 from dalembert.recursive.held import Held
 from dalembert.recursive.links import moving
 from dalembert.recursive.mass import mass_matrix
 from dalembert.recursive.plan import Plan
+from dalembert.recursive.rolled import can_roll
 from dalembert.recursive.state import singular_mass
 from dalembert.recursive.traced import Detail, traced
 from dalembert.structure.samples import drawn
 
-Execution = Literal["unrolled"]  # link by link with the numbers of the model folded in
+Execution = Literal[
+    "unrolled", "rolled"
+]  # link by link with the model's numbers folded in; loops over a table of links
 EXECUTIONS: tuple[str, ...] = get_args(Execution)
+MANY = 60  # speeds: unrolled, forward dynamics compiles in 2 s there and in 20 s for 200; loops take the same time for any number
+LARGEST = 400  # speeds: one program for a larger tree takes many minutes to compile
+LARGEST_MATRIX = (
+    150  # likewise where an n × n matrix is in it, whose text grows with n²: one minute for 100, times 8 for 200
+)
+_MATRICES = ("mass_matrix", "coriolis", "inverse_slopes", "forward_slopes")
 
 
-def choose_execution(plan: Plan, task: str, execution: str | None) -> str:
-    """The execution of a task: the one that is asked for, else the one that suits the model."""
+def choose_execution(plan: Plan, task: str, execution: str | None, engine: str | None = None) -> str:
+    """The execution of a task: the one that is asked for, else the one that suits the model.
+
+    Tasks without loops are unrolled whatever is asked for.
+    """
     if execution not in (None, *EXECUTIONS):
         said = " or ".join(f"'{name}'" for name in EXECUTIONS)
         raise InputError(f"there is no execution '{execution}'. {nearest(str(execution), EXECUTIONS)} Expected {said}.")
-    return execution or "unrolled"
+    if task not in ROLLED or execution == "unrolled":
+        return "unrolled"
+    reason = _why_not_rolled(plan, engine)
+    if execution == "rolled" and reason is not None:
+        raise InputError(
+            f"model '{plan.tree.model.name}' cannot run rolled: {reason}. Use execution='unrolled', or leave it out."
+        )
+    large = execution == "rolled" or plan.tree.n_speeds > MANY
+    return "rolled" if large and reason is None else "unrolled"
+
+
+def _why_not_rolled(plan: Plan, engine: str | None) -> str | None:
+    if choose_engine(engine) != "native":
+        return "the engine 'python' has no loops over links. Expected 'native'"
+    if plan.constrained:
+        return f"it has constraints: {', '.join(plan.levels.names[:5])}. Expected a tree of bodies"
+    if any(not isinstance(load, InJoint) for load in plan.model.loads):
+        return "it has loads on bodies. Expected loads inside joints only"
+    return can_roll(plan.tree)
+
+
+def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
+    """No program that would compile for hours."""
+    n = plan.tree.n_speeds
+    matrix = task in _MATRICES or (task == "forward" and plan.constrained)
+    most = LARGEST_MATRIX if matrix else LARGEST
+    if n <= most:
+        return
+    reason = _why_not_rolled(plan, engine)
+    quick = (
+        "inverse, forward, bias and gravity with execution='rolled'" if reason is None else f"no loops here: {reason}"
+    )
+    raise InputError(
+        f"{task}, unrolled: model '{plan.tree.model.name}' has {n} speeds, too many for one program. Expected at most {most}. "
+        f"What works: {quick}; `dl.inverse_dynamics`, `dl.forward_dynamics` and `dl.mass_matrix`, which do not compile."
+    )
 
 
 def function_for(
@@ -40,7 +89,9 @@ def function_for(
     execution: str | None = None,
 ) -> Function:
     """A task of `traced.TASKS` as a compiled function of its rows; the last output is its alarm."""
-    choose_execution(plan, task, execution)
+    if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
+        return Alarmed(plan, task, friction=friction)
+    _require_bearable(plan, task, engine)
     if task == "forward" and plan.constrained:
         parts = function_of(traced(plan, "held", friction=friction), engine)
         return Held(plan, parts, usual_rank(plan)).function

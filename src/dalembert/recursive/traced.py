@@ -37,7 +37,7 @@ from dalembert.recursive.speeds import to_rates
 from dalembert.recursive.state import TOLERANCE
 from dalembert.structure.samples import drawn
 
-_TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite
+TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite
 _WEAK = 1e-10  # pivots below this fraction of the diagonal are looked at
 _STATES = 8
 
@@ -142,6 +142,10 @@ def _inverse(trace: Trace) -> Outputs:
 
 def _forward(trace: Trace) -> Outputs:
     return Outputs(*forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads))
+
+
+def _loads(trace: Trace) -> Outputs:
+    return Outputs(trace.loads)
 
 
 def _mass(trace: Trace) -> Outputs:
@@ -249,6 +253,7 @@ TASKS: dict[str, Task] = {
     "inverse": Task(("q", "s", "sd"), _inverse),
     "forward": Task(("q", "s", "tau"), _forward),
     "held": Task(("q", "s", "tau"), _held),
+    "loads": Task(("q", "s"), _loads),
     "mass_matrix": Task(("q",), _mass, _square),
     "bias": Task(("q", "s"), _bias),
     "gravity": Task(("q",), _gravity),
@@ -286,7 +291,7 @@ def traced(plan: Plan, task: str, *, friction: bool = False, detail: Detail = De
 def _alarm(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots: Array | None) -> Node:
     used = {*ordered(outputs)}
     silent = [x for x in GRAPH.symbols(inputs) if x not in used]
-    total = sum([*outputs, *silent], start=node(0)) * _TINY
+    total = sum([*outputs, *silent], start=node(0)) * TINY
     worst: Scalar = 0
     for attitude in trace.plan.tree.attitudes:
         excess = (sum(trace.q[i] * trace.q[i] for i in attitude.parts) - 1) / (2 * TOLERANCE)
