@@ -24,6 +24,7 @@ LARGE = (
     "biped",
     "biped-legged",
     "bricard",
+    "floating-arm",
     "floating-arm-3-link",
     "floating-arm-7-link",
     "hexapod",
@@ -33,8 +34,12 @@ LARGE = (
     "quadruped",
     "robotic-leg",
     "rope",
+    "serial-arm",
+    "slider-crank",
+    "slider-crank-3",
     "stanford-arm",
     "stewart-platform",
+    "two-link-robot",
 )
 
 

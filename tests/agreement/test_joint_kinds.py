@@ -145,12 +145,19 @@ def agreed(model: Model) -> Agreement:
     return found
 
 
+OFTEN = ("fixed", "revolute", "universal", "spherical")  # the others are compared in the nightly run
+
+
+def usual(value: object, kind: str):
+    return pytest.param(value, id=kind, marks=() if kind in OFTEN else pytest.mark.nightly)
+
+
 def test_the_table_of_loops_is_complete():
     closed = {make().loops[0].joint.kind for make in LOOPS}
     assert closed == {joint.kind for joint in JOINTS} - {"quaternion", "free"}
 
 
-@pytest.mark.parametrize("make", LOOPS, ids=lambda make: make().name)
+@pytest.mark.parametrize("make", [usual(make, make().name) for make in LOOPS])
 def test_every_formalism_agrees_on_a_loop_closed_by_every_kind_of_joint(make):
     model = dl.assembled(make())
     assert dl.mobility(model).degrees_of_freedom == FREEDOMS.get(model.name, 1)
@@ -199,7 +206,7 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("kind", TREES)
+@pytest.mark.parametrize("kind", [usual(kind, kind) for kind in TREES])
 def test_every_formalism_agrees_on_joints_with_several_motions_and_loads_inside(kind):
     count, make = TREES[kind]
     names = [f"r{i}" for i in range(count)]
@@ -213,6 +220,7 @@ def test_every_formalism_agrees_on_joints_with_several_motions_and_loads_inside(
     agreed(model)
 
 
+@pytest.mark.nightly
 def test_every_formalism_agrees_on_a_ball_by_quaternion_on_a_moving_base():
     model = on_base("quaternion", "w", "x", "y", "z").start({"w": 1}, {"x": 0.3, "y": -0.2})
     model.body("link", parent="base", joint=model.spherical(quaternion=("w", "x", "y", "z"), **PLACE), **SOLID)

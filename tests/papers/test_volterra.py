@@ -164,6 +164,7 @@ def test_published_trajectories(motions, case, method, in_q, in_v):
     assert np.abs(state[n : n + len(velocities)] - velocities).max() <= in_v
 
 
+@pytest.mark.nightly
 def test_the_published_gibbs_appell_run_of_the_cart_starts_the_other_way():
     # The file holds u₁ = θ̇₁ − θ̇₂ = −2 at t = 0, where the stated start θ̇ = (1, −1) gives +2. So it deviates at once
     # (0.17 rad at t = 5), and it is the motion from θ̇ = (−1, 1): that one agrees to 7.3e-5 over 50 s.

@@ -351,7 +351,13 @@ def by_scipy(inertia, mass, center, gravity, omega, times):
 INERTIA = [[0.2, 0.02, 0.0], [0.02, 0.5, -0.03], [0.0, -0.03, 0.6]]
 
 
-@pytest.mark.parametrize("key", ["lagrange", "kane", "hamilton", "boltzmann_hamel", "gauss"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "kane",
+        *(pytest.param(key, marks=pytest.mark.nightly) for key in ("lagrange", "hamilton", "boltzmann_hamel", "gauss")),
+    ],
+)
 def test_a_free_rigid_body_turns_by_eulers_equations(key):
     # about the middle axis of inertia: it tumbles over, again and again
     omega = (0.05, 3.0, 0.02)

@@ -167,7 +167,7 @@ def two_clocks() -> Model:
     return model.simulation(10.0)
 
 
-@pytest.mark.parametrize("integrator", ["taylor", "dop853"])
+@pytest.mark.parametrize("integrator", ["taylor", pytest.param("dop853", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("size", [Fraction(10**9), Fraction(1, 10**9)], ids=["length+", "length-"])
 def test_large_numbers_do_not_take_digits_from_small_ones(scaled, size, integrator):
     engine = "python" if integrator == "dop853" else None
