@@ -100,7 +100,7 @@ def test_taylor_conserves_the_energy_balance(exact):
     assert {row.formalism: row.energy_error <= bounds[row.formalism] for row in comparison} == dict.fromkeys(
         bounds, True
     )
-    assert len(comparison.rows) == (16 if case == "cart-pendulum" else 4)
+    assert len(comparison.rows) == (17 if case == "cart-pendulum" else 4)
 
 
 def test_taylor_keeps_the_constraints(exact):

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import symengine as se
 
 from dalembert.errors import InputError
@@ -200,12 +201,12 @@ class _Grow:
     def links(self, body: Body, index: int, joint: Joint, parent: int, first: int, *, last: bool) -> list[Link]:
         """The links of one joint; the first one will stand at `first` among all."""
         attitude = self._attitude(joint)
-        motions: list[int | None] = [*_order(joint)]
+        motions: list[tuple[int | None, Step]] = [*_order(joint)]
         if attitude is not None:
-            motions.append(len(motions))
+            motions.append((len(joint.values) - 4, Step()))
         out: list[Link] = []
-        for k, motion in enumerate(motions or [None]):
-            final = k == max(len(motions) - 1, 0)
+        for k, (motion, step) in enumerate(motions or [(None, Step())]):
+            final, followed = k == max(len(motions) - 1, 0), [later for later, _ in motions[k + 1 :]]
             turned = attitude if final else None
             value = None if motion is None or turned is not None else _value(self.places, joint.values[motion])
             out.append(
@@ -217,11 +218,11 @@ class _Grow:
                     HERE if k else joint.rotation,
                     (body.name, index, -1 if motion is None else motion),
                     body if last and final else None,
-                    Step() if value is None or motion is None else joint.steps[motion],
+                    step,
                     value,
                     turned,
                     self._speeds(value, turned),
-                    self._rotors(body, index, motion, turned),
+                    () if motion in followed else self._rotors(body, index, motion, turned),
                 )
             )
         return out
@@ -257,10 +258,27 @@ class _Grow:
         return tuple(sorted(found | {a.first + k for a in turned for k in range(3)}))
 
 
-def _order(joint: Joint) -> list[int]:
-    """The motions of a joint in the order of its links: slides, which go along axes of F, then turns."""
+def _order(joint: Joint) -> list[tuple[int, Step]]:
+    """The motions of a joint in the order of its links: slides, which go along axes of F, then turns.
+
+    A turn that slides as well is one link where it goes along its own axis, and two by the same value where it does not.
+    """
     steps = list(enumerate(joint.steps))[: len(joint.values) - 4 if joint.quaternion else None]
-    return [k for k, step in steps if step.about is None] + [k for k, step in steps if step.about is not None]
+    slides, turns = list[tuple[int, Step]](), list[tuple[int, Step]]()
+    for k, step in steps:
+        if step.about is None:
+            slides.append((k, step))
+        elif step.along is None or (not turns and _parallel(step.about, step.along)):
+            turns.append((k, step))
+        else:
+            slides.append((k, Step(None, step.along)))
+            turns.append((k, Step(step.about, None)))
+    return slides + turns
+
+
+def _parallel(axis: Sequence[object], way: Sequence[object]) -> bool:
+    a, b = np.array(axis, dtype=float), np.array(way, dtype=float)
+    return bool(np.linalg.norm(np.cross(a, b)) <= 1e-12 * np.linalg.norm(a) * np.linalg.norm(b))
 
 
 def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, final: bool, last: bool) -> str:
