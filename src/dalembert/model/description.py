@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Number
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -42,6 +43,9 @@ from dalembert.model.vectors import Values
 
 if TYPE_CHECKING:
     import sympy
+
+
+_NAME = attrgetter("name")
 
 
 @dataclass(repr=False, eq=False)
@@ -117,7 +121,7 @@ class Elements(ABC):
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """The names of the coordinates: the order of q everywhere."""
-        return tuple(c.name for c in self.coordinate_list)
+        return tuple(map(_NAME, self.coordinate_list))  # asked for often while a model is declared
 
     @property
     def parameter_values(self) -> dict[str, float]:
