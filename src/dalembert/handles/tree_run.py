@@ -199,8 +199,8 @@ def _method(asked: str | None, usual: str | None) -> str:
         require_method(asked)
         if asked not in METHODS:
             raise InputError(
-                f"simulate: the recursion runs by explicit integrators, {', '.join(METHODS)}. Got '{asked}'. Use one of these, or "
-                "derive the equations, `dl.simulate`, where the model is small enough."
+                f"simulate: got integrator '{asked}'. Expected one that is explicit, {', '.join(METHODS)}. "
+                "Where the model is small enough, `dl.simulate` derives its equations and takes all integrators."
             )
         return asked
     return usual if usual in METHODS else METHODS[0]

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     import sympy
 
 
-_NAME = attrgetter("name")
-
-
 @dataclass(repr=False, eq=False)
 class Elements(ABC):
     """The elements of a model, each an immutable record, and what follows from them at once."""
@@ -121,7 +118,7 @@ class Elements(ABC):
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """The names of the coordinates: the order of q everywhere."""
-        return tuple(map(_NAME, self.coordinate_list))  # asked for often while a model is declared
+        return self.description.names
 
     @property
     def parameter_values(self) -> dict[str, float]:
@@ -275,6 +272,11 @@ class Description(Value, Elements):
     def content(self) -> str:
         """The SHA-256 of everything in it."""
         return hashlib.sha256(repr([getattr(self, each.name) for each in fields(self)]).encode()).hexdigest()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coordinates, which are asked for often while a model is declared."""
+        return tuple(map(attrgetter("name"), self.coordinate_list))
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self) or name not in FIELDS:
