@@ -49,7 +49,7 @@ def rope(links: int = 20) -> Model:
     >>> len(rope(100).coordinate_names)
     100
     """
-    _require_count("rope: links", links, 2000)
+    _require_count("rope: links", links, 10_000)
     model = Model("rope", gravity=(0, "-g", 0), description=f"A rope of {links} rods falls from the horizontal.")
     model.parameter("m", 0.05, "mass of a rod", "kg")
     model.parameter("l", 0.03, "length of a rod", "m")

@@ -23,13 +23,13 @@ class Call:
     """One function of rows q, s, ... and t, whose last output is an alarm."""
 
     def __init__(self, function: Function, sizes: Sequence[int], shape: tuple[int, ...]) -> None:
-        self._function, self.sizes, self.shape = function, tuple(sizes), shape
+        self.function, self.sizes, self.shape = function, tuple(sizes), shape
         self._rows = math.prod(shape)
 
     @cached_property
     def _quick(self) -> Quick | None:
         """The call in machine code, where there is one."""
-        return _quick_of(self._function, self.sizes)
+        return _quick_of(self.function, self.sizes)
 
     def one(self, given: Sequence[Any], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
@@ -39,7 +39,7 @@ class Call:
         arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
         if [a.shape for a in arrays] != [(n,) for n in self.sizes]:
             return None
-        found = self._function(np.concatenate([*arrays, [t]]), np.zeros(0))
+        found = self.function(np.concatenate([*arrays, [t]]), np.zeros(0))
         result[...] = found[:-1].reshape(self.shape)
         return result if abs(found[-1]) <= 1 else None
 
@@ -60,7 +60,7 @@ class Call:
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
         alarm, time = np.empty((1, count)), np.empty((1, count))
         time[...] = t
-        self._function.spread([*given, time], [direct.reshape(self._rows, count), alarm], threads)
+        self.function.spread([*given, time], [direct.reshape(self._rows, count), alarm], threads)
         if direct is not found:
             found[...] = direct
         return found, bool((np.abs(alarm) <= 1).all())
@@ -98,13 +98,13 @@ class Calls(dict[Key, Call]):
 
     def __init__(self, model: Description, engine: str, execution: str | None) -> None:
         super().__init__()
-        self._plan, self._engine, self._execution = plan_of(model), engine, execution
+        self.plan, self.engine, self.execution = plan_of(model), engine, execution
 
     def __missing__(self, key: Key) -> Call:
         task, friction, detail = key if len(key) == 3 else (*key, Detail())
-        names, known = names_of(self._plan, detail.named), TASKS[task]
+        names, known = names_of(self.plan, detail.named), TASKS[task]
         function = function_for(
-            self._plan, task, friction=friction, detail=detail, engine=self._engine, execution=self._execution
+            self.plan, task, friction=friction, detail=detail, engine=self.engine, execution=self.execution
         )
         sizes = [len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else []))]
         self[key] = found = Call(function, sizes, known.shape(names))

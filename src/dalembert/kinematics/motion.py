@@ -147,15 +147,17 @@ def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping
 
 def outwards(model: Elements) -> list[Body]:
     """The bodies in an order in which every parent comes before its children."""
-    placed, rest, order = {WORLD}, list(model.bodies), []
-    while rest:
-        ready = [body for body in rest if body.parent in placed]
-        if not ready:
-            # parents that are unknown or form a ring are reported by the check of the model
-            model.require_sound()
-        order += ready
-        placed |= {body.name for body in ready}
-        rest = [body for body in rest if body.name not in placed]
+    carried: dict[str, list[int]] = {}
+    for i, body in enumerate(model.bodies):
+        carried.setdefault(body.parent, []).append(i)
+    order: list[Body] = []
+    level = carried.pop(WORLD, [])
+    while level:  # those equally far from the world in the order of their declaration
+        order += [model.bodies[i] for i in level]
+        level = sorted(child for i in level for child in carried.pop(model.bodies[i].name, ()))
+    if len(order) < len(model.bodies):
+        # parents that are unknown or form a ring are reported by the check of the model
+        model.require_sound()
     return order
 
 

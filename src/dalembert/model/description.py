@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Number
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -117,7 +118,7 @@ class Elements(ABC):
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """The names of the coordinates: the order of q everywhere."""
-        return tuple(c.name for c in self.coordinate_list)
+        return self.description.names
 
     @property
     def parameter_values(self) -> dict[str, float]:
@@ -271,6 +272,11 @@ class Description(Value, Elements):
     def content(self) -> str:
         """The SHA-256 of everything in it."""
         return hashlib.sha256(repr([getattr(self, each.name) for each in fields(self)]).encode()).hexdigest()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coordinates, which are asked for often while a model is declared."""
+        return tuple(map(attrgetter("name"), self.coordinate_list))
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self) or name not in FIELDS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Self
 
 from dalembert.arguments import checked
@@ -59,7 +60,7 @@ class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMake
         where = f"body '{name}'"
         if name == WORLD or not is_identifier(name.replace("-", "_")):
             raise InputError(f"{where}: not a name for a body. Expected letters, digits, _ or -, and not 'world'.")
-        if any(b.name == name for b in self.bodies):
+        if name in map(attrgetter("name"), self.bodies):
             raise InputError(f"{where}: declared twice. Give each body its own name.")
         joints = joints_of(joint, where)
         for i, each in enumerate(joints):

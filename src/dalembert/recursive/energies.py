@@ -1,0 +1,70 @@
+"""The energies of a tree by one walk outwards, in O(n): kinetic, with rotors, and potential in the field of gravity.
+
+Each link takes from its parent the twist [ω; v], (36a) of papers/denoc, the direction of gravity in its axes, and the potential
+u = −g·p of a unit of mass at its origin. With h = m d and the inertia I about the origin, ten numbers of (47b),
+
+    T = ½ m v·v + v·(ω × h) + ½ ω·I ω + ½ Σ J θ̇²,   V = m u − g·h.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dalembert.algebra import Scalar
+from dalembert.recursive.inertias import Rigid, symmetric
+from dalembert.recursive.inverse import combined
+from dalembert.recursive.links import Moving, MovingLink
+from dalembert.recursive.ways import NONE, Three, crossed, dot, plus, three
+
+
+class _Carried(NamedTuple):
+    """What a link hands on to those it carries, in its own axes."""
+
+    w: Three
+    v: Three
+    g: Three
+    u: Scalar
+
+
+def energies(moving: Moving) -> tuple[Scalar, Scalar]:
+    """T and V of a tree in motion; loads other than gravity have no part in V.
+
+    >>> from dalembert.algebra import FLOATS
+    >>> from dalembert.model import Model
+    >>> from dalembert.recursive import moving, tree_of
+    >>> model = Model("lift", gravity=(0, 0, -10)).coordinates("z")
+    >>> _ = model.body("cabin", joint=model.prismatic((0, 0, 1), "z"), mass=2)
+    >>> energies(moving(tree_of(model), FLOATS, 0.0, [3.0], [1.0], {}))
+    (1.0, 60.0)
+    """
+    world = _Carried(NONE, NONE, three(moving.gravity), 0)
+    known: list[_Carried] = []
+    kinetic: Scalar = 0
+    potential: Scalar = 0
+    for link in moving.links:
+        own = _moved(link, world if link.parent < 0 else known[link.parent])
+        known.append(own)
+        body = link.fixture.body
+        kinetic = kinetic + _kinetic(body, own) + _rotors(link)
+        potential = potential + body.m * own.u - dot(body.h, own.g)
+    return kinetic, potential
+
+
+def _moved(link: MovingLink, parent: _Carried) -> _Carried:
+    """From the parent to a link: (36a)."""
+    way, (about, along) = link.way, combined(link.fixture.axes, link.rates)
+    w, v = way.rates_outwards(parent.w, parent.v)  # A t of (36)
+    g = way.outwards(parent.g)
+    return _Carried(plus(w, about), plus(v, along), g, parent.u - dot(way.before, parent.g) - dot(way.after, g))
+
+
+def _kinetic(body: Rigid, at: _Carried) -> Scalar:
+    turning = three(symmetric(body.inertia) @ list(at.w))
+    return (body.m * dot(at.v, at.v) + dot(at.w, turning)) / 2 + dot(at.v, crossed(at.w, body.h))
+
+
+def _rotors(link: MovingLink) -> Scalar:
+    total: Scalar = 0
+    for inertia, rate in zip(link.fixture.armature, link.rates, strict=True):
+        total = total + inertia * rate * rate / 2
+    return total

@@ -1,0 +1,115 @@
+"""Motions of trees on the recursion: against the usual runs by other formalisms, closed forms and the balance of energy."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.errors import InputError, NotApplicableError
+
+pytest.importorskip("llvmlite")
+
+TIGHT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def same(model, duration, key="lagrange", within=1e-8, **options):
+    """The run on the recursion, equal to the usual one."""
+    known = dl.simulate(model, duration, formalism=key, integrator="dop853", samples=11, **TIGHT)
+    found = dl.dynamics(model, **options).simulate(duration, samples=11, **TIGHT)
+    assert np.abs(known.q[:, -1] - known.q[:, 0]).max() > 0.01
+    assert np.abs(found.q - known.q).max() <= within
+    for mine, theirs in ((found.kinetic, known.kinetic), (found.balance, known.balance)):
+        assert np.abs((mine - mine[0]) - (theirs - theirs[0])).max() <= 1e-9 * np.abs(known.energy).max() + 1e-9
+    return found, known
+
+
+def test_a_rope_of_a_hundred_links_falls_with_its_energy():
+    run = dl.dynamics(dl.load("rope", links=100)).simulate(1.0, samples=51)
+    assert run.energy_error <= 1e-8
+    assert run.kinetic[-1] > 10
+    assert run.potential[0] == 0  # all rods are level with the pin
+    assert run.status == "The simulation reached its end."
+
+
+def test_a_short_rope_falls_as_by_another_formalism():
+    found, known = same(dl.load("rope", links=8), 0.3, execution="rolled")
+    assert np.abs(found.qd - known.qd).max() <= 1e-7
+    assert np.abs(found.qdd - known.qdd).max() <= 1e-7 * np.abs(known.qdd).max()
+    assert np.abs(found.potential - known.potential).max() <= 1e-10
+
+
+@pytest.mark.nightly
+def test_twenty_links_fall_as_by_another_formalism():
+    same(dl.load("rope"), 0.3, execution="rolled")
+
+
+@pytest.mark.nightly
+def test_a_rope_of_a_thousand_links_falls_with_its_energy():
+    run = dl.dynamics(dl.load("rope", links=1000)).simulate(1.0, samples=11)
+    assert run.energy_error <= 1e-8
+    assert run.kinetic[-1] > 1000
+
+
+@pytest.mark.parametrize("method", ["rk4", "rk45", "dop853"])
+@pytest.mark.parametrize("execution", ["rolled", "unrolled"])
+def test_every_explicit_integrator_steps_on_either_execution(method, execution):
+    arm = dl.dynamics(dl.load("rope", links=5), execution=execution)
+    options = {"step": 1e-3} if method == "rk4" else {"rtol": 1e-9, "atol": 1e-9}
+    run = arm.simulate(0.2, samples=5, integrator=method, **options)
+    known = arm.simulate(0.2, samples=5, **TIGHT)
+    assert run.integrator == method
+    assert 0 < np.abs(run.q - known.q).max() <= 1e-5
+
+
+def damped(n):
+    """A chain whose joints have springs, dampers and a rotor."""
+    model = dl.Model("chain", gravity=(0, -9.81, 0))
+    for i in range(n):
+        model.coordinate(f"q{i}", 0.3, 0.1)
+    for i in range(n):
+        parent = {} if not i else {"parent": f"b{i - 1}"}
+        hinge = model.revolute((0, 0, 1), f"q{i}", position=(0.2 if i else 0, 0, 0))
+        model.body(f"b{i}", joint=hinge, mass=1, center=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01), **parent)
+        model.joint_spring(f"b{i}", stiffness=2.0, damping=0.05)
+    return model.rotor("b1", 0.001, ratio=5)
+
+
+@pytest.mark.parametrize("execution", ["rolled", "unrolled"])
+def test_loads_do_work(execution):
+    found, _ = same(damped(4), 0.5, execution=execution)
+    assert np.abs(found.work).max() > 0.1
+    assert found.energy_error <= 1e-9
+
+
+def test_quaternions_keep_their_norm():
+    model = dl.Model("tops", gravity=(0, 0, -9.81)).coordinates(*(f"{c}{i}" for i in range(2) for c in "wxyz"))
+    for i in range(2):
+        ball = model.spherical(quaternion=[f"{c}{i}" for c in "wxyz"], position=(0, 0, 0.5 * i))
+        parent = {"parent": "b0"} if i else {}
+        model.body(f"b{i}", joint=ball, mass=1, center=(0.1, 0, 0.3), inertia=(0.02, 0.03, 0.01), **parent)
+    model.start([1, 0, 0, 0] * 2, [0, 0.5, 0, 2, 0, 0, -1, 0.5])
+    for execution in ("rolled", "unrolled"):
+        found, _ = same(model, 0.5, execution=execution)
+        assert found.qd.shape == (6, 11)
+        norms = np.linalg.norm(found.q.reshape(2, 4, -1), axis=1)
+        assert np.abs(norms - 1).max() <= 1e-14
+        assert found.energy_error <= 1e-9
+
+
+def test_a_falling_stone_has_a_closed_form():
+    model = dl.Model("stone", gravity=(0, 0, -10)).coordinate("z", 5.0, 1.0)
+    model.body("stone", joint=model.prismatic((0, 0, 1), "z"), mass=2)
+    run = dl.dynamics(model).simulate(times=[0, 0.5, 1.0], q0={"z": 4}, t0=0)
+    assert run.q[0] == pytest.approx(4 + run.t - 5 * run.t**2, abs=1e-12)
+    assert run.energy == pytest.approx([81, 81, 81])
+    assert run.qdd[0] == pytest.approx([-10, -10, -10])
+    assert repr(run) == "<TreeRun of 1 coordinates by dop853: 3 samples from t = 0 to 1>"
+
+
+def test_what_does_not_run_is_said():
+    arm = dl.dynamics(dl.load("rope", links=3))
+    with pytest.raises(InputError, match=r"got integrator 'taylor'. Expected one that is explicit, dop853, rk45, rk4"):
+        arm.simulate(1.0, integrator="taylor")
+    with pytest.raises(InputError, match="chooses its own steps"):
+        arm.simulate(1.0, step=0.1)
+    with pytest.raises(NotApplicableError, match="Expected a tree of bodies for simulate"):
+        dl.dynamics("four-bar").simulate(1.0)
