@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -236,13 +237,13 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
             done.result()
 
 
-def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+def _addresses(arrays: Sequence[np.ndarray]) -> array[int]:
     """Where the rows of arrays begin."""
-    rows: list[int] = []
-    for array in arrays:
-        begin, step = array.ctypes.data, array.strides[0]
-        rows += [begin + step * i for i in range(len(array))]
-    return np.array(rows, dtype=np.int64)
+    rows = array("q")
+    for each in arrays:
+        begin, step = each.ctypes.data, each.strides[0]
+        rows.extend(range(begin, begin + step * len(each), step) if step else [begin] * len(each))
+    return rows
 
 
 class NativeFunction(MachineFunction):
@@ -290,8 +291,13 @@ class NativeFunction(MachineFunction):
             for array, copy in zip(outputs, copies, strict=True):
                 array[...] = copy[:, :count]
             return
-        x, out, p = _addresses(inputs), _addresses(outputs), np.zeros(1)
-        _shared(self._apart, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads, self.least)
+        x, out = _addresses(inputs), _addresses(outputs)
+        given = [x.buffer_info()[0], 0, self._tables_at, out.buffer_info()[0]]  # no parameters
+        _shared(self._apart, given, count, threads, self.least)
+
+    @cached_property
+    def _tables_at(self) -> int:
+        return self._tables.ctypes.data
 
     def _is_ready(self, array: np.ndarray) -> bool:
         """True where machine code can work on the array itself."""
