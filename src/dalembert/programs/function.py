@@ -78,9 +78,9 @@ class Function(ABC):
         array([[2., 3., 4.]])
         """
         found = self(np.concatenate(inputs), np.zeros(0), threads)
-        ends = np.cumsum([len(array) for array in outputs])
-        for array, end in zip(outputs, ends, strict=True):
-            array[...] = found[end - len(array) : end]
+        ends = np.cumsum([len(rows) for rows in outputs])
+        for rows, end in zip(outputs, ends, strict=True):
+            rows[...] = found[end - len(rows) : end]
 
     @property
     def native(self) -> Native | None:
@@ -241,7 +241,7 @@ def _addresses(arrays: Sequence[np.ndarray]) -> array[int]:
     """Where the rows of arrays begin."""
     rows = array("q")
     for each in arrays:
-        begin, step = each.ctypes.data, each.strides[0]
+        begin, step = each.__array_interface__["data"][0], each.strides[0]
         rows.extend(range(begin, begin + step * len(each), step) if step else [begin] * len(each))
     return rows
 
@@ -288,8 +288,8 @@ class NativeFunction(MachineFunction):
             copies = [np.empty((len(a), len(columns)), self._dtype) for a in outputs]
             if count:
                 self.spread([np.ascontiguousarray(a[:, columns], self._dtype) for a in inputs], copies, threads)
-            for array, copy in zip(outputs, copies, strict=True):
-                array[...] = copy[:, :count]
+            for rows, copy in zip(outputs, copies, strict=True):
+                rows[...] = copy[:, :count]
             return
         x, out = _addresses(inputs), _addresses(outputs)
         given = [x.buffer_info()[0], 0, self._tables_at, out.buffer_info()[0]]  # no parameters
@@ -299,9 +299,9 @@ class NativeFunction(MachineFunction):
     def _tables_at(self) -> int:
         return self._tables.ctypes.data
 
-    def _is_ready(self, array: np.ndarray) -> bool:
+    def _is_ready(self, rows: np.ndarray) -> bool:
         """True where machine code can work on the array itself."""
-        return array.dtype == self._dtype and array.strides[1] == self._dtype.itemsize
+        return rows.dtype == self._dtype and rows.strides[1] == self._dtype.itemsize
 
     @cached_property
     def varied(self) -> NativeFunction:
