@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check unit nightly robots bench clean
+.PHONY: demo test check unit nightly robots bench bench-robots clean
 
 demo: .venv/installed
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
@@ -28,8 +28,14 @@ robots: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal tests/robots
 
 bench: .venv/installed
+	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/derive.py
 	$(BIN)/python benchmarks/simulate.py
+
+# the recursive dynamics against Pinocchio; installs it and its robots
+bench-robots: .venv/installed
+	$(BIN)/python -m pip install --quiet --group robots
+	$(BIN)/python benchmarks/recursive.py --plot out/recursive
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -77,9 +78,9 @@ class Function(ABC):
         array([[2., 3., 4.]])
         """
         found = self(np.concatenate(inputs), np.zeros(0), threads)
-        ends = np.cumsum([len(array) for array in outputs])
-        for array, end in zip(outputs, ends, strict=True):
-            array[...] = found[end - len(array) : end]
+        ends = np.cumsum([len(rows) for rows in outputs])
+        for rows, end in zip(outputs, ends, strict=True):
+            rows[...] = found[end - len(rows) : end]
 
     @property
     def native(self) -> Native | None:
@@ -236,13 +237,13 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
             done.result()
 
 
-def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+def _addresses(arrays: Sequence[np.ndarray]) -> array[int]:
     """Where the rows of arrays begin."""
-    rows: list[int] = []
-    for array in arrays:
-        begin, step = array.ctypes.data, array.strides[0]
-        rows += [begin + step * i for i in range(len(array))]
-    return np.array(rows, dtype=np.int64)
+    rows = array("q")
+    for each in arrays:
+        begin, step = each.__array_interface__["data"][0], each.strides[0]
+        rows.extend(range(begin, begin + step * len(each), step) if step else [begin] * len(each))
+    return rows
 
 
 class NativeFunction(MachineFunction):
@@ -287,15 +288,20 @@ class NativeFunction(MachineFunction):
             copies = [np.empty((len(a), len(columns)), self._dtype) for a in outputs]
             if count:
                 self.spread([np.ascontiguousarray(a[:, columns], self._dtype) for a in inputs], copies, threads)
-            for array, copy in zip(outputs, copies, strict=True):
-                array[...] = copy[:, :count]
+            for rows, copy in zip(outputs, copies, strict=True):
+                rows[...] = copy[:, :count]
             return
-        x, out, p = _addresses(inputs), _addresses(outputs), np.zeros(1)
-        _shared(self._apart, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads, self.least)
+        x, out = _addresses(inputs), _addresses(outputs)
+        given = [x.buffer_info()[0], 0, self._tables_at, out.buffer_info()[0]]  # no parameters
+        _shared(self._apart, given, count, threads, self.least)
 
-    def _is_ready(self, array: np.ndarray) -> bool:
+    @cached_property
+    def _tables_at(self) -> int:
+        return self._tables.ctypes.data
+
+    def _is_ready(self, rows: np.ndarray) -> bool:
         """True where machine code can work on the array itself."""
-        return array.dtype == self._dtype and array.strides[1] == self._dtype.itemsize
+        return rows.dtype == self._dtype and rows.strides[1] == self._dtype.itemsize
 
     @cached_property
     def varied(self) -> NativeFunction:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dalembert.programs import Function, function_of
@@ -31,28 +33,35 @@ class Alarmed(Function):
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs of one state (k,) or of many (k, batch)."""
-        n, speeds, given = self._tree.n, self._tree.n_speeds, inputs
-        if self._task == "gravity":
-            given = np.concatenate([inputs[:n], np.zeros((speeds, *inputs.shape[1:])), inputs[n:]])  # at s = 0
-        with np.errstate(all="ignore"):  # what is not finite raises the alarm
-            loads = self._pushes(inputs, threads)
-            if self._task == "forward":
-                given = np.concatenate([inputs[: n + speeds], inputs[n + speeds : -1] + loads, inputs[-1:]])
-            found = self._loops(given, parameters, threads)
-            if self._task == "inverse":
-                found = found - loads
-            return np.concatenate([found, [self._alarm(inputs, found)]])
+        found = self._found(inputs, threads)
+        return np.concatenate([found, [self._alarm(inputs, found)]])
 
-    def _pushes(self, inputs: np.ndarray, threads: int) -> np.ndarray | float:
-        """The loads along the speeds."""
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch; the alarm is the last of the outputs."""
+        rows = np.concatenate(inputs)
+        found, (result, alarm) = self._found(rows, threads), outputs
+        result[...] = found
+        alarm[0] = self._alarm(rows, found)
+
+    def _found(self, inputs: np.ndarray, threads: int) -> np.ndarray:
+        """What the loops give, with loads."""
+        n, speeds, none = self._tree.n, self._tree.n_speeds, np.zeros(0)
+        if self._task == "gravity":
+            still = np.zeros((speeds, *inputs.shape[1:]))
+            return self._loops(np.concatenate([inputs[:n], still, inputs[n:]]), none, threads)  # at s = 0
         if self._loads is None:
-            return 0.0
-        state = np.concatenate([inputs[: self._tree.n + self._tree.n_speeds], inputs[-1:]])
-        return self._loads(state, np.zeros(0), threads)[:-1]
+            return self._loops(inputs, none, threads)
+        with np.errstate(all="ignore"):  # what is not finite raises the alarm
+            loads = self._loads(np.concatenate([inputs[: n + speeds], inputs[-1:]]), none, threads)[:-1]
+            if self._task == "inverse":
+                return self._loops(inputs, none, threads) - loads
+            pushed = inputs[n + speeds : -1] + loads
+        return self._loops(np.concatenate([inputs[: n + speeds], pushed, inputs[-1:]]), none, threads)
 
     def _alarm(self, inputs: np.ndarray, found: np.ndarray) -> np.ndarray:
-        worst = (inputs.sum(axis=0) + found.sum(axis=0)) * TINY
-        for attitude in self._tree.attitudes:
-            excess = ((inputs[list(attitude.parts)] ** 2).sum(axis=0) - 1) / (2 * TOLERANCE)
-            worst = worst + excess * excess
+        with np.errstate(all="ignore"):
+            worst = (inputs.sum(axis=0) + found.sum(axis=0)) * TINY
+            for attitude in self._tree.attitudes:
+                excess = ((inputs[list(attitude.parts)] ** 2).sum(axis=0) - 1) / (2 * TOLERANCE)
+                worst = worst + excess * excess
         return worst

@@ -65,6 +65,21 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
     return SweptFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
 
 
+def operations_of(plan: Plan, task: str) -> int:
+    """What one evaluation of a task costs, by the table of operations: the sum over all links.
+
+    >>> from dalembert.model import Model
+    >>> from dalembert.recursive.plan import plan_of
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> operations_of(plan_of(model), "inverse") > 0
+    True
+    """
+    kinds, members = _members(plan, task)
+    each = sweeps_of(kinds, task).operations
+    return sum(cost * len(own.links) for cost, own in zip(each, members, strict=True))
+
+
 _GIVEN = ("inverse", "forward")
 
 

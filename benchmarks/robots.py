@@ -1,0 +1,181 @@
+"""Robots and chains as Pinocchio has them and as we have them, and the same random states for both.
+
+Pinocchio and ours differ in two places: continuous joints are (cos, sin) there, and the linear velocity of a free base stands in
+axes of the base there, in axes of the world here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROBOTS = {
+    "ur5": "ur_description/urdf/ur5_robot.urdf",
+    "panda": "panda_description/urdf/panda.urdf",
+    "solo12": "solo_description/robots/solo12.urdf",
+    "anymal": "anymal_b_simple_description/robots/anymal.urdf",
+    "talos": "talos_data/robots/talos_reduced.urdf",
+}
+CHAINS = ("chain-100", "chain-300", "chain-1000")
+FREE = "+free"  # behind the name of a robot: on a base that moves freely
+SEED = 7
+
+
+def names() -> list[str]:
+    """All that can be measured."""
+    return [*ROBOTS, *(f"{name}{FREE}" for name in ROBOTS), *CHAINS]
+
+
+def missing() -> str:
+    """What has to be installed first; empty where all is there."""
+    needed = {"pin": "Pinocchio", "example-robot-data": "the robots' files"}
+    absent = [package for package in needed if not _files(package)]
+    if not absent:
+        return ""
+    what = " and ".join(f"{needed[package]} (package {package})" for package in absent)
+    return f"{what} not installed. `make bench-robots` installs both, or: pip install {' '.join(absent)}"
+
+
+def _files(package: str) -> list[Path]:
+    try:
+        return [Path(str(file.locate())) for file in files(package) or ()]
+    except PackageNotFoundError:
+        return []
+
+
+@dataclass(frozen=True)
+class States:
+    """States in both conventions, one per column; `turns` are the rotations (count, 3, 3) of a free base."""
+
+    q: np.ndarray
+    s: np.ndarray
+    sd: np.ndarray
+    tau: np.ndarray
+    their_q: np.ndarray
+    their_v: np.ndarray
+    their_a: np.ndarray
+    their_tau: np.ndarray
+    turns: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One mechanism twice, and where Pinocchio's coordinates and velocities stand among ours."""
+
+    ours: Any
+    theirs: Any
+    places: list[int]
+    columns: list[int]
+
+    @cached_property
+    def free(self) -> bool:
+        """Does the base move freely?"""
+        return self.theirs.joints[1].nv == 6
+
+    def states(self, count: int) -> States:
+        """Random states and the forces that go with them; slow for long chains, whose far links would fly otherwise."""
+        from scipy.spatial.transform import Rotation
+
+        import dalembert as dl
+
+        rng, nv = np.random.default_rng(SEED), self.theirs.nv
+        v, a = rng.uniform(-1, 1, (2, nv, count)) * min(1.0, 30 / nv)
+        x, theirs = np.empty((len(self.places), count)), np.empty((self.theirs.nq, count), order="F")
+        turns, at = None, 0
+        if self.free:
+            x[:3], attitude = rng.uniform(-1, 1, (3, count)), rng.normal(size=(4, count))
+            attitude /= np.linalg.norm(attitude, axis=0)
+            theirs[:3], theirs[3:7], x[3], x[4:7] = x[:3], attitude, attitude[3], attitude[:3]
+            turns, at = Rotation.from_quat(attitude.T).as_matrix(), 7
+        for joint in list(self.theirs.joints)[2 if self.free else 1 :]:
+            x[at] = rng.uniform(-1, 1, count)
+            own = slice(joint.idx_q, joint.idx_q + joint.nq)
+            theirs[own] = [np.cos(x[at]), np.sin(x[at])] if joint.nq == 2 else x[at]
+            at += 1
+        v, a = (np.asfortranarray(each) for each in (v, a))
+        drifting = a.copy()
+        if turns is not None:
+            drifting[:3] += np.cross(v[3:6], v[:3], axis=0)
+        s, sd = (self.to_ours(y, turns) for y in (v, drifting))
+        q = np.empty_like(x)
+        q[self.places] = x
+        tau = dl.inverse_dynamics(self.ours, q, s, sd)  # not compiled; Pinocchio's forces are compared with them
+        return States(q, s, sd, tau, theirs, v, a, np.asfortranarray(self.to_theirs(tau, turns)), turns)
+
+    def to_ours(self, rows: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
+        """Velocities or forces of Pinocchio as ours."""
+        out = np.empty(rows.shape)
+        out[self.columns] = rows if turns is None else _base(turns, rows)
+        return out
+
+    def to_theirs(self, rows: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
+        """And back."""
+        rows = rows[self.columns]
+        return rows if turns is None else _base(turns.transpose(0, 2, 1), rows)
+
+
+def _base(turns: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The first three rows turned, state by state."""
+    return np.concatenate([np.einsum("kij,jk->ik", turns, rows[:3]), rows[3:]])
+
+
+def pair_of(name: str) -> Pair:
+    """A robot by its name, with `+free` on a free base, or a chain of so many links."""
+    return _chain(int(name.split("-")[1])) if name.startswith("chain-") else _robot(name)
+
+
+def _robot(name: str) -> Pair:
+    import pinocchio as pin
+
+    import dalembert as dl
+    from dalembert.importers.urdf import loads_urdf
+
+    base, floating = name.removesuffix(FREE), name.endswith(FREE)
+    path = next(path for path in _files("example-robot-data") if path.as_posix().endswith(ROBOTS[base]))
+    text = re.sub(r"<mimic[^>]*/>", "", path.read_text())  # Pinocchio lets joints that mimic others move freely
+    model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
+    theirs = pin.buildModelFromXML(text, *([pin.JointModelFreeFlyer()] if floating else []))
+    theirs.armature = 0 * theirs.armature
+    speeds = dl.dynamics(model).speed_names
+    places, columns = [], []
+    for joint, label in zip(list(theirs.joints)[1:], list(theirs.names)[1:], strict=True):
+        if joint.nv == 6:
+            places += [f"base_{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz")]
+            columns += ["dot(base_x)", "dot(base_y)", "dot(base_z)", *(s for s in speeds if s.startswith("omega"))]
+        else:
+            places.append(label)
+            columns.append(f"dot({label})")
+    where = [model.coordinate_names.index(place) for place in places]
+    return Pair(model, theirs, where, [speeds.index(column) for column in columns])
+
+
+def _chain(n: int) -> Pair:
+    """Links on revolute joints, each with a place, a mass centre and moments of its own."""
+    import pinocchio as pin
+
+    from dalembert.model import Model
+
+    rng = np.random.default_rng(SEED)
+    model, theirs = Model("chain").coordinates(*(f"q{i}" for i in range(n))), pin.Model()
+    parent, theirs.gravity.linear = 0, np.array(model.gravity, dtype=float)
+    for i in range(n):
+        turn, at, center = rng.uniform(-1, 1, 3), rng.uniform(-0.5, 0.5, 3), rng.uniform(-0.3, 0.3, 3)
+        mass, moments = rng.uniform(0.5, 2.0), rng.uniform(0.2, 0.3, 3)
+        parent = theirs.addJoint(parent, pin.JointModelRZ(), pin.SE3(pin.rpy.rpyToMatrix(*turn), at), f"q{i}")
+        theirs.appendBodyToJoint(parent, pin.Inertia(mass, center, np.diag(moments)), pin.SE3.Identity())
+        joint = model.revolute((0, 0, 1), f"q{i}", position=at.tolist(), rotation=turn.tolist())
+        model.body(
+            f"link{i}",
+            parent=f"link{i - 1}" if i else "world",
+            joint=joint,
+            mass=mass,
+            center=center.tolist(),
+            inertia=np.diag(moments).tolist(),
+        )
+    return Pair(model, theirs, list(range(n)), list(range(n)))
