@@ -138,12 +138,12 @@ def _operations(handle: Any, task: str) -> int:
     """Operations of one evaluation: of the program, or link by link of the loops."""
     from dalembert.recursive.execution import choose_execution
     from dalembert.recursive.rolled import operations_of
-    from dalembert.recursive.traced import traced
+    from dalembert.recursive.traced import task_program
 
     own = "forward_slopes" if task == "derivatives" else task
     if choose_execution(handle.plan, own, None) == "rolled":
         return operations_of(handle.plan, own)
-    return traced(handle.plan, own).operations
+    return task_program(handle.plan, own).operations
 
 
 def raced(works: list[Work]) -> list[float]:

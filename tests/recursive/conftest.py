@@ -83,7 +83,21 @@ def _meeting() -> tuple[float, float]:
     return float(x), float(y)
 
 
-MODELS = {"every joint": every_joint, "floating": floating, "four-bar": four_bar}
+def pair_on_a_wire() -> Model:
+    """Two free bodies, one by a quaternion, one by angles, on a ball joint; a wire holds the first to the world."""
+    model = Model("pair", gravity=(0, 0, -9.81)).parameters(L=1.2)
+    for name in ("x", "y", "z", "w", "i", "j", "k", "u", "v", "s", "a", "b", "c"):
+        model.coordinate(name, {"w": 1.0, "z": -1.2, "u": 0.5, "s": -1.2}.get(name, 0.0))
+    first = model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k"))
+    model.body("first", joint=first, mass=2, center=(0.1, 0, 0.1), inertia=(0.2, 0.3, 0.4))
+    second = model.free(("u", "v", "s"), ("a", "b", "c"), "zyx")
+    model.body("second", joint=second, mass=1, center=(0.1, 0.2, 0), inertia=(0.1, 0.1, 0.15))
+    model.loop("ball", ("first", "second"), model.spherical((0, 0, 0), position=(0.3, 0, 0)), position=(-0.2, 0, 0))
+    model.holonomic("x**2 + y**2 + z**2 - L**2", name="wire")
+    return model
+
+
+MODELS = {"every joint": every_joint, "floating": floating, "four-bar": four_bar, "pair on a wire": pair_on_a_wire}
 
 
 @pytest.fixture

@@ -286,17 +286,8 @@ def test_models_with_constraints_move_as_the_walk_says(name, engine):
     assert close(known.forward(*one, None, float(states.t[1]), friction=True), expected[:, 1], 1e-10)
 
 
-def test_a_floating_base_in_a_loop():
-    """Two free bodies, one by a quaternion, one by angles, on a ball joint; a wire holds the first to the world."""
-    model = Model("pair", gravity=(0, 0, -9.81)).parameters(L=1.2)
-    for name in ("x", "y", "z", "w", "i", "j", "k", "u", "v", "s", "a", "b", "c"):
-        model.coordinate(name, {"w": 1.0, "z": -1.2, "u": 0.5, "s": -1.2}.get(name, 0.0))
-    first = model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k"))
-    model.body("first", joint=first, mass=2, center=(0.1, 0, 0.1), inertia=(0.2, 0.3, 0.4))
-    second = model.free(("u", "v", "s"), ("a", "b", "c"), "zyx")
-    model.body("second", joint=second, mass=1, center=(0.1, 0.2, 0), inertia=(0.1, 0.1, 0.15))
-    model.loop("ball", ("first", "second"), model.spherical((0, 0, 0), position=(0.3, 0, 0)), position=(-0.2, 0, 0))
-    model.holonomic("x**2 + y**2 + z**2 - L**2", name="wire")
+def test_a_floating_base_in_a_loop(make):
+    model = make("pair on a wire")
     states = samples.consistent(with_contacts(model), 5, seed=2)
     known = dl.dynamics(model)
     expected = dl.derive(model).accelerations(states.q, states.qd)

@@ -12,6 +12,7 @@ from dalembert.analysis import dynamics as walk
 from dalembert.handles.calls import Calls
 from dalembert.model import Description
 from dalembert.recursive import Plan
+from dalembert.recursive.speeds import with_unit_quaternions
 
 Method = Literal["rk4", "semi_implicit"]
 METHODS: tuple[Method, ...] = ("rk4", "semi_implicit")
@@ -63,13 +64,7 @@ class Stepper:
             if not quiet:
                 self._judged(found, x, tau, now)
             x, total, now = found[:size], found[size:], t + ahead * self.dt
-        return self._normed(total)
-
-    def _normed(self, x: np.ndarray) -> np.ndarray:
-        for attitude in self.plan.tree.attitudes:
-            parts = list(attitude.parts)
-            x[parts] /= np.linalg.norm(x[parts], axis=0)
-        return x
+        return with_unit_quaternions(self.plan.tree, total)
 
     def _judged(self, found: np.ndarray, x: np.ndarray, tau: np.ndarray, t: float) -> np.ndarray:
         """Look closely where the alarm was raised: the walk says what is wrong, if anything is."""

@@ -25,11 +25,11 @@ from dalembert.model.methods import require_method
 from dalembert.model.start import start_state
 from dalembert.programs import Function, function_of
 from dalembert.recursive import Plan, moving, read_state
-from dalembert.recursive.energies import energies
+from dalembert.recursive.energies import energies_of
 from dalembert.recursive.execution import choose_execution
 from dalembert.recursive.rolled import rolled_function
-from dalembert.recursive.speeds import to_rates
-from dalembert.recursive.traced import traced
+from dalembert.recursive.speeds import to_rates, with_unit_quaternions
+from dalembert.recursive.traced import task_program
 
 METHODS = ("dop853", "rk45", "rk4")
 _NONE = np.zeros(0)
@@ -103,7 +103,7 @@ class Rates:
 
     @cached_property
     def _pushes(self) -> Function:
-        return function_of(traced(self.plan, "loads", friction=self.friction), self.calls.engine)
+        return function_of(task_program(self.plan, "loads", friction=self.friction), self.calls.engine)
 
     @property
     def machine(self) -> MachineCode | None:
@@ -116,7 +116,7 @@ class Rates:
     def __call__(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
         """ẏ at one state (states,) or many (states, K)."""
         n, m = self.plan.tree.n, self.plan.tree.n_speeds
-        q, s = self.normed(y)[:n], y[n : n + m]
+        q, s = with_unit_quaternions(self.plan.tree, y)[:n], y[n : n + m]
         time = np.broadcast_to(np.asarray(t, dtype=float), y.shape[1:])[None]
         if self._loops is not None:
             return self._loops(np.concatenate([q, s, time]), _NONE)
@@ -135,16 +135,6 @@ class Rates:
             return s
         entries = to_rates(tree, FLOATS, list(q), list(s))
         return numbers(entries, q.shape[1]) if q.ndim > 1 else numbers(entries, 1)[:, 0]
-
-    def normed(self, y: np.ndarray) -> np.ndarray:
-        """States whose quaternions have norm 1."""
-        if not self.plan.tree.attitudes:
-            return y
-        out = y.copy()
-        for attitude in self.plan.tree.attitudes:
-            parts = list(attitude.parts)
-            out[parts] /= np.linalg.norm(out[parts], axis=0)
-        return out
 
     @property
     def sizes(self) -> np.ndarray:
@@ -184,14 +174,15 @@ def run_tree(rates: Rates, task: Task) -> TreeRun:
     n, last = tree.n, tree.n + tree.n_speeds
     q, s = found.y[:n], found.y[n:last]
     links = moving(tree, FLOATS, found.t, list(q), list(s), plan.parameters, plan.fixtures)
-    kinetic, potential = (np.zeros(len(found.t)) + energy for energy in energies(links))
+    kinetic, potential = (np.zeros(len(found.t)) + energy for energy in energies_of(links))
     work = found.y[last] if rates.loaded else np.zeros(len(found.t))
     qdd = rates(found.t, found.y)[n:last]
     return TreeRun(found.t, q, s, qdd, kinetic, potential, work, name, found.steps, found.status.value)
 
 
 def _projection(rates: Rates) -> Callable[[float, np.ndarray], np.ndarray] | None:
-    return (lambda _, y: rates.normed(y)) if rates.plan.tree.attitudes else None
+    tree = rates.plan.tree
+    return (lambda _, y: with_unit_quaternions(tree, y)) if tree.attitudes else None
 
 
 def _method(asked: str | None, usual: str | None) -> str:

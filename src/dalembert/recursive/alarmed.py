@@ -10,7 +10,7 @@ from dalembert.programs import Function, function_of
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rolled import rolled_function
 from dalembert.recursive.state import TOLERANCE
-from dalembert.recursive.traced import TINY, traced
+from dalembert.recursive.traced import TINY, task_program
 
 ROLLED = ("inverse", "forward", "bias", "gravity")  # the tasks that have loops
 
@@ -27,7 +27,7 @@ class Alarmed(Function):
         self._loops = rolled_function(plan, "bias" if task == "gravity" else task)
         acting = (plan.model if friction else plan.frictionless).loads
         pushed = acting and task in ("inverse", "forward")
-        self._loads = function_of(traced(plan, "loads", friction=friction), "native") if pushed else None
+        self._loads = function_of(task_program(plan, "loads", friction=friction), "native") if pushed else None
         self.n_outputs = plan.tree.n_speeds + 1
         self.sizes = self._loops.sizes[0] - (plan.tree.n_speeds if task == "gravity" else 0), 0
 

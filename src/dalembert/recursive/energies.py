@@ -26,7 +26,7 @@ class _Carried(NamedTuple):
     u: Scalar
 
 
-def energies(moving: Moving) -> tuple[Scalar, Scalar]:
+def energies_of(moving: Moving) -> tuple[Scalar, Scalar]:
     """T and V of a tree in motion; loads other than gravity have no part in V.
 
     >>> from dalembert.algebra import FLOATS
@@ -34,7 +34,7 @@ def energies(moving: Moving) -> tuple[Scalar, Scalar]:
     >>> from dalembert.recursive import moving, tree_of
     >>> model = Model("lift", gravity=(0, 0, -10)).coordinates("z")
     >>> _ = model.body("cabin", joint=model.prismatic((0, 0, 1), "z"), mass=2)
-    >>> energies(moving(tree_of(model), FLOATS, 0.0, [3.0], [1.0], {}))
+    >>> energies_of(moving(tree_of(model), FLOATS, 0.0, [3.0], [1.0], {}))
     (1.0, 60.0)
     """
     world = _Carried(NONE, NONE, three(moving.gravity), 0)

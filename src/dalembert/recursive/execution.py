@@ -18,7 +18,7 @@ from dalembert.recursive.mass import mass_matrix
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rolled import can_roll
 from dalembert.recursive.state import singular_mass
-from dalembert.recursive.traced import Detail, traced
+from dalembert.recursive.traced import Detail, task_program
 from dalembert.structure.samples import drawn
 
 Execution = Literal[
@@ -93,10 +93,10 @@ def function_for(
         return Alarmed(plan, task, friction=friction)
     _require_bearable(plan, task, engine)
     if task == "forward" and plan.constrained:
-        parts = function_of(traced(plan, "held", friction=friction), engine)
+        parts = function_of(task_program(plan, "held", friction=friction), engine)
         return Held(plan, parts, usual_rank(plan)).function
     try:
-        program = traced(plan, task, friction=friction, detail=detail)
+        program = task_program(plan, task, friction=friction, detail=detail)
     except ZeroDivisionError:  # a pivot is 0 whatever the state
         raise _without_inertia(plan) from None
     return function_of(program, engine)

@@ -16,7 +16,7 @@ from dalembert.spatial import skew
 Place = tuple[Array, Array]  # R_WM and p_WM
 
 
-def places(moving: Moving) -> list[Place]:
+def link_places(moving: Moving) -> list[Place]:
     """The place of every link in the world."""
     out: list[Place] = []
     for link in moving.links:
@@ -28,7 +28,7 @@ def places(moving: Moving) -> list[Place]:
 def point_jacobian(moving: Moving, body: str, point: Array) -> Array:
     """The velocity of a point, given in axes of its body, and the angular velocity of the body, for unit speeds."""
     index = link_of(moving, body)
-    known = places(moving)
+    known = link_places(moving)
     R, p = known[index]
     at = p + R @ point
     out = zeros(6, moving.tree.n_speeds)
@@ -54,7 +54,7 @@ def link_of(moving: Moving, body: str) -> int:
 
 def momentum_matrix(moving: Moving) -> Array:
     """Momentum, and angular momentum about the mass centre of all bodies, for unit speeds."""
-    known = places(moving)
+    known = link_places(moving)
     center = _center(moving, known)
     out = zeros(6, moving.tree.n_speeds)
     for link, body, (R, p) in zip(moving.links, composites(moving), known, strict=True):

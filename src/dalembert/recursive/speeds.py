@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.recursive.tree import Attitude, Tree
 
@@ -86,3 +88,14 @@ def to_speed_rates(
 def to_speed_forces(tree: Tree, algebra: Algebra, q: Sequence[Scalar], forces: Sequence[Scalar]) -> Array:
     """Hᵀ Q: generalized forces on coordinates as forces on speeds; also the row of a Jacobian."""
     return _gathered(tree, forces, [part_rates(algebra, attitude, q).T for attitude in tree.attitudes])
+
+
+def with_unit_quaternions(tree: Tree, states: np.ndarray) -> np.ndarray:
+    """States in numbers, coordinates first, whose quaternions have norm 1: the states themselves where there are none."""
+    if not tree.attitudes:
+        return states
+    out = states.copy()
+    for attitude in tree.attitudes:
+        parts = list(attitude.parts)
+        out[parts] /= np.linalg.norm(out[parts], axis=0)
+    return out

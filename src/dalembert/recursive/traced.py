@@ -269,14 +269,14 @@ TASKS: dict[str, Task] = {
 }
 
 
-def traced(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:  # noqa: B008 (a value)
+def task_program(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:  # noqa: B008 (a value)
     """The program of a task; parameters that are named stay symbols.
 
     >>> from dalembert.model import Model
     >>> from dalembert.recursive import plan_of
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> traced(plan_of(model), "forward").inputs
+    >>> task_program(plan_of(model), "forward").inputs
     ('x', 'dot(x)', 'force(dot(x))', 't')
     """
     known, named = TASKS[task], detail.named
