@@ -22,10 +22,10 @@ unit: .venv/installed
 nightly: .venv/installed
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or hypothesis"
 
-# the vendors' robots of example-robot-data against Pinocchio; installs both
+# the vendors' robots of example-robot-data and 500 random trees against Pinocchio; installs both
 robots: .venv/installed
 	$(BIN)/python -m pip install --quiet --group robots
-	$(BIN)/python -m pytest -n auto --dist worksteal tests/robots
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/robots
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/engine.py
