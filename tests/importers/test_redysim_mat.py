@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.io import savemat
+from scipy.sparse import csc_matrix
 
 import dalembert as dl
 from dalembert.cli import main
@@ -97,7 +98,16 @@ def wrapper(data, load="inputs_file = load ('inputs.mat');"):
     return "\n".join([f"function [{' '.join(data)}]=inputs()", load, *lines, "% th = inputs_file.th;", "end"])
 
 
-@pytest.mark.parametrize("load", ["inputs_file = load ('inputs.mat');", 'inputs_file=load("inputs");'])
+@pytest.mark.parametrize(
+    "load",
+    [
+        "inputs_file = load ('inputs.mat');",
+        'inputs_file=load("inputs");',
+        "clc; clear all\ninputs_file = load('./inputs.mat');",
+        "inputs_file = load('inputs.mat', '-mat');",
+        "disp('loading')\ninputs_file = load inputs.mat;",
+    ],
+)
 def test_inputs_m_takes_its_fields_from_the_file_beside_it(load, tmp_path):
     write(tmp_path / "inputs.mat", data_of())
     (tmp_path / "inputs.m").write_text(wrapper(data_of(), load))
@@ -112,6 +122,26 @@ def test_loaded_arrays_can_be_worked_with(tmp_path):
     assert [float(body.mass) for body in dl.load(tmp_path / "inputs.m").bodies] == [10, 5, 3]
     (tmp_path / "inputs.m").write_text(wrapper(data_of()).replace("end", "m(1) = inputs_file.al(4); end"))
     assert float(dl.load(tmp_path / "inputs.m").bodies[0].mass) == 0.15
+
+
+def test_load_takes_some_names_and_files_below(tmp_path):
+    (tmp_path / "default_input").mkdir()
+    write(tmp_path / "default_input" / "inputs.mat", data_of())
+    path, words = tmp_path / "inputs.m", " ".join(data_of())
+    for load in (
+        "load('default_input/inputs.mat')",
+        r"load default_input\inputs",
+        f"load 'default_input/inputs.mat' {words}",
+        f"load default_input/inputs.mat {words} -mat",
+    ):
+        path.write_text(load)
+        assert same(dl.load(path), read_redysim(FILE, FOURBAR)), load
+    path.write_text("x = load('default_input/inputs.mat', 'n', 'm');\nn = x.n; g = x.g;")
+    with pytest.raises(ModelFileError, match=r"line 2: there is no 'g' in .*inputs.mat. Known names: m, n"):
+        dl.load(path)
+    path.write_text("load default_input/inputs.mat -ascii")
+    with pytest.raises(ModelFileError, match=r"load is given '-ascii'\. Expected names of arrays behind the file"):
+        dl.load(path)
 
 
 def test_a_missing_file_or_field_is_told(tmp_path):
@@ -144,6 +174,64 @@ def test_what_redysim_does_not_read_is_told(tmp_path):
     )
 
 
+def test_arrays_of_a_longer_robot_are_read_up_to_link_n(tmp_path):
+    long = {key: [*MODELS[FOURBAR][key], 9.0] for key in ("m", "dx", "th", "bt")}
+    model = dl.load(write(tmp_path / "robot.mat", data_of(**long)))
+    assert same(model, read_redysim(FILE, FOURBAR))
+    assert model.notes[-1] == "more than n = 3 entries, of which ReDySim reads the first: bt, th, dx, m."
+
+
+def test_what_the_equations_do_not_need_may_be_anything(tmp_path):
+    path = tmp_path / "inputs.mat"
+    odd = {"aj": np.eye(3), "al": "long", "Tp": [], "steps": []}
+    savemat(path, {**columns(data_of()), **odd})
+    model, known = dl.load(path), read_redysim(FILE, FOURBAR)
+    assert (model.bodies, model.notes[0]) == (known.bodies, known.notes[0])
+    assert model.notes[2:] == ("Tp is empty and not used.", "steps is empty and not used.")
+    (tmp_path / "inputs.m").write_text(wrapper(data_of()))
+    assert dl.load(tmp_path / "inputs.m").description == model.description
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"n": np.int64, "bt": np.uint64, "r": bool, "th": np.float64},
+        {"n": np.int8, "bt": np.int16, "r": np.uint16, "dof": np.int32, "type": np.uint32},
+    ],
+)
+def test_numbers_may_be_of_any_size(kinds, tmp_path):
+    path = tmp_path / "robot.mat"
+    arrays = {key: np.array(value, dtype=float) for key, value in data_of().items()}
+    savemat(path, {key: value.astype(kinds.get(key, float)) for key, value in arrays.items()})
+    assert same(dl.load(path), read_redysim(FILE, FOURBAR))
+
+
+def big_endian(arrays):
+    """A file of level 5 as a machine writes it whose largest byte comes first."""
+
+    def element(kind, data):
+        return struct.pack(">II", kind, len(data)) + data + bytes(-len(data) % 8)
+
+    out = b""
+    for name, value in arrays.items():
+        column = np.ravel(value)
+        flags, size = struct.pack(">II", 6, 0), struct.pack(">ii", len(column), 1)
+        parts = (
+            element(6, flags),
+            element(5, size),
+            element(1, name.encode()),
+            element(9, column.astype(">f8").tobytes()),
+        )
+        out += element(14, b"".join(parts))
+    return level_5(out, mark=b"MI")
+
+
+def test_files_of_other_machines_are_read(tmp_path):
+    path = tmp_path / "robot.mat"
+    path.write_bytes(big_endian(data_of()))
+    assert same(dl.load(path), read_redysim(FILE, FOURBAR))
+
+
 def test_gravity_of_the_window_serves_where_there_is_no_other(tmp_path):
     model = dl.load(write(tmp_path / "robot.mat", data_of(g=None, gx=0, gy=0, gz=-1.62)))
     assert [float(x) for x in model.gravity] == [0, 0, -1.62]
@@ -163,6 +251,13 @@ def test_gravity_of_the_window_serves_where_there_is_no_other(tmp_path):
         ({"r": np.array([[1], [2], [1]])}, "r, link 2: got 2.0. Expected 1 (revolute) or 0 (prismatic)."),
         ({"bt": np.array([[0], [0], [3]])}, "bt, link 3: the parent is 3.0."),
         ({"n": None}, "the key 'n' is missing."),
+        ({"n": None, "inputs_file": {"n": 3}}, "there is no 'n'. The file holds inputs_file (of class struct)."),
+        (
+            {"g": -9.81},
+            "has 1 problem:\n  - g: got an array of 1. Expected an array of 3, the acceleration of gravity.",
+        ),
+        ({"steps": 1e-320}, "Tp: Tp/steps asks for inf samples. Expected from 2 to 1000000."),
+        ({"m": csc_matrix(np.ones((3, 1)))}, "'m' in robot.mat is of class sparse."),
         ({"dx": None}, "the array 'dx' is missing."),
     ],
 )
@@ -225,7 +320,11 @@ def test_damaged_files_raise_nothing_but_input_errors(seed, tmp_path):
     data = bytearray(file.getvalue())
     for _ in range(int(random.integers(1, 5))):
         at = int(random.integers(len(data)))
-        data[at : at + int(random.integers(4))] = random.bytes(int(random.integers(4)))
+        if seed % 2:
+            data[at : at + int(random.integers(4))] = random.bytes(int(random.integers(4)))
+        else:  # one bit, or the end of the file
+            data[at] ^= 1 << int(random.integers(8))
+            del data[at + 1 if random.random() < 0.2 else len(data) :]
     path = tmp_path / "robot.mat"
     path.write_bytes(data)
     try:
@@ -262,6 +361,18 @@ def test_initials_beside_the_inputs_give_start_and_time(tmp_path):
     path = write(tmp_path / "leg.mat", data_of())
     assert dl.load(path).duration == 10
     assert dl.load(path, initials=tmp_path / "initials.m").duration == 1.33
+
+
+def test_initials_may_take_all_that_inputs_gives(tmp_path):
+    write(tmp_path / "inputs.mat", data_of())
+    (tmp_path / "inputs.m").write_text(wrapper(data_of()))
+    head = f"[{' '.join(data_of())}] = inputs();"
+    rest = "q=th; q(1) = al(4);\ny0=[q; zeros(n,1); 0];\nt_initial=0; t_final=Tp/2; incr=steps;"
+    (tmp_path / "initials.m").write_text(f"function [y0, t_initial, t_final, incr]=initials()\n{head}\n{rest}")
+    model = dl.load(tmp_path / "inputs.m")
+    assert model.notes[-1] == "start and time are those of initials.m."
+    assert model.initial[0] == pytest.approx([0.15, *MODELS[FOURBAR]["th"][1:]])
+    assert (model.duration, model.samples) == (5, 501)
 
 
 @pytest.mark.parametrize(

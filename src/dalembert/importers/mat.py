@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -52,6 +52,21 @@ class Stored:
             fact = f"there is no {quote(name)} in {self.source}."
             raise failure(where, fact, nearest(name[:MAX_NAME], self.vectors))
         return self.vectors[name]
+
+    def only(self, names: Iterable[str]) -> Stored:
+        """What stands under these names."""
+        chosen = set(names)
+        vectors, others = (
+            {name: value for name, value in held.items() if name in chosen} for held in (self.vectors, self.others)
+        )
+        return Stored(self.source, vectors, others)
+
+    def without(self, names: Iterable[str]) -> Stored:
+        """The same with empty vectors where something else stands under one of these names, which nobody looks into."""
+        empty = {name: () for name in names if name in self.others}
+        return Stored(
+            self.source, {**self.vectors, **empty}, {name: it for name, it in self.others.items() if name not in empty}
+        )
 
 
 class _Array(NamedTuple):

@@ -25,6 +25,8 @@ from dalembert.importers.source import failure
 from dalembert.model.keys import MAX_NAME, quote
 
 _HEAD = re.compile(r"(?:\[? ?([\w ,]*?) ?\]? = )?\w+(?: \( ?([\w ,]*?) ?\))?", re.ASCII)
+_QUOTES = re.compile(r"""'([^'\n]*)'|"([^"\n]*)\"""")
+_PATH = re.compile(r"(?:\./)?(?:[\w -]+[/\\])*[\w -]+(?:\.mat)?", re.ASCII | re.IGNORECASE)
 _FRAME = ("function", "end", "return", "endfunction")
 _BLOCKS = ("for", "if", "while", "switch", "try")
 
@@ -49,14 +51,18 @@ def read_assignments(
 
 
 def call(
-    text: str, source: str, arguments: Sequence[Values], functions: Mapping[str, Function] | None = None
+    text: str,
+    source: str,
+    arguments: Sequence[Values],
+    functions: Mapping[str, Function] | None = None,
+    load: Callable[[str], Stored] | None = None,
 ) -> list[Values]:
     """What the function in a text gives for these arguments: its results, up to the first that is never assigned.
 
     >>> call("function [s, d] = f(x, n)\\nfor i = 1:n\\n s(i) = i*x;\\nend\\nd = sum(s);", "f.m", [(0.5,), (3.0,)])
     [(0.5, 1.0, 1.5), (3.0,)]
     """
-    program = _Program(text, source, None, functions or {})
+    program = _Program(text, source, load, functions or {})
     program.run(arguments)
     if program.results is None:
         raise failure(source, "there is no function.", "Expected function [...] = name(...) at the top.")
@@ -186,18 +192,19 @@ class _Program(Reader):
         if self._next.kind != "name":
             raise self._error(f"a statement begins with {self._shown()}.")
         name = self._free_name()
-        index = None
+        places = None
         if self._found("("):
             self._take()
-            index = self._index(self._place(name, self._arguments(several=True)), name)
+            arguments = self._arguments(several=True, within=len(self.values.get(name, ())))
+            places = [self._index((place,), name) for place in self._place(name, arguments)]
         if not self._found("="):
             raise self._error(f"{quote(name)} is followed by {self._shown()}, not by '='.")
         self._take()
-        if self._next.kind == "load" and index is None:
+        if self._next.kind == "load" and places is None:
             self._files[name] = self._loaded()
             return
         value = self._sum()
-        self.values[name] = value if index is None else self._changed(name, index, value)
+        self.values[name] = value if places is None else self._changed(name, places, value)
 
     def _free_name(self) -> str:
         """A name that can be assigned."""
@@ -235,28 +242,35 @@ class _Program(Reader):
         self.values.update(zip(names, results, strict=False))
 
     def _loaded(self) -> Stored:
-        """The data file that load names, which stands beside the text."""
-        word = self._next.text[len("load") :].strip(" \t()'\"")
-        if not re.fullmatch(r"[\w -]+(\.mat)?", word):
+        """The data file that load names, which stands beside the text or below it, or some of its names."""
+        said = self._next.text[len("load") :]
+        word, *wanted = [part for group in _QUOTES.findall(said) for part in group if part] or said.split() or [""]
+        if not _PATH.fullmatch(word):
             fact = f"load asks for {quote(word)}."
             raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
         if self._load is None:
             raise self._error(
                 f"load asks for {quote(word)}, but a text has no directory.", "Give the path of the file."
             )
+        names = [name for name in wanted if name != "-mat"]
+        if odd := [name for name in names if not name.isidentifier()]:
+            raise self._error(f"load is given {quote(odd[0])}.", "Expected names of arrays behind the file.")
         try:
-            stored = self._load(word if word.endswith(".mat") else f"{word}.mat")
+            stored = self._load(word if word.lower().endswith(".mat") else f"{word}.mat")
         except ModelFileError as error:
             (problem,) = error.problems
             raise self._error(f"load fails. {problem.path}: {problem.fact}", problem.advice) from error
         self._take()
-        return stored
+        return stored.only(names) if names else stored
 
-    def _changed(self, name: str, index: int, value: Values) -> Values:
-        if len(value) != 1:
-            raise self._error(f"one entry of {quote(name)} gets {len(value)} values.", "Expected one.")
-        self._count(max(index, 1))
-        old = self.values.get(name, ())
-        entries = [*old, *[0.0] * (index - len(old))]
-        entries[index - 1] = value[0]
+    def _changed(self, name: str, places: list[int], value: Values) -> Values:
+        """The vector with other values at some places; it grows by zeros."""
+        if len(value) not in (1, len(places)):
+            fact = f"{quote(name)} gets {len(value)} values at {len(places)} places."
+            raise self._error(fact, "Expected one value, or one for each place.")
+        old, most = self.values.get(name, ()), max(places, default=0)
+        self._count(max(most, len(old)) + len(places))
+        entries = [*old, *[0.0] * (most - len(old))]
+        for place, x in zip(places, value * len(places) if len(value) == 1 else value, strict=True):
+            entries[place - 1] = x
         return tuple(entries)

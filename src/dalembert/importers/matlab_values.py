@@ -17,13 +17,22 @@ from dalembert.importers.mat import Stored, Values
 from dalembert.importers.source import failure, require_short
 from dalembert.model.keys import MAX_ELEMENTS, MAX_NAME, quote
 
+_QUOTED = r"""(?:'[^'\n]*'|"[^"\n]*")"""
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]+|\.\.\.[^\n]*\n)|(?P<line>\n)"
-    r"|(?P<load>load(?:[ \t]*\([ \t]*(?P<mark>['\"])[^'\"\n]*(?P=mark)[ \t]*\)|[ \t]+[A-Za-z][\w.-]*(?![ \t]*=)))"
+    rf"|(?P<load>load(?:[ \t]*\([ \t]*{_QUOTED}(?:[ \t]*,[ \t]*{_QUOTED})*[ \t]*\)"
+    rf"|[ \t]+(?:{_QUOTED}|[A-Za-z.][\w./\\-]*)(?:[ \t]+-?[A-Za-z]\w*)*(?![ \t]*=)))"
     r"|(?P<number>(?:\d+(?:\.(?![*/^])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z]\w*(?:\.[A-Za-z]\w*)?)"
     r"|(?P<sign>\.\*|\./|\.\^|[=~<>]=|&&|\|\||[-+*/^()\[\],;:=<>~'])",
     re.ASCII,
 )
+# what clears or prints and changes no value: commands at the start of a line, and lines that are one call
+_SILENT = re.compile(
+    r"(?:[ \t]*(?:clc|clear|clearvars|close|format|warning)(?:[ \t]+\w+)*[ \t]*(?:[;,]|$))+"
+    r"|[ \t]*(?:disp|fprintf)[ \t]*\(.*\)[ \t]*;?[ \t]*$",
+    re.ASCII,
+)
+_COMMENT = re.compile("[%#]")
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")},
     "sind": lambda x: math.sin(math.radians(x)),
@@ -101,7 +110,8 @@ def _without_comments(text: str) -> str:
     for line in text.split("\n"):
         word = line.strip()
         depth += word == "%{"
-        lines.append("" if depth else line.split("%", 1)[0])
+        said = _SILENT.match(line.rstrip("\r"))
+        lines.append("" if depth else _COMMENT.split(line[said.end() if said else 0 :], maxsplit=1)[0])
         depth -= word == "%}" and depth > 0
     return "\n".join(lines)
 
@@ -116,6 +126,7 @@ class Reader:
         self._depth = 0
         self._work = 0
         self._listing = False  # directly between [ and ], where a space ends an entry
+        self._within: int | None = None  # entries of the vector whose index is read: what `end` and `:` stand for
         self.values: dict[str, Values] = {}
         self._files: dict[str, Stored] = {}  # by the name that load was assigned to
 
@@ -213,7 +224,11 @@ class Reader:
         return value
 
     def _range(self) -> Values:
-        """One value, or first:last, or first:step:last."""
+        """One value, or first:last, or first:step:last, or : for all entries of a vector."""
+        if self._within is not None and self._found(":"):
+            self._take()
+            self._count(self._within)
+            return tuple(float(place) for place in range(1, self._within + 1))
         parts = [self._logic()]
         while self._found(":") and len(parts) < 3:
             self._take()
@@ -253,8 +268,10 @@ class Reader:
         called = self._found("(") and not (self._listing and self._next.space)
         if called:
             self._take()
-            arguments = self._arguments(several=True)
+            arguments = self._arguments(several=True, within=self._within if value is None else len(value))
             return self._call(name, arguments) if value is None else self._entries(name, value, arguments)
+        if name == "end" and self._within is not None:
+            return (float(self._within),)
         if value is None and name == "pi":
             return (math.pi,)
         if value is None:
@@ -314,15 +331,16 @@ class Reader:
             return (float(len(arguments[0])),)
         return tuple(self._worked_out(name, _FUNCTIONS[name], x) for x in arguments[0])
 
-    def _arguments(self, *, several: bool = False) -> list[Values]:
-        """What stands between round brackets."""
-        before, self._listing = self._listing, False
+    def _arguments(self, *, several: bool = False, within: int | None = None) -> list[Values]:
+        """What stands between round brackets; `within` is how many entries the vector in front of them has."""
+        before = self._listing, self._within
+        self._listing, self._within = False, within if several else self._within
         found = [] if several and self._found(")") else [self._range()]
         while several and self._found(","):
             self._take()
             found.append(self._range())
         self._expect(")")
-        self._listing = before
+        self._listing, self._within = before
         return found
 
     def _list(self) -> Values:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from dalembert.errors import InputError, nearest
-from dalembert.importers.mat import Stored, read_mat
+from dalembert.importers.mat import Stored
 from dalembert.importers.matlab import read_assignments
 from dalembert.importers.redysim_arrays import KEYS, from_arrays
-from dalembert.importers.redysim_matlab import from_matlab, started
+from dalembert.importers.redysim_matlab import from_matlab, opened, opener, started
 from dalembert.importers.source import Table, beyond_bounds, failure, read_text, require_short, tables
 from dalembert.model import Model
 from dalembert.model.keys import MAX_NAME, quote
@@ -40,9 +40,9 @@ def read_redysim(
         raise failure(str(path), f"the ending {quote(path.suffix)} is not known.", expected)
     if kind == "mat":
         _require_one(model, str(path))
-        robot = _stored(read_mat(path), path.stem, quaternion=quaternion)
+        robot = _stored(opened(path), path.stem, quaternion=quaternion)
     else:
-        robot = _worded(read_text(path), str(path), kind, model, path.stem, quaternion, _beside(path))
+        robot = _worded(read_text(path), str(path), kind, model, path.stem, quaternion, opener(path))
     return started(robot, path, initials, quaternion=quaternion)
 
 
@@ -100,23 +100,14 @@ def _stored(found: Stored, name: str, *, quaternion: bool) -> Model:
     """The robot whose arrays a data file holds; what else it holds is told."""
     for key in found.others.keys() & set(KEYS):
         found.vector(key, found.source)  # which says what is wrong with it
+    if "n" not in found.vectors and found.others:
+        held = ", ".join(f"{name[:MAX_NAME]} ({what})" for name, what in list(found.others.items())[:MAX_SHOWN])
+        raise failure(found.source, f"there is no 'n'. The file holds {held}.", "Save each array under its own name.")
     model = from_matlab(found.vectors, found.source, name, quaternion=quaternion)
     if unknown := sorted((found.vectors.keys() | found.others.keys()) - set(KEYS)):
         shown = ", ".join(key[:MAX_NAME] for key in unknown[:MAX_SHOWN]) + (", ..." if unknown[MAX_SHOWN:] else "")
         model.note(f"not read, since ReDySim has no inputs of these names: {shown}.")
     return model
-
-
-def _beside(path: Path) -> Callable[[str], Stored]:
-    """What opens the data files in the directory of a MATLAB text."""
-
-    def load(name: str) -> Stored:
-        file = path.with_name(name)
-        if not file.exists():
-            raise failure(str(file), "there is no such file.", f"Copy it into the directory of {path.name}.")
-        return read_mat(file)
-
-    return load
 
 
 def _require_one(model: str | None, source: str) -> None:

@@ -63,7 +63,7 @@ def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
     quaternion = quaternion or data.get("quaternion") is True
     found = [*_shapes(data, n), *_choices(data)]
     robot = None if found else _Robot({"r": [1] * n, "th": [0] * n, **data}, n, _names(data, n), quaternion)
-    head = {"gravity": data["g"]} if "gravity" not in data and "g" in data else {}
+    head = {"gravity": data["g"]} if "gravity" not in data and _is_vector(data.get("g"), 3) else {}
 
     def rows(builder: Builder) -> None:
         if builder.note(found) and robot and builder.note(_entries(data, builder.model)):
@@ -186,6 +186,10 @@ def _plain(key: str, value: object) -> object:
     return value
 
 
+def _is_vector(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count
+
+
 def _whole(value: object) -> bool:
     if isinstance(value, bool):
         return False
@@ -209,9 +213,9 @@ def _shapes(data: Table, n: int) -> Iterator[Problem]:
             advice = f"Add {key} with {3 if key == 'g' else n} entries."
             yield Problem("model file", f"the array '{key}' is missing.", advice)
     for key in ("bt", "r", "th", "names", *STEP, *BODY):
-        if key in data and (not isinstance(data[key], list) or len(data[key]) != n):
+        if key in data and not _is_vector(data[key], n):
             yield wrong(key, f"an array of {n}, one entry for each link", data[key])
-    if "g" in data and (not isinstance(data["g"], list) or len(data["g"]) != 3):
+    if "g" in data and not _is_vector(data["g"], 3):
         yield wrong("g", "an array of 3, the acceleration of gravity", data["g"])
     if "gravity" in data:
         yield Problem("gravity", "ReDySim's arrays have it as g.", "Write g = [...] only.")
@@ -257,10 +261,19 @@ def _names(data: Table, n: int) -> list[str]:
 def _simulation(model: Model, data: Table) -> None:
     """Tp is how long to simulate, steps the time between samples."""
     duration = float(data["Tp"])
-    samples = round(duration / float(data["steps"])) + 1 if "steps" in data else model.samples
-    if not 2 <= samples <= MAX_SAMPLES:
-        raise InputError(f"Tp: Tp/steps asks for {samples} samples. Expected from 2 to {MAX_SAMPLES}.")
-    model.simulation(duration, samples)
+    model.simulation(duration, sample_count(duration, data["steps"]) if "steps" in data else model.samples)
+
+
+def sample_count(duration: float, step: float, said: str = "Tp: Tp/steps") -> int:
+    """How many samples a time between them makes; too few or too many are refused.
+
+    >>> sample_count(10.0, 0.01)
+    1001
+    """
+    samples = duration / step + 1
+    if not 1.5 <= samples <= MAX_SAMPLES:
+        raise InputError(f"{said} asks for {samples:.6g} samples. Expected from 2 to {MAX_SAMPLES}.")
+    return round(samples)
 
 
 def _remarks(data: Table, n: int) -> Iterator[str]:

@@ -6,22 +6,41 @@ gravity as gx, gy, gz beside g, and leaves arrays of the robot before in the fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.importers.mat import Values
+from dalembert.importers.mat import Stored, Values, read_mat
 from dalembert.importers.matlab import call, read_assignments
 from dalembert.importers.matlab_values import Function
-from dalembert.importers.redysim_arrays import KEYS, from_arrays
+from dalembert.importers.redysim_arrays import APART, BODY, KEYS, SCALARS, STEP, from_arrays, sample_count
 from dalembert.importers.source import Table, failure, read_text
 from dalembert.model import Model
 
 FIELDS = ("gx", "gy", "gz")
 TIMES = ("Tp", "steps")
-INITIALS, TRAJECTORY = "initials.m", "trajectory.m"
+SPAN = (("ti", "t_initial"), ("tf", "t_final"), ("incr",))  # in initials.m, as editions name them
+LINKS = ("bt", "r", "th", *STEP, *BODY)  # arrays with an entry for each link
+INPUTS, INITIALS, TRAJECTORY = "inputs.m", "initials.m", "trajectory.m"
+
+
+def opened(path: Path) -> Stored:
+    """What a data file holds; what the equations of motion do not need may be anything."""
+    return read_mat(path).without(APART)
+
+
+def opener(path: Path) -> Callable[[str], Stored]:
+    """What opens the data files that a MATLAB text asks for, in its directory or below."""
+
+    def load(name: str) -> Stored:
+        file = path.parent / name.replace("\\", "/")
+        if not file.exists():
+            raise failure(str(file), "there is no such file.", f"Copy it into the directory of {path.name}.")
+        return opened(file)
+
+    return load
 
 
 def from_matlab(values: Mapping[str, Values], source: str, name: str, *, quaternion: bool) -> Model:
@@ -33,7 +52,7 @@ def from_matlab(values: Mapping[str, Values], source: str, name: str, *, quatern
     ('Tp is 0 and not used: no time to simulate is set.',)
     """
     data: Table = {"name": name, **{key: list(value) for key, value in values.items() if key in KEYS}}
-    remarks = [*_left_over(data), *_gravity(data), *_times(data)]
+    remarks = [*_left_over(data), *_too_long(data), *_gravity(data), *_empty(data), *_times(data)]
     model = from_arrays(data, source, quaternion=quaternion)
     for sentence in remarks:
         model.note(sentence)
@@ -46,6 +65,26 @@ def _left_over(data: Table) -> Iterator[str]:
         if key in data and [len(data[key])] != data.get("n"):
             count = len(data.pop(key))
             yield f"{key} has {count} entries and is not used: with nq ReDySim does not read it."
+
+
+def _too_long(data: Table) -> Iterator[str]:
+    """ReDySim goes from link 1 to link n, so arrays that are longer are left from a longer robot."""
+    n = data["n"][0] if len(data.get("n", ())) == 1 else 0
+    if n < 1 or not n.is_integer():
+        return
+    long = [key for key in LINKS if len(data.get(key, ())) > n]
+    for key in long:
+        data[key] = data[key][: int(n)]
+    if long:
+        yield f"more than n = {n:g} entries, of which ReDySim reads the first: {', '.join(long)}."
+
+
+def _empty(data: Table) -> Iterator[str]:
+    """Scalars that were left empty, []."""
+    for key in SCALARS:
+        if key in data and not data[key]:
+            del data[key]
+            yield f"{key} is empty and not used."
 
 
 def _gravity(data: Table) -> Iterator[str]:
@@ -98,16 +137,19 @@ def _started(model: Model, path: Path, *, quaternion: bool) -> Model:
     if quaternion and "e0" in names:
         raise failure(source, "y0 has angles of the base, but the model a quaternion.", "Leave out quaternion=True.")
     q, qd = _halves(state, names, source)
-    model.start(q, qd)
-    first, last, step = (values.get(key, ()) for key in ("ti", "tf", "incr"))
+    first, last, step = (next((values[key] for key in keys if key in values), ()) for keys in SPAN)
     if len(first) == len(last) == len(step) == 1 and step[0] > 0 and last[0] > first[0]:
-        model.simulation(last[0] - first[0], round((last[0] - first[0]) / step[0]) + 1)
-    return model.note(f"start and time are those of {path.name}.")
+        time = last[0] - first[0]
+        model.simulation(time, sample_count(time, step[0], f"{source}: (tf - ti)/incr"))
+    return model.start(q, qd).note(f"start and time are those of {path.name}.")
 
 
 def _functions(path: Path, links: float) -> dict[str, Function]:
-    """What initials.m can call: inputs() for the number of links, and the trajectory.m beside it."""
+    """What initials.m can call: the inputs.m and trajectory.m beside it; inputs() is the number of links where there is none."""
     found: dict[str, Function] = {"inputs": lambda arguments: [(links,)]}
+    if (inputs_file := path.with_name(INPUTS)).is_file():
+        said = read_text(inputs_file)
+        found["inputs"] = lambda arguments: call(said, str(inputs_file), arguments, load=opener(inputs_file))
     if (beside := path.with_name(TRAJECTORY)).is_file():
         text, inputs = read_text(beside), dict(found)
         found["trajectory"] = lambda arguments: call(text, str(beside), arguments, inputs)
