@@ -41,6 +41,7 @@ LARGE = (
     "stewart-platform",
     "two-link-robot",
 )
+SLOWEST = ("bricard", "rope", "stewart-platform")
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,17 @@ def test_every_formalism_agrees_on_the_gallery(name):
     assert agreement.principle.status == "agrees"
     assert agreement
     assert agreement.max_difference <= 1e-10
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in SLOWEST else ()) for name in LARGE]
+)
+def test_denoc_agrees_with_lagrange_on_the_large_ones_every_day(name):
+    model = dl.load(name)
+    states = samples.consistent(with_contacts(model), 3, seed=4)
+    at = states.q, states.qd, states.t
+    found, known = (dl.derive(model, key, engine="python").accelerations(*at) for key in ("denoc", "lagrange"))
+    assert np.abs(found - known).max() <= 1e-10 * np.abs(known).max()
 
 
 def expected_to_refuse(model) -> set[str]:
