@@ -45,8 +45,8 @@ def off(ours, theirs):
 class Theirs:
     """What Pinocchio gives at one state, in its velocities v; forces of the usual size push."""
 
-    def __init__(self, model, state, rng):
-        self.model, self.data = model, model.createData()
+    def __init__(self, model, data, state, rng):
+        self.model, self.data = model, data
         self.q, self.at, self.v, self.a, self.T, self.drift = state
         self.s, self.sd = self.T @ self.v, self.T @ self.a + self.drift
         self.inverse = pin.rnea(model, self.data, self.q, self.v, self.a).copy()
@@ -119,9 +119,9 @@ def tree_errors(seed):
     peer = grown(seed)
     model, rng, n = rebuilt(peer), np.random.default_rng(seed + 1), peer.nv
     rolled = dl.dynamics(model, execution="rolled", engine="native")
-    worst = {}
+    worst, data = {}, peer.createData()  # once: it holds tensors of n³ numbers
     for state in random_states(peer, seed, STATES):
-        theirs = Theirs(peer, state, rng)
+        theirs = Theirs(peer, data, state, rng)
         found = {"floats": walked_errors(model, theirs), "rolled": errors_of(rolled, theirs, mass=False)}
         if n <= UNROLLED:
             unrolled = dl.dynamics(model, execution="unrolled", engine="native" if n <= COMPILED else "python")
