@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis import dynamics as walk
-from dalembert.arguments import is_real, is_whole, numbers_given, shown
+from dalembert.arguments import are_names, is_real, is_whole, numbers_given, shown
 from dalembert.errors import InputError, NotApplicableError, nearest
 from dalembert.handles.calls import Call, Calls, calls_of, require_out
 from dalembert.handles.rollout import METHODS, Forces, Method, Rollout, Stepper
@@ -109,6 +109,7 @@ class Dynamics(Value):
         (1,)
         """
         if self._constrained or actuated is not None:
+            _count(threads)
             found = walk.inverse_dynamics(self.declared, q, qd, qdd, t, friction=friction, actuated=actuated)
             return _written(found, out)
         return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
@@ -241,6 +242,8 @@ class Dynamics(Value):
         if of == "forward":
             self._require_tree("derivatives of forward dynamics")
         known = self.plan.parameters
+        if not are_names(parameters):
+            raise InputError(f"derivatives, parameters: got {shown(parameters)}. Expected a list of names.")
         for name in parameters:
             if name not in known:
                 raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
@@ -330,7 +333,7 @@ class Dynamics(Value):
         if callable(tau):
 
             def told(t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-                found = np.ascontiguousarray(tau(t, q, s), dtype=float)
+                found = np.ascontiguousarray(numbers_given(tau(t, q, s), f"tau at t = {t:.6g}"))
                 if found.shape != (n, K):
                     raise InputError(f"tau gave shape {found.shape} at t = {t:.6g}. Expected ({n}, {K}).")
                 return found
@@ -348,8 +351,8 @@ class Dynamics(Value):
             )
 
     def _zeros(self, q: Numbers) -> np.ndarray:
-        n = len(self.speed_names)
-        return np.zeros(n) if np.ndim(q) < 2 else _still(n, np.shape(q)[1])
+        n, batch = len(self.speed_names), _batch(q)
+        return np.zeros(n) if batch is None else _still(n, batch)
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
         """The rates q̇ of the coordinates for speeds s: the same unless there are quaternions.
@@ -378,6 +381,8 @@ class Dynamics(Value):
         call = self._calls[task, friction] if detail is None else self._calls[task, friction, detail]
         if isinstance(t, float):
             if getattr(given[0], "ndim", 0) == 1:
+                if threads != 1:
+                    _count(threads)
                 if out is not None:
                     require_out(out, call.shape)
                 if (quick := call.one(given, t, out)) is not None:
@@ -470,7 +475,14 @@ def _written(found: np.ndarray, out: Out) -> np.ndarray:
 
 def _beside(values: np.ndarray, q: Numbers) -> np.ndarray:
     """The same values for every state."""
-    return values if np.ndim(q) < 2 else np.repeat(values[:, None], np.shape(q)[1], axis=1)
+    batch = _batch(q)
+    return values if batch is None else np.repeat(values[:, None], batch, axis=1)
+
+
+def _batch(q: Numbers) -> int | None:
+    """How many states q holds; None for one."""
+    shape = q.shape if isinstance(q, np.ndarray) else numbers_given(q, "q").shape
+    return shape[1] if len(shape) > 1 else None
 
 
 def _still(rows: int, count: int) -> np.ndarray:

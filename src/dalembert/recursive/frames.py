@@ -29,7 +29,6 @@ from dalembert.spatial import sine_and_cosine
 _ROUNDING = 4e-15  # what is closer to a whole number is meant to be it
 _MEETING = 2e-14  # how far lines may pass each other that meet but for rounding, in distances of the joints
 _FARTHEST = 4.0  # how many times farther out than the joints an origin may lie
-_Z = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
