@@ -56,10 +56,8 @@ class Stored:
     def only(self, names: Iterable[str]) -> Stored:
         """What stands under these names."""
         chosen = set(names)
-        vectors, others = (
-            {name: value for name, value in held.items() if name in chosen} for held in (self.vectors, self.others)
-        )
-        return Stored(self.source, vectors, others)
+        vectors = {name: value for name, value in self.vectors.items() if name in chosen}
+        return Stored(self.source, vectors, {name: it for name, it in self.others.items() if name in chosen})
 
     def without(self, names: Iterable[str]) -> Stored:
         """The same with empty vectors where something else stands under one of these names, which nobody looks into."""
