@@ -56,12 +56,12 @@ def rope(links: int = 20) -> Model:
     model.parameter("w", 0.01, "width of a rod", "m")
     model.parameter("g", 9.81, "acceleration of gravity", "m/s²")
     rod = {"mass": "m", "center": ("l/2", 0, 0), "inertia": ("m*w**2/12", "m*l**2/12", "m*l**2/12")}
-    parent, about = "world", "world x"
     for i in range(1, links + 1):
-        model.coordinate(f"q{i}", 0.0, 0.0, f"angle of rod {i} from {about}", "rad")
+        model.coordinate(f"q{i}", 0.0, 0.0, f"angle of rod {i} from {f'rod {i - 1}' if i > 1 else 'world x'}", "rad")
+    for i in range(1, links + 1):
         # the first joint, too, sits one length from the origin, as in ReDySim's table
-        model.body(f"rod{i}", parent=parent, joint=model.revolute((0, 0, 1), f"q{i}", position=("l", 0, 0)), **rod)
-        parent, about = f"rod{i}", f"rod {i}"
+        hinge = model.revolute((0, 0, 1), f"q{i}", position=("l", 0, 0))
+        model.body(f"rod{i}", parent=f"rod{i - 1}" if i > 1 else "world", joint=hinge, **rod)
     return model.simulation(1.0, 201)
 
 
