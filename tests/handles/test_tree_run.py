@@ -1,5 +1,7 @@
 """Motions of trees on the recursion: against the usual runs by other formalisms, closed forms and the balance of energy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -43,10 +45,25 @@ def test_twenty_links_fall_as_by_another_formalism():
 
 
 @pytest.mark.nightly
-def test_a_rope_of_a_thousand_links_falls_with_its_energy():
-    run = dl.dynamics(dl.load("rope", links=1000)).simulate(1.0, samples=11)
+def test_a_rope_of_a_thousand_links_falls_ten_seconds_with_its_energy():
+    run = dl.simulate(dl.load("rope", links=1000), 10.0, formalism="denoc", samples=101)
     assert run.energy_error <= 1e-8
-    assert run.kinetic[-1] > 1000
+    assert run.kinetic.max() > 1000
+
+
+@pytest.mark.nightly
+def test_a_rope_of_ten_thousand_links_falls_with_its_energy():
+    run = dl.simulate(dl.load("rope", links=10_000), 0.1, formalism="denoc", samples=11)
+    assert run.energy_error <= 1e-8
+    # but for the first links, which the pin holds, all still falls freely
+    assert run.linear_momentum[1, -1] == pytest.approx(-10_000 * 0.05 * 9.81 * 0.1, rel=2e-3)
+
+
+@pytest.mark.nightly
+def test_sixty_one_links_fall_rolled_as_unrolled():
+    model = dl.load("rope", links=61)
+    rolled, unrolled = (dl.dynamics(model, execution=e).simulate(0.3, samples=4) for e in ("rolled", "unrolled"))
+    assert np.abs(rolled.q - unrolled.q).max() <= 1e-8
 
 
 @pytest.mark.parametrize("method", ["rk4", "rk45", "dop853"])
@@ -115,3 +132,55 @@ def test_what_does_not_run_is_said():
         arm.simulate(1.0, step=0.1)
     with pytest.raises(NotApplicableError, match="Expected a tree of bodies for simulate"):
         dl.dynamics("four-bar").simulate(1.0)
+
+
+def test_a_large_tree_by_denoc_runs_link_by_link():
+    model = dl.load("rope", links=70)
+    eom = dl.derive(model, "denoc")
+    assert (eom.n_dynamic, eom.n_states, eom.constraint_names, eom.speeds) == (70, 140, (), {})
+    assert eom.notes == ("run link by link: the matrices of the equations are not written out",)
+    rng = np.random.default_rng(3)
+    q, qd = rng.normal(size=(2, 70, 3))
+    expected = dl.dynamics(model).forward(q, qd)
+    assert np.abs(eom.accelerations(q, qd) - expected).max() <= 1e-9 * np.abs(expected).max()
+    run = eom.simulate(0.05, samples=6, parameters={"g": 5.0})
+    assert run.energy_error <= 1e-9
+    assert (run["q1"] == run.q[0]).all()
+    assert (run["dot(q70)"] == run.qd[69]).all()
+    assert run.violation.shape == run.multipliers.shape == (0, 6)
+    again = pickle.loads(pickle.dumps(run))
+    assert (again.q == run.q).all()
+    assert again.equations == run.equations
+
+
+def test_momenta_of_a_tree_are_those_of_the_energies():
+    model = damped(3)
+    found, known = same(model, 0.2, key="kane")
+    for name in ("momenta", "linear_momentum", "angular_momentum"):
+        assert np.abs(getattr(found, name) - getattr(known, name)).max() <= 1e-8
+
+
+def test_a_run_link_by_link_comes_back_from_its_file(tmp_path):
+    pytest.importorskip("xarray")
+    run = dl.simulate(dl.load("rope", links=61), 0.02, formalism="denoc", samples=3)
+    again = dl.load_run(run.save(tmp_path / "run.nc"))
+    assert (again.q == run.q).all()
+    assert (again.kinetic == run.kinetic).all()
+    header = run.save(tmp_path / "run.csv").read_text().splitlines()[0].split(",")
+    assert header[:2] + header[61:63] + header[-3:] == ["time", "q1", "q61", "dot(q1)", "kinetic", "potential", "energy"]
+    figure = run.plot()
+    assert len(figure.axes) == 4
+
+
+def test_what_is_not_written_out_is_said():
+    eom = dl.derive(dl.load("rope", links=70), "denoc")
+    for ask in (lambda: eom.mass_matrix, lambda: eom.blocks, lambda: eom.ignorable, eom.latex, lambda: eom.operations):
+        with pytest.raises(InputError, match=r"'rope' are run link by link: 70 speeds .* Expected at most 60"):
+            ask()
+    for method in ("radau", "ida", "taylor"):
+        with pytest.raises(InputError, match=f"got integrator '{method}'. Expected one that is explicit"):
+            eom.simulate(0.1, integrator=method)
+    with pytest.raises(InputError, match="A tree has no constraints to keep"):
+        eom.simulate(0.1, stabilization=(1.0, 1.0))
+    with pytest.raises(InputError, match="runs link by link have none"):
+        eom.simulate(0.001, samples=2).joint_reactions()
