@@ -154,7 +154,9 @@ def main() -> None:
 
 
 def _line(row: Row) -> str:
-    return "  ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
+    return "  ".join(
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()
+    )
 
 
 if __name__ == "__main__":
