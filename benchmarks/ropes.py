@@ -2,11 +2,11 @@
 
     python benchmarks/ropes.py [--links 100 1000 10000] [--fall 1000] [--seconds 10] [--against 100:1 1000:0.05] [--json]
 
-For each number of links, in a process of its own: CPU seconds to load and to derive, seconds to the first call with nothing on disk,
-microseconds of forward and inverse dynamics per state, alone and in a batch, and the memory. The last line is the slope of the times
-on log-log paper. `--fall` is the rope that falls `--seconds`. `--against` are numbers of links and seconds to fall for MuJoCo,
-by RK4, without contacts and damping; its step is made shorter until its energy balance is as good as AGREED, which ours is at the
-default tolerances. Needs mujoco for the last part.
+For each number of links, in a process of its own: CPU seconds to load and to derive, seconds to the first call with nothing on
+disk, microseconds of forward and inverse dynamics per state, alone and in a batch, and the memory. The last line is the slope of
+the times on log-log paper. `--fall` is the rope that falls `--seconds`. `--against` are numbers of links and seconds to fall for
+MuJoCo, by RK4, without contacts and damping; its step is made shorter until its energy balance is as good as AGREED, which ours is
+at the default tolerances. Needs mujoco for the last part.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,11 @@ def grown(links: int, cache: str) -> Row:
     row: Row = {"links": links, "load": loading.cpu, "derive": deriving.cpu}
     handle, draw = dl.dynamics(model), np.random.default_rng(1)
     for task in ("forward", "inverse"):
-        work = getattr(handle, task)
         for name, shape in (("one", (links,)), ("batch", (links, BATCH))):
-            q, qd, last = (0.3 * draw.normal(size=shape) for _ in range(3))
-            _, first = timed(lambda q=q, qd=qd, last=last: work(q, qd, last))
-            spent = _shortest(lambda q=q, qd=qd, last=last: work(q, qd, last))
-            row |= {f"{task}_{name}": 1e6 * spent / q[0].size, f"{task}_{name}_first": first.wall}
+            states = [0.3 * draw.normal(size=shape) for _ in range(3)]
+            work = partial(getattr(handle, task), *states)
+            _, first = timed(work)
+            row |= {f"{task}_{name}": 1e6 * _shortest(work) / states[0][0].size, f"{task}_{name}_first": first.wall}
     run, falling = timed(lambda: equations.simulate(0.01, samples=2))
     row |= {"simulate": falling.cpu, "balance": balance(run.kinetic, run.potential)}
     return row | {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
@@ -101,8 +101,7 @@ def fallen_in_mujoco(links: int, seconds: float) -> Row:
         if error <= AGREED:
             break
         step *= 0.9 * min(0.9, (AGREED / error) ** 0.25) if np.isfinite(error) else 0.25
-    row = {"links": links, "seconds": seconds, "cpu": cpu, "steps": count, "calls": 4 * count, "balance": error}
-    return row
+    return {"links": links, "seconds": seconds, "cpu": cpu, "steps": count, "calls": 4 * count, "balance": error}
 
 
 def _mujoco_rope(mujoco: Any, links: int) -> Any:
