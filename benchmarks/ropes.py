@@ -5,7 +5,7 @@
 For each number of links, in a process of its own: CPU seconds to load and to derive, seconds to the first call with nothing on
 disk, microseconds of forward and inverse dynamics per state, alone and in a batch, and the memory. The last line is the slope of
 the times on log-log paper. `--fall` is the rope that falls `--seconds`. `--against` are numbers of links and seconds to fall for
-MuJoCo, by RK4, without contacts and damping; its step is made shorter until its energy balance is as good as AGREED, which ours is
+MuJoCo, by RK4, without contacts and damping; its step is made shorter until its energy balance is as good as AGREED. Ours is so
 at the default tolerances. Needs mujoco for the last part.
 """
 
