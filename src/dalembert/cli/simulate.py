@@ -13,12 +13,15 @@ from dalembert.errors import InputError
 from dalembert.handles import Trajectory
 from dalembert.model import Elements
 
+_MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
+
 
 def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = (
         "dalembert simulate cart-pendulum --duration 50 --output run.nc --plot run.png",
         "dalembert simulate double-pendulum --start theta1=pi/2 --rate theta2=1 --set m1=2",
+        "dalembert simulate rope --with links=1000 --formalism denoc --duration 1",
     )
     parser = shared.command(subparsers, "simulate", "compute a motion, and write it to files and plots", *examples)
     shared.add_model(parser)
@@ -145,6 +148,10 @@ def _show(motion: Trajectory, notes: list[str]) -> None:
 def _final(motion: Trajectory) -> Table:
     columns = "coordinate", f"at {motion.t[-1]:g} s", "rate", "unit"
     table = output.table(*columns, numbers=columns[1:3])
-    for c, q, qd in zip(motion.equations.model.coordinate_list, motion.q[:, -1], motion.qd[:, -1], strict=True):
-        table.add_row(c.name, output.number(q, 8), output.number(qd, 8), c.unit)
+    rows = list(zip(motion.equations.model.coordinate_list, motion.q[:, -1], motion.qd[:, -1], strict=True))
+    for k, (c, q, qd) in enumerate(rows):
+        if len(rows) <= _MOST_ROWS or not _MOST_ROWS // 2 <= k < len(rows) - _MOST_ROWS // 2:
+            table.add_row(c.name, output.number(q, 8), output.number(qd, 8), c.unit)
+        elif k == _MOST_ROWS // 2:
+            table.add_row(f"({len(rows) - _MOST_ROWS} more)", "", "", "")
     return table

@@ -286,7 +286,7 @@ class _Reader:
         return se.Integer(value) if isinstance(value, int) else decimal(value)
 
     def _name(self, node: ast.expr, name: str) -> se.Basic:
-        if name in self.coordinates or name in self.parameters:
+        if name in self.parameters or name in self.coordinates:  # parameters are few
             return coordinate(name)
         if name == "pi":
             return se.pi

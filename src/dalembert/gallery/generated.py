@@ -43,25 +43,35 @@ def n_four_bar(loops: int = 2) -> Model:
     return model.simulation(10.0, 501, integrator="rk4", step=1e-3)
 
 
-def rope(links: int = 20) -> Model:
+def rope(links: int = 20, strands: int = 1) -> Model:
     """A rope of `links` thin rods of 3 cm and 50 g, pinned at one end and let go from the horizontal: ReDySim's chain.
 
-    >>> len(rope(100).coordinate_names)
-    100
+    Of several `strands`, each as long as the rope itself, a fan hangs on its end.
+
+    >>> len(rope(100).coordinate_names), len(rope(10, strands=3).coordinate_names)
+    (100, 40)
     """
     _require_count("rope: links", links, 10_000)
-    model = Model("rope", gravity=(0, "-g", 0), description=f"A rope of {links} rods falls from the horizontal.")
+    _require_count("rope: strands", strands, 100)
+    count = links * (strands + 1 if strands > 1 else 1)
+    _require_count("rope: rods in all", count, 10_000)
+    model = Model("rope", gravity=(0, "-g", 0), description=f"A rope of {count} rods falls from the horizontal.")
     model.parameter("m", 0.05, "mass of a rod", "kg")
     model.parameter("l", 0.03, "length of a rod", "m")
     model.parameter("w", 0.01, "width of a rod", "m")
     model.parameter("g", 9.81, "acceleration of gravity", "m/s²")
     rod = {"mass": "m", "center": ("l/2", 0, 0), "inertia": ("m*w**2/12", "m*l**2/12", "m*l**2/12")}
-    parent, about = "world", "world x"
-    for i in range(1, links + 1):
-        model.coordinate(f"q{i}", 0.0, 0.0, f"angle of rod {i} from {about}", "rad")
+    # the first rod of every strand hangs on the last of the rope
+    before = [links if i > links and i % links == 1 % links else i - 1 for i in range(1, count + 1)]
+    for i, parent in enumerate(before, 1):
+        start = 0.4 * ((i - 1) // links - (strands + 1) / 2) / strands if i > links and parent == links else 0.0
+        model.coordinate(
+            f"q{i}", start, 0.0, f"angle of rod {i} from {f'rod {parent}' if parent else 'world x'}", "rad"
+        )
+    for i, parent in enumerate(before, 1):
         # the first joint, too, sits one length from the origin, as in ReDySim's table
-        model.body(f"rod{i}", parent=parent, joint=model.revolute((0, 0, 1), f"q{i}", position=("l", 0, 0)), **rod)
-        parent, about = f"rod{i}", f"rod {i}"
+        hinge = model.revolute((0, 0, 1), f"q{i}", position=("l", 0, 0))
+        model.body(f"rod{i}", parent=f"rod{parent}" if parent else "world", joint=hinge, **rod)
     return model.simulation(1.0, 201)
 
 

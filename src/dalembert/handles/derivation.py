@@ -20,7 +20,9 @@ class Derivation(Value):
 
     setup: Setup
     formalism: str
-    facts: Facts = field(compare=False, repr=False)  # they follow from the setup
+    known: Facts | None = field(
+        default=None, compare=False, repr=False
+    )  # they follow from the setup; None: not asked yet
     alpha: float = 0.0  # of ċ = −αc, where the formalism has it
 
     @property
@@ -31,7 +33,12 @@ class Derivation(Value):
     @cached_property
     def workspace(self) -> Workspace:
         """What is compiled for the setup, from the store of this process."""
-        return workspace_of(self.setup, self.facts)
+        return workspace_of(self.setup, self.known)
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the model."""
+        return self.workspace.facts
 
     @cached_property
     def machine(self) -> Machine:
@@ -49,7 +56,7 @@ class Derivation(Value):
     def with_choice(self, choice: Choice) -> Derivation:
         """The same model by the same formalism in other speeds and with other independent constraints."""
         other = replace(self.setup, choice=choice)
-        return replace(self, setup=other, facts=workspace_of(other).facts)
+        return replace(self, setup=other, known=workspace_of(other).facts)
 
     def require_same_structure(self, changes: Mapping[str, float]) -> None:
         """Raise when other values of parameters change which constraints are independent or which coordinates ignorable."""

@@ -15,9 +15,8 @@ from dalembert.arguments import are_names, is_real, is_whole, numbers_given, sho
 from dalembert.errors import InputError, NotApplicableError, nearest
 from dalembert.handles.calls import Call, Calls, calls_of, require_out
 from dalembert.handles.rollout import METHODS, Forces, Method, Rollout, Stepper
-from dalembert.handles.simulation import Task
-from dalembert.handles.tree_run import Rates, TreeRun, run_tree
-from dalembert.integrators import Settings
+from dalembert.handles.tree_equations import tree_equations
+from dalembert.handles.tree_run import TreeRun
 from dalembert.model import Description, Elements
 from dalembert.model.frozen import Value
 from dalembert.model.start import Start
@@ -316,7 +315,8 @@ class Dynamics(Value):
         """The motion of a tree of any size from (q0, qd0), by default the model's start, under gravity and all its loads.
 
         The cost of a step is linear in the number of links. `integrator` is dop853 (default), rk45 or rk4; the other arguments
-        are those of `dl.simulate`, which derives equations and so knows more of a model, but takes small ones only.
+        are those of `dl.simulate`. That goes the same way for large trees by the formalism `denoc`, and derives equations, which
+        know more of a model, for all others.
 
         >>> import dalembert as dl
         >>> run = dl.dynamics(dl.load("rope", links=100)).simulate(0.1, samples=11)
@@ -324,9 +324,21 @@ class Dynamics(Value):
         ((100, 11), True)
         """
         self._require_tree("simulate")
-        settings = Settings(rtol, atol, max_step, step, progress=progress)
-        task = Task(duration, q0, qd0, t0, integrator, samples, times, settings=settings)
-        return run_tree(Rates(self._calls, friction), task)
+        equations = tree_equations(self.declared, self.engine, self.execution, friction=friction)
+        return equations.simulate(
+            duration,
+            q0=q0,
+            qd0=qd0,
+            t0=t0,
+            integrator=integrator,
+            samples=samples,
+            times=times,
+            rtol=rtol,
+            atol=atol,
+            max_step=max_step,
+            step=step,
+            progress=progress,
+        )
 
     def _forces(self, state: State, tau: Numbers | Forces | None) -> Forces:
         n, K = len(self.speed_names), state.K

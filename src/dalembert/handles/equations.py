@@ -24,10 +24,10 @@ from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.reading import Blocks, Reading, blocks_at
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
-from dalembert.handles.workspace import Setup, Workspace, setup
+from dalembert.handles.workspace import Workspace
 from dalembert.integrators import Settings
 from dalembert.kernels import Kernel
-from dalembert.model import Description, Elements
+from dalembert.model import Description
 from dalembert.model.description import parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
@@ -130,9 +130,9 @@ class Equations(Value):
     @property
     def speeds(self) -> dict[str, str]:
         """The quasi-velocities that are used, name by name with their formulas; empty where none are."""
-        known = self.workspace.facts
         if not self.about.uses_speeds:
             return {}
+        known = self.workspace.facts
         used = known.reduced if self.about.velocities.are_reduced else range(known.d)
         return {known.speed_names[i]: str(known.speeds[i]) for i in used}
 
@@ -440,22 +440,3 @@ class Equations(Value):
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)
         return run_of(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings))
-
-
-def equations_of(
-    model: Elements, formalism: str, *, engine: str | None = None, mode: str | None = None, choice: Choice | None = None
-) -> Equations:
-    """The equations of a model by one formalism, derived."""
-    return _derived(setup(model, engine, mode, choice), formalism)
-
-
-def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
-    """The equations of a model by several formalisms, derived; the model is set up once."""
-    known = setup(model)
-    return [_derived(known, formalism) for formalism in formalisms]
-
-
-def _derived(known: Setup, formalism: str) -> Equations:
-    found = Equations(derivation_of(known, formalism))
-    found.form  # noqa: B018 (what cannot be derived is told here)
-    return found

@@ -15,10 +15,12 @@ import numpy as np
 from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.exporters import to_toml
-from dalembert.handles.derivation import derivation_of
+from dalembert.handles.deriving import derived
 from dalembert.handles.equations import Equations
 from dalembert.handles.partition import Part
 from dalembert.handles.trajectory import Trajectory
+from dalembert.handles.tree_equations import TreeEquations
+from dalembert.handles.tree_run import TreeRun
 from dalembert.handles.workspace import setup
 from dalembert.importers import loads_toml
 from dalembert.integrators import Solution, Status
@@ -58,6 +60,8 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
         "notes": run.notes,
         "parts": [_part(part) for part in run.parts],
     }
+    if isinstance(run.equations, TreeEquations):
+        told["recursion"] = {"friction": run.equations.friction, "execution": run.equations.execution}
     variables: Variables = {}
     for k, part in enumerate(run.parts):
         variables |= {f"part{k}_{name}": ((*(f"part{k}_{d}" for d in dims),), x) for name, dims, x in _arrays(part)}
@@ -136,11 +140,14 @@ def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
     model = loads_toml(told["model"]).replaced(notes=tuple(map(str, told["model_notes"])))
     engine = told["engine"] if told["engine"] in ENGINES else None
     known = setup(model, engine, told["mode"], _chosen(model, told["choice"]))
-    derivation = derivation_of(known, told["formalism"], float(told["alpha"]))
-    equations = Equations(derivation).with_parameters(told["changes"])
+    equations = derived(known, told["formalism"], float(told["alpha"]))
+    if "recursion" in told:
+        equations = TreeEquations(equations.derivation, **told["recursion"])
+    equations = equations.with_parameters(told["changes"])
     parts = tuple(_read_part(data, k, said, equations) for k, said in enumerate(told["parts"]))
     notes = tuple(str(note) for note in told["notes"])
-    return Trajectory(equations, parts, str(told["integrator"]), float(told["cpu_seconds"]), notes)
+    rest = parts, str(told["integrator"]), float(told["cpu_seconds"]), notes
+    return TreeRun(equations, *rest) if isinstance(equations, TreeEquations) else Trajectory(equations, *rest)
 
 
 def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:

@@ -134,7 +134,7 @@ class Trajectory(Value):
         if name == "t":
             return self.t
         rows = dict(zip(names, self.q, strict=True)) | dict(zip((f"dot({x})" for x in names), self.qd, strict=True))
-        rows |= dict(zip(self.equations.workspace.facts.speed_names, self.speeds, strict=True))
+        rows |= dict(zip(self.speed_names, self.speeds, strict=True))
         if name not in rows:
             raise InputError(f"the run has no '{name}'. {nearest(name, rows)}")
         return rows[name]
@@ -198,6 +198,16 @@ class Trajectory(Value):
     def speeds(self) -> np.ndarray:
         """The quasi-velocities u along the run, (d, samples)."""
         return self.observed.speeds
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """What the rows of `speeds` are."""
+        return self.equations.workspace.facts.speed_names
+
+    @property
+    def speed_formulas(self) -> tuple[str, ...]:
+        """The speeds as formulas of the velocities."""
+        return tuple(map(str, self.equations.workspace.facts.speeds))
 
     @property
     def kinetic(self) -> np.ndarray:

@@ -6,18 +6,23 @@ stages of a step and what is compiled.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, numbers
+from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.analysis import dynamics as walk
-from dalembert.analysis.observables import relative_drift
+from dalembert.analysis.observables import Observed
+from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
 from dalembert.handles.calls import Calls
+from dalembert.handles.partition import Part
 from dalembert.handles.simulation import Task
+from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, find, integrate
 from dalembert.integrators.base import MachineCode
 from dalembert.integrators.native_steps import Machine
@@ -25,55 +30,17 @@ from dalembert.model.methods import require_method
 from dalembert.model.start import start_state
 from dalembert.programs import Function, function_of
 from dalembert.recursive import Plan, moving, read_state
-from dalembert.recursive.energies import energies_of
+from dalembert.recursive.energies import energies_of, momenta_of
 from dalembert.recursive.execution import choose_execution
 from dalembert.recursive.rolled import rolled_function
-from dalembert.recursive.speeds import to_rates, with_unit_quaternions
+from dalembert.recursive.speeds import to_momenta, to_rates, to_second_rates, with_unit_quaternions
 from dalembert.recursive.traced import task_program
+
+if TYPE_CHECKING:
+    from dalembert.handles.tree_equations import TreeEquations
 
 METHODS = ("dop853", "rk45", "rk4")
 _NONE = np.zeros(0)
-
-
-@dataclass(frozen=True, eq=False)
-class TreeRun:
-    """A motion of a tree: entries on the first axis, samples on the last; velocities and accelerations are those of speeds.
-
-    `potential` is that of gravity; `work` is what all other loads have done since the start, springs included.
-    """
-
-    t: np.ndarray
-    q: np.ndarray
-    qd: np.ndarray
-    qdd: np.ndarray
-    kinetic: np.ndarray
-    potential: np.ndarray
-    work: np.ndarray
-    integrator: str
-    steps: int
-    status: str
-
-    @property
-    def energy(self) -> np.ndarray:
-        """T + V along the run."""
-        return self.kinetic + self.potential
-
-    @property
-    def balance(self) -> np.ndarray:
-        """Energy less work: constant in an exact motion, unless joints are moved in time."""
-        return self.energy - self.work
-
-    @property
-    def energy_error(self) -> float:
-        """The 2-norm over the samples of the relative drift of the energy balance."""
-        size = float(np.abs(self.kinetic).max() + np.abs(self.potential).max())
-        return relative_drift(self.balance, size)
-
-    def __repr__(self) -> str:
-        return (
-            f"<TreeRun of {len(self.q)} coordinates by {self.integrator}: {len(self.t)} samples from t = {self.t[0]:g} "
-            f"to {self.t[-1]:g}>"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,19 +80,19 @@ class Rates:
         size = self.plan.tree.n + self.plan.tree.n_speeds
         return MachineCode(Machine(native.address, _NONE, np.array(native.tables, dtype=float)), size, None)
 
-    def __call__(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
-        """ẏ at one state (states,) or many (states, K)."""
+    def __call__(self, t: float | np.ndarray, y: np.ndarray, threads: int = 1) -> np.ndarray:
+        """ẏ at one state (states,) or many (states, K), which `threads` share."""
         n, m = self.plan.tree.n, self.plan.tree.n_speeds
         q, s = with_unit_quaternions(self.plan.tree, y)[:n], y[n : n + m]
         time = np.broadcast_to(np.asarray(t, dtype=float), y.shape[1:])[None]
         if self._loops is not None:
-            return self._loops(np.concatenate([q, s, time]), _NONE)
-        found = self.calls["forward", self.friction].function(np.concatenate([q, s, 0 * s, time]), _NONE)
+            return self._loops(np.concatenate([q, s, time]), _NONE, threads)
+        found = self.calls["forward", self.friction].function(np.concatenate([q, s, 0 * s, time]), _NONE, threads)
         if not (np.abs(found[-1]) <= 1).all() and np.isfinite(y).all():
             walk.forward_dynamics(self.plan.tree.model, q, s, None, t, friction=self.friction)  # says what is wrong
         rates = [self._rates(q, s), found[:-1]]
         if self.loaded:
-            pushes = self._pushes(np.concatenate([q, s, time]), _NONE)[:-1]
+            pushes = self._pushes(np.concatenate([q, s, time]), _NONE, threads)[:-1]
             rates.append((s * pushes).sum(axis=0)[None])
         return np.concatenate(rates)
 
@@ -148,9 +115,108 @@ class Rates:
         return np.concatenate([scales.positions, speeds, work])
 
 
-def run_tree(rates: Rates, task: Task) -> TreeRun:
-    """The motion of a tree; see `Dynamics.simulate`."""
-    plan, settings = rates.plan, task.settings
+@dataclass(frozen=True, repr=False)
+class TreeRun(Trajectory):
+    """A motion of a tree: `v` are its speeds, which are q̇ but for quaternions; potential energy is that of gravity.
+
+    `work` is what all other loads have done since the start, springs included.
+    """
+
+    equations: TreeEquations
+
+    @property
+    def _plan(self) -> Plan:
+        return self.equations.plan
+
+    @property
+    def work(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
+        """The work of all loads but gravity, from the start."""
+        return self.solution.y[-1] if self.equations.rates.loaded else np.zeros(len(self.t))
+
+    @property
+    def v(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The speeds along the run."""
+        return self.solution.y[len(self.q) : self.equations.n_states]
+
+    @cached_property
+    def _found(self) -> np.ndarray:
+        """q̇ and q̈ along the run, (2, n, samples)."""
+        tree, last, q, s = self._plan.tree, self.equations.n_states, list(self.q), list(self.v)
+        found = self.equations.rates(self.t, self.solution.y)
+        second = to_second_rates(tree, FLOATS, q, s, list(found[tree.n : last]))
+        return np.stack([found[: tree.n], numbers(second, len(self.t))])
+
+    @property
+    def qd(self) -> np.ndarray:
+        """q̇ along the run, (n, samples)."""
+        return self._found[0] if self._plan.tree.attitudes else self.v
+
+    @property
+    def _natural(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.qd
+
+    @cached_property
+    def observed(self) -> Observed:
+        """Energies, momenta and speeds along the run, by walks over the links."""
+        plan, count = self._plan, len(self.t)
+        links = moving(plan.tree, FLOATS, self.t, list(self.q), list(self.v), plan.parameters, plan.fixtures)
+        kinetic, potential = (np.zeros(count) + energy for energy in energies_of(links))
+        by_speed, linear, angular = momenta_of(links)
+        by_rate = to_momenta(plan.tree, FLOATS, list(self.q), list(by_speed))
+        p, P, H = (numbers(x, count) for x in (by_rate, vector(linear), vector(angular)))
+        none = np.zeros((0, count))
+        return Observed(kinetic, potential, kinetic + potential, p, P, H, self.v, none, none)
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """What the rows of `speeds` are."""
+        return self._plan.tree.speed_names
+
+    @property
+    def speed_formulas(self) -> tuple[str, ...]:
+        """The speeds as formulas of the velocities: those that are rates."""
+        return self._plan.tree.speed_names
+
+    @property
+    def reactions(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """No constraints, no reactions."""
+        return np.zeros(self.q.shape)
+
+    @property
+    def ideal_reactions(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """No constraints, no reactions."""
+        return np.zeros(self.q.shape)
+
+    @property
+    def multipliers(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """No constraints, no multipliers."""
+        return np.zeros((0, len(self.t)))
+
+    @property
+    def _canonical_violation(self) -> np.ndarray | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return None
+
+    @property
+    def violation_names(self) -> tuple[str, ...]:
+        """No constraints, no violations."""
+        return ()
+
+    @property
+    def momentum_error(self) -> float | None:
+        """None: ignorable coordinates are not looked for."""
+        return None
+
+    def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
+        """Not of trees that are run link by link."""
+        raise InputError(
+            f"joint_reactions, frame '{frame}': runs link by link have none. Expected a run of equations that are written out: "
+            "`dl.simulate` of a model with fewer bodies, or by another formalism."
+        )
+
+
+def run_tree(equations: TreeEquations, task: Task) -> TreeRun:
+    """The motion of a tree; see `TreeEquations.simulate`."""
+    rates, settings, plan = equations.rates, task.settings, equations.plan
     tree, model = plan.tree, plan.tree.model.description
     name = _method(task.integrator, model.integrator)
     if settings.step is None and name == model.integrator:
@@ -164,20 +230,16 @@ def run_tree(rates: Rates, task: Task) -> TreeRun:
         float(grid[0]),
         np.concatenate([start.q[:, 0], start.s[:, 0], np.zeros(int(rates.loaded))]),
         rates,
-        project=_projection(rates),
+        project=_projection(rates) if task.project else None,
         smooth=model.smooth,
         positions=tree.n,
         sizes=rates.sizes,
         machine=rates.machine,
     )
-    found = integrate(problem, find(name)(problem, settings, float(grid[-1])), grid, settings)
-    n, last = tree.n, tree.n + tree.n_speeds
-    q, s = found.y[:n], found.y[n:last]
-    links = moving(tree, FLOATS, found.t, list(q), list(s), plan.parameters, plan.fixtures)
-    kinetic, potential = (np.zeros(len(found.t)) + energy for energy in energies_of(links))
-    work = found.y[last] if rates.loaded else np.zeros(len(found.t))
-    qdd = rates(found.t, found.y)[n:last]
-    return TreeRun(found.t, q, s, qdd, kinetic, potential, work, name, found.steps, found.status.value)
+    stepper = find(name)(problem, settings, float(grid[-1]))  # compiles what it needs
+    begun = time.process_time()
+    found = integrate(problem, stepper, grid, settings)
+    return TreeRun(equations, (Part(equations, found, _NONE),), name, time.process_time() - begun)
 
 
 def _projection(rates: Rates) -> Callable[[float, np.ndarray], np.ndarray] | None:
@@ -190,7 +252,8 @@ def _method(asked: str | None, usual: str | None) -> str:
         require_method(asked)
         if asked not in METHODS:
             raise InputError(
-                f"simulate: got integrator '{asked}'. Expected one that is explicit, {', '.join(METHODS)}. "
+                f"simulate: got integrator '{asked}'. Expected one that is explicit, {', '.join(METHODS)}: a tree that is run "
+                "link by link has neither a series nor the slopes of its rates, which implicit methods need. "
                 "Where the model is small enough, `dl.simulate` derives its equations and takes all integrators."
             )
         return asked

@@ -55,8 +55,13 @@ class Workspace:
         self.setup = known
         self.declared, self.engine = known.declared, known.engine
         self.model: Description = with_contacts(known.declared).description
-        self.facts = facts or facts_of(self.model, known.choice)
+        self._facts = facts
         self._machines: dict[tuple[str, float], Machine] = {}
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the model; large trees that run link by link never ask."""
+        return self._facts or facts_of(self.model, self.setup.choice)
 
     def machine(self, formalism: str, alpha: float = 0.0) -> Machine:
         """The equations by one formalism; α is that of ċ = −αc, where the formalism has it."""

@@ -49,7 +49,7 @@ class Declarations(Elements, Maker):
     def __setattr__(self, name: str, value: object) -> None:
         if name not in FIELDS:
             raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
-        self._hold(replace(self.description, **{name: Frozen(value) if isinstance(value, dict) else value}))
+        self._hold(self.description.replaced(**{name: Frozen(value) if isinstance(value, dict) else value}))
 
     @classmethod
     def of(cls, description: Elements) -> Self:
@@ -145,7 +145,7 @@ class Declarations(Elements, Maker):
                 f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
                 "that is not t, pi or the name of a function."
             )
-        if key in self.reader.names or any(s.name == key for s in self.speed_list):
+        if key in self.parameter_values or key in self.coordinate_names or any(s.name == key for s in self.speed_list):
             raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
         return key
 

@@ -292,8 +292,11 @@ class Description(Value, Elements):
         return self
 
     def replaced(self, **elements: object) -> Description:
-        """The same with other elements, by the names of the attributes."""
-        return replace(self, **elements)
+        """The same with other elements, by the names of the attributes; what is known of the coordinates goes along."""
+        out = replace(self, **elements)
+        if "coordinate_list" not in elements and "names" in vars(self):
+            vars(out)["names"] = self.names
+        return out
 
 
 FIELDS = tuple(each.name for each in fields(Description))

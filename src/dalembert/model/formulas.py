@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import FormulaError
@@ -41,6 +42,8 @@ class Reader:
 
     def constant(self, formula: Written, where: str) -> Formula:
         """A formula of parameters only."""
+        if isinstance(formula, str | int | float) and (known := _constant(formula, self.parameters)) is not None:
+            return known
         out = self.read(formula, where)
         changing = sorted(str(s) for s in out.free_symbols if str(s) not in self.parameters)
         if changing:
@@ -49,3 +52,12 @@ class Reader:
                 "Expected a constant: a number or a formula of parameters. Put what moves into a joint or a load."
             )
         return out
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _constant(formula: str | float, parameters: tuple[str, ...]) -> Formula | None:
+    """A formula of parameters, which many bodies may share; None where it is none, and has to be told with its place."""
+    try:
+        return parse(formula, coordinates=(), parameters=parameters, where="", rates=False, time=False)
+    except FormulaError:
+        return None

@@ -90,6 +90,16 @@ def to_speed_forces(tree: Tree, algebra: Algebra, q: Sequence[Scalar], forces: S
     return _gathered(tree, forces, [part_rates(algebra, attitude, q).T for attitude in tree.attitudes])
 
 
+def to_momenta(tree: Tree, algebra: Algebra, q: Sequence[Scalar], momenta: Sequence[Scalar]) -> Array:
+    """∂T/∂q̇ for ∂T/∂s."""
+    out = vector([0 if column is None else momenta[column] for column in tree.columns])
+    for attitude in tree.attitudes:
+        turned = _turns(algebra, attitude, q).T @ vector(list(momenta[attitude.first : attitude.first + 3]))
+        for i, x in zip(attitude.parts, turned, strict=True):
+            out[i] = x
+    return out
+
+
 def with_unit_quaternions(tree: Tree, states: np.ndarray) -> np.ndarray:
     """States in numbers, coordinates first, whose quaternions have norm 1: the states themselves where there are none."""
     if not tree.attitudes:

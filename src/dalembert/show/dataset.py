@@ -58,7 +58,7 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
     """
     import xarray
 
-    model, known = run.equations.model, run.equations.workspace.facts
+    model = run.equations.model
     said = {speed.name: speed.description for speed in model.speed_list}
     series = {
         name: ((place, "time") if place else "time", getattr(run, name), _about(text, unit))
@@ -68,15 +68,15 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
     places = {
         "time": ("time", run.t, _about("time", "s")),
         "coordinate": ("coordinate", _words(model.coordinate_names)),
-        "speed": ("speed", _words(known.speed_names)),
+        "speed": ("speed", _words(run.speed_names)),
         "constraint": ("constraint", _words(run.constraint_names)),
         "violation_of": ("violation_of", _words(run.violation_names)),
         "axis": ("axis", _words("xyz")),
         "coordinate_unit": ("coordinate", _words(c.unit for c in model.coordinate_list)),
         "coordinate_description": ("coordinate", _words(c.description for c in model.coordinate_list)),
         "speed_unit": ("speed", _words(speed_units(run))),
-        "speed_formula": ("speed", _words(map(str, known.speeds))),
-        "speed_description": ("speed", _words(said.get(name, "") for name in known.speed_names)),
+        "speed_formula": ("speed", _words(run.speed_formulas)),
+        "speed_description": ("speed", _words(said.get(name, "") for name in run.speed_names)),
     }
     return xarray.Dataset(series, places, _attributes(run))
 
@@ -84,7 +84,7 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
 def speed_units(run: Trajectory) -> tuple[str, ...]:
     """The unit of every speed that is the rate of a coordinate with a unit, else nothing."""
     units = {Kind.RATE.of(c.name): rate_unit(c.unit) for c in run.equations.model.coordinate_list}
-    return tuple(units.get(str(formula), "") for formula in run.equations.workspace.facts.speeds)
+    return tuple(units.get(formula, "") for formula in run.speed_formulas)
 
 
 def save(run: Trajectory, path: Path, record: Callable[[], Record] | None = None) -> Path:
@@ -117,14 +117,15 @@ def _write_netcdf(run: Trajectory, path: Path, record: Callable[[], Record] | No
 def _write_csv(run: Trajectory, path: Path) -> None:
     """One row for each sample: time, coordinates, rates, speeds, energies, violations."""
     names = run.equations.model.coordinate_names
-    header = ["time", *names, *(Kind.RATE.of(name) for name in names), *run.equations.workspace.facts.speed_names]
-    header += ["kinetic", "potential", "energy", *(f"violation({name})" for name in run.violation_names)]
-    energies = np.stack([run.kinetic, run.potential, run.energy])
-    table = np.concatenate([run.t[None], run.q, run.qd, run.speeds, energies, run.violation], axis=0)
+    columns = {"time": run.t, **dict(zip(names, run.q, strict=True))}
+    columns |= dict(zip(map(Kind.RATE.of, names), run.qd, strict=True))
+    columns |= dict(zip(run.speed_names, run.speeds, strict=True))  # some may be rates themselves
+    columns |= {"kinetic": run.kinetic, "potential": run.potential, "energy": run.energy}
+    columns |= {f"violation({name})": row for name, row in zip(run.violation_names, run.violation, strict=True)}
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows([repr(value) for value in row] for row in table.T.tolist())
+        writer.writerow(columns)
+        writer.writerows([repr(value) for value in row] for row in np.stack(list(columns.values()), axis=1).tolist())
 
 
 def _attributes(run: Trajectory) -> dict[str, str | float]:

@@ -29,6 +29,7 @@ FORMATS = (".png", ".pdf", ".svg")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 # for lines that coincide with others: each lets those below be seen
 STYLES: tuple[LineStyleType, ...] = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
+_MOST_LINES = 60  # of one unit
 _FLOOR = 1e-17  # below this an error is rounding
 _LONG = 52  # characters of a description in a legend
 
@@ -135,7 +136,7 @@ def _velocities(run: Trajectory) -> list[Panel]:
         rates = zip(run.equations.model.coordinate_list, run.qd, strict=True)
         return _by_unit([(rate_unit(c.unit), Kind.RATE.of(c.name), "", row) for c, row in rates], "velocities")
     said = {speed.name: speed.description for speed in run.equations.model.speed_list}
-    rows = zip(speed_units(run), run.equations.workspace.facts.speed_names, run.speeds, strict=True)
+    rows = zip(speed_units(run), run.speed_names, run.speeds, strict=True)
     return _by_unit([(unit, name, said.get(name, ""), row) for unit, name, row in rows], "speeds")
 
 
@@ -195,11 +196,15 @@ def _by_unit(rows: Sequence[tuple[str, str, str, np.ndarray]], what: str) -> lis
     """One panel for each unit, from (unit, name, description, values); a few lines are described, many only named."""
     panels = []
     for unit in dict.fromkeys(unit for unit, *_ in rows):
-        alike = [row for row in rows if row[0] == unit]
+        alike, title = [row for row in rows if row[0] == unit], what
+        if len(alike) > _MOST_LINES:  # spread evenly, the first and the last among them
+            places = np.linspace(0, len(alike) - 1, len(COLOURS)).round().astype(int)
+            title = f"{len(places)} of {len(alike)} {what}"
+            alike = [alike[i] for i in places]
         for chosen in (alike[i : i + len(COLOURS)] for i in range(0, len(alike), len(COLOURS))):
             few = len(chosen) <= 3
             lines = tuple((_label(name, about if few else ""), values) for _, name, about, values in chosen)
-            panels.append(Panel(_axis(what, unit), lines))
+            panels.append(Panel(_axis(title, unit), lines))
     return panels
 
 

@@ -1,0 +1,47 @@
+"""Equations from models: written out, or, for trees too large for that, as the recursion itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dalembert.formalisms import denoc
+from dalembert.handles.derivation import Derivation, derivation_of
+from dalembert.handles.equations import Equations
+from dalembert.handles.tree_equations import TreeEquations
+from dalembert.handles.workspace import Setup, setup
+from dalembert.model import Elements
+from dalembert.recursive import plan_of
+from dalembert.recursive.execution import MANY, choose_execution
+from dalembert.structure import Choice
+
+
+def equations_of(
+    model: Elements, formalism: str, *, engine: str | None = None, mode: str | None = None, choice: Choice | None = None
+) -> Equations:
+    """The equations of a model by one formalism, derived."""
+    return derived(setup(model, engine, mode, choice), formalism)
+
+
+def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
+    """The equations of a model by several formalisms, derived; the model is set up once."""
+    known = setup(model)
+    return [derived(known, formalism) for formalism in formalisms]
+
+
+def derived(known: Setup, formalism: str, alpha: float = 0.0) -> Equations:
+    """The equations by one formalism; those of a large tree by `denoc` are not written out."""
+    if formalism == denoc.ABOUT.key and _rolls(known):
+        return TreeEquations(Derivation(known, formalism))
+    found = Equations(derivation_of(known, formalism, alpha))
+    found.form  # noqa: B018 (what cannot be derived is told here)
+    return found
+
+
+def _rolls(known: Setup) -> bool:
+    """True for a tree that is better run in loops over its links than written out."""
+    model = known.declared
+    if len(model.coordinate_list) <= MANY or model.energies is not None or model.canonical_list:
+        return False
+    if known.mode is not None or known.choice is not None:
+        return False
+    return choose_execution(plan_of(model), "forward", None, known.engine) == "rolled"
