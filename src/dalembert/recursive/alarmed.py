@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from dalembert.programs import Function, function_of
+from dalembert.programs.function import Native
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rolled import rolled_function
 from dalembert.recursive.state import TOLERANCE
@@ -30,6 +32,21 @@ class Alarmed(Function):
         self._loads = function_of(task_program(plan, "loads", friction=friction), "native") if pushed else None
         self.n_outputs = plan.tree.n_speeds + 1
         self.sizes = self._loops.sizes[0] - (plan.tree.n_speeds if task == "gravity" else 0), 0
+
+    @cached_property
+    def native(self) -> Native | None:  # type: ignore[override]
+        """One state in machine code from end to end."""
+        from dalembert.programs.llvm.watched import Watch, watched_loops
+
+        loops, loads = self._loops.native, None if self._loads is None else self._loads.native
+        if loops is None:
+            return None
+        tree, resting = self._tree, self._task == "gravity"
+        way = "resting" if resting else "plain" if loads is None else "inverse" if self._task == "inverse" else "forward"
+        front = tree.n + (0 if resting else tree.n_speeds)
+        parts = [i for attitude in tree.attitudes for i in attitude.parts]
+        watch = Watch(way, self.sizes[0], front, tree.n_speeds, parts, TINY, 2 * TOLERANCE)
+        return watched_loops(watch, loops, loads)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs of one state (k,) or of many (k, batch)."""
