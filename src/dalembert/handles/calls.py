@@ -27,19 +27,19 @@ class Call:
         self._rows = math.prod(shape)
 
     @cached_property
-    def _quick(self) -> Quick | None:
-        """The call in machine code, where there is one."""
-        return _quick_of(self.function, self.sizes)
+    def quick(self) -> Quick | None:
+        """The call at one state in machine code, `quick(q, s, ..., t)`, where there is one; see `llvm/quick`."""
+        return _quick_of(self.function, self.sizes, self.shape)
 
     def one(self, given: Sequence[Any], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
-        result = np.empty(self.shape) if out is None else out
-        if self._quick is not None and (out is None or out.flags.c_contiguous):
-            return self._quick(*given, t, result)
+        if self.quick is not None and (out is None or out.flags.c_contiguous):
+            return self.quick(*given, t) if out is None else self.quick(*given, t, out)
         arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
         if [a.shape for a in arrays] != [(n,) for n in self.sizes]:
             return None
         found = self.function(np.concatenate([*arrays, [t]]), np.zeros(0))
+        result = np.empty(self.shape) if out is None else out
         result[...] = found[:-1].reshape(self.shape)
         return result if abs(found[-1]) <= 1 else None
 
@@ -70,13 +70,13 @@ _ROOM = 2**12  # numbers that are taken from the stack
 Quick = Callable[..., np.ndarray | None]
 
 
-def _quick_of(function: Function, sizes: tuple[int, ...]) -> Quick | None:
+def _quick_of(function: Function, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
     """The whole call in machine code; None on other engines, and where its numbers need too much room."""
     if function.n_outputs + sum(sizes) > _ROOM or (code := function.native) is None:
         return None
     from dalembert.programs.llvm.quick import is_possible, quick_function
 
-    return quick_function(code, sizes, function.n_outputs) if is_possible() else None
+    return quick_function(code, sizes, shape) if is_possible() else None
 
 
 def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[np.ndarray] = ()) -> None:
@@ -109,6 +109,30 @@ class Calls(dict[Key, Call]):
         sizes = [len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else []))]
         self[key] = found = Call(function, sizes, known.shape(names))
         return found
+
+
+class Alone(dict[tuple[str, bool], Quick]):
+    """The calls at one state by task and friction: None where arguments are not plain arrays of one state, or something is amiss.
+
+    What stands here first waits for one state and then makes room for machine code, so that batches do not compile it.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        super().__init__()
+        self._calls = calls
+
+    def __missing__(self, key: tuple[str, bool]) -> Quick:
+        def waiting(*given: Any) -> np.ndarray | None:
+            if getattr(given[0], "ndim", 0) == 1:
+                self[key] = self._calls[key].quick or _never
+            return None
+
+        found = self[key] = _never if key[0] == "inverse" and self._calls.plan.constrained else waiting
+        return found
+
+
+def _never(*given: Any) -> None:
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dalembert.analysis import dynamics as walk
 from dalembert.arguments import is_real, is_whole, numbers_given, shown
 from dalembert.errors import InputError, NotApplicableError, nearest
-from dalembert.handles.calls import Call, Calls, calls_of, require_out
+from dalembert.handles.calls import Alone, Call, Calls, calls_of, require_out
 from dalembert.handles.rollout import METHODS, Forces, Method, Rollout, Stepper
 from dalembert.handles.simulation import Task
 from dalembert.handles.tree_run import Rates, TreeRun, run_tree
@@ -78,6 +78,10 @@ class Dynamics(Value):
         return calls_of(self.declared, self.engine, self.execution)
 
     @cached_property
+    def _alone(self) -> Alone:
+        return Alone(self._calls)
+
+    @cached_property
     def _constrained(self) -> bool:
         return self.plan.constrained
 
@@ -108,6 +112,8 @@ class Dynamics(Value):
         >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
         (1,)
         """
+        if out is None and actuated is None and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
+            return one
         if self._constrained or actuated is not None:
             found = walk.inverse_dynamics(self.declared, q, qd, qdd, t, friction=friction, actuated=actuated)
             return _written(found, out)
@@ -135,6 +141,8 @@ class Dynamics(Value):
         """
         if tau is None:
             tau = self._zeros(q)
+        if out is None and (one := self._alone["forward", friction](q, qd, tau, t)) is not None:
+            return one
         return self._run("forward", (q, qd, tau), t, friction, out, threads)
 
     def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
@@ -144,6 +152,8 @@ class Dynamics(Value):
         >>> dl.dynamics("double-pendulum").mass_matrix([0.4, 1.1]).shape
         (2, 2)
         """
+        if out is None and (one := self._alone["mass_matrix", False](q, t)) is not None:
+            return one
         return self._run("mass_matrix", (q,), t, False, out, threads)
 
     def bias(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
