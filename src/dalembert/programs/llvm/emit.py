@@ -19,7 +19,7 @@ from typing import NamedTuple
 from dalembert.algebra.blocks import SOLUTIONS, lower_place
 from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.rolled import order_of_symmetric
-from dalembert.programs.llvm.library import Library
+from dalembert.programs.llvm.library import PACKED, Library
 from dalembert.programs.program import Program
 
 _LONG = 300  # rows of a basic block
@@ -83,8 +83,9 @@ class Writer:
         self._count = self._taken = self._blocks = self._begun = 0
 
     def _write(self, lines: Iterable[int]) -> None:
-        """The rows for lines."""
-        for i in lines:
+        """The rows for lines; for one state, what angles are made of comes first, so that several share a call."""
+        given = lines if self._target.lanes > 1 else sorted(lines, key=lambda i: i not in self._before_angles)
+        for i in given:
             if self._program.first_line + i not in self._fused:
                 self._line(i)
                 self._part()
@@ -110,10 +111,12 @@ class Writer:
         if operation in ("add", "subtract") and (found := self._sum_of_product(operation, places)) is not None:
             self._names[y] = found
         elif operation in ("sin", "cos") and places[0] in self._pairs:
-            for name, value in zip(("sin", "cos"), self._library.pair(self._row, self._names[places[0]]), strict=True):
-                for twin in self._pairs[places[0]][name]:
-                    self._names[twin] = value
-            del self._pairs[places[0]]
+            known = [a for a in self._pairs if a in self._names and a != places[0]]
+            angles = [places[0], *known][: PACKED if self._target.lanes == 1 else 1]
+            for a, both in zip(angles, self._library.pairs(self._row, [self._names[a] for a in angles]), strict=True):
+                for name, value in zip(("sin", "cos"), both, strict=True):
+                    self._names |= dict.fromkeys(self._pairs[a][name], value)
+                del self._pairs[a]
         elif y not in self._names:
             self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, places)
         for at, k in self._goes.get(y, ()):
@@ -229,6 +232,19 @@ class Writer:
                 asked = found.setdefault(places[0], {"sin": [], "cos": []})
                 asked[operation].append(self._program.first_line + i)
         return {a: asked for a, asked in found.items() if asked["sin"] and asked["cos"]}
+
+    @cached_property
+    def _before_angles(self) -> frozenset[int]:
+        """The lines that angles of `_pairs` are made of, where these need no functions themselves."""
+        program, first = self._program, self._program.first_line
+        plain = [True] * first
+        for operation, places in program.lines:
+            plain.append(bool(OPERATIONS[operation].llvm) and all(plain[a] for a in places))
+        found = {a for a in self._pairs if plain[a]}
+        for i in reversed(range(len(program.lines))):
+            if first + i in found:
+                found.update(program.lines[i][1])
+        return frozenset(a - first for a in found if a >= first)
 
     @cached_property
     def _fused(self) -> frozenset[int]:
