@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.model import Description
 from dalembert.programs import Function
-from dalembert.recursive import plan_of
-from dalembert.recursive.execution import function_for
+from dalembert.programs.plain_form import Plain, plain_program, program_again
+from dalembert.recursive import Plan, plan_of
+from dalembert.recursive.alarmed import Loops
+from dalembert.recursive.execution import choose_execution, held_function, running, text_for
+from dalembert.recursive.kept import kept_record
 from dalembert.recursive.traced import TASKS, Detail, names_of
 
 _DOUBLE = np.dtype(float)
@@ -93,22 +96,57 @@ def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[
 Key = tuple[str, bool] | tuple[str, bool, Detail]
 
 
+class Facts(NamedTuple):
+    """What calls have to know of a sound model."""
+
+    constrained: bool  # something besides the joints holds the bodies
+    n_speeds: int
+
+
 class Calls(dict[Key, Call]):
-    """The functions of one model on one engine by task, friction and detail, each compiled when it is first asked for."""
+    """The functions of one model on one engine by task, friction and detail, each compiled when it is first asked for.
+
+    What is on disk is taken from there; then the model is not even planned.
+    """
 
     def __init__(self, model: Description, engine: str, execution: str | None) -> None:
         super().__init__()
-        self.plan, self.engine, self.execution = plan_of(model), engine, execution
+        self.model, self.engine, self.execution = model, engine, execution
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The tree of the model and what is known of it."""
+        return plan_of(self.model)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the model; raises where it is not sound, or cannot run as it is asked to."""
+
+        def found() -> Plain:
+            choose_execution(self.plan, "forward", self.execution, self.engine)
+            return self.plan.constrained, self.plan.tree.n_speeds
+
+        return Facts(*kept_record(self.model, ("facts", self.engine, self.execution), found))
 
     def __missing__(self, key: Key) -> Call:
         task, friction, detail = key if len(key) == 3 else (*key, Detail())
-        names, known = names_of(self.plan, detail.named), TASKS[task]
-        function = function_for(
-            self.plan, task, friction=friction, detail=detail, engine=self.engine, execution=self.execution
-        )
-        sizes = [len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else []))]
-        self[key] = found = Call(function, sizes, known.shape(names))
+        asked = (task, friction, detail, self.engine, self.execution)
+        made = kept_record(self.model, asked, partial(self._record, task, friction, detail))
+        sizes, shape, rolled, text = made
+        function = running(Loops.again(text) if rolled else program_again(text), self.engine)
+        if task == "forward" and self.facts.constrained:
+            function = held_function(self.plan, function)
+        self[key] = found = Call(function, sizes, shape)
         return found
+
+    def _record(self, task: str, friction: bool, detail: Detail) -> Plain:
+        """The sizes of what a task takes, the shape of what it gives, and its text."""
+        names, known = names_of(self.plan, detail.named), TASKS[task]
+        sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else [])))
+        told = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
+        text = text_for(self.plan, task, **told)
+        rolled = isinstance(text, Loops)
+        return sizes, known.shape(names), rolled, text.plain() if rolled else plain_program(text)
 
 
 class Alone(dict[tuple[str, bool], Quick]):
@@ -127,7 +165,7 @@ class Alone(dict[tuple[str, bool], Quick]):
                 self[key] = self._calls[key].quick or _never
             return None
 
-        found = self[key] = _never if key[0] == "inverse" and self._calls.plan.constrained else waiting
+        found = self[key] = _never if key[0] == "inverse" and self._calls.facts.constrained else waiting
         return found
 
 

@@ -23,7 +23,6 @@ from dalembert.model.frozen import Value
 from dalembert.model.start import Start
 from dalembert.programs import choose_engine
 from dalembert.recursive import Plan, State, plan_of, read_array, read_speed_rates, read_state
-from dalembert.recursive.execution import choose_execution
 from dalembert.recursive.traced import TASKS, Detail
 
 Numbers = npt.ArrayLike
@@ -83,7 +82,7 @@ class Dynamics(Value):
 
     @cached_property
     def _constrained(self) -> bool:
-        return self.plan.constrained
+        return self._calls.facts.constrained
 
     def __repr__(self) -> str:
         kind = "constrained" if self._constrained else "tree"
@@ -250,7 +249,7 @@ class Dynamics(Value):
             raise InputError(f"derivatives, of: got {shown(of)}. Expected 'forward' or 'inverse'.")
         if of == "forward":
             self._require_tree("derivatives of forward dynamics")
-        known = self.plan.parameters
+        known = self.declared.parameter_values
         for name in parameters:
             if name not in known:
                 raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
@@ -258,7 +257,7 @@ class Dynamics(Value):
         values = [_beside(np.array([known[name] for name in parameters]), q)] if parameters else []
         detail = Detail(named=tuple(parameters))
         found = self._run(f"{of}_slopes", (q, qd, last, *values), t, friction, out, threads, detail)
-        n = len(self.speed_names)
+        n = self._calls.facts.n_speeds
         return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
 
     def rollout(
@@ -358,7 +357,7 @@ class Dynamics(Value):
             )
 
     def _zeros(self, q: Numbers) -> np.ndarray:
-        n = len(self.speed_names)
+        n = self._calls.facts.n_speeds
         return np.zeros(n) if np.ndim(q) < 2 else _still(n, np.shape(q)[1])
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
@@ -450,7 +449,7 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
     """
     model.refuse_canonical("dynamics")
     chosen = choose_engine(engine)
-    choose_execution(plan_of(model), "forward", execution, chosen)
+    _ = calls_of(model.description, chosen, execution).facts  # raises where the model cannot run so
     return Dynamics(model.description, chosen, execution)
 
 
