@@ -25,7 +25,7 @@ def from_bytes(data: bytes) -> Plain:
     >>> from_bytes(to_bytes((1, 0.1, "a", (b"b",), None)))
     (1, 0.1, 'a', (b'b',), None)
     """
-    return marshal.loads(data)  # noqa: S302 (the digest in front of it was checked, and machine code lies beside it)
+    return marshal.loads(data)  # the store has checked its digest, and keeps machine code beside it
 
 
 def plain_program(program: Program) -> Plain:

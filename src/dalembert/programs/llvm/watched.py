@@ -14,7 +14,15 @@ import numpy as np
 from dalembert.programs.function import Native
 from dalembert.programs.llvm.machine import loaded
 
-_WORDS = {"loops": "ptr", "links": "ptr", "loads": "ptr", "tables": "ptr", "rows": "i64", "front": "i64", "speeds": "i64"}
+_WORDS = {
+    "loops": "ptr",
+    "links": "ptr",
+    "loads": "ptr",
+    "tables": "ptr",
+    "rows": "i64",
+    "front": "i64",
+    "speeds": "i64",
+}
 _WORDS |= {"tiny": "double", "tolerance": "double", "parts": "i64"}
 _HEAD = "\n".join(
     f"%{name}.at = getelementptr i64, ptr %table, i64 {i}\n%{name} = load {kind}, ptr %{name}.at"
@@ -175,7 +183,9 @@ ret void
 class Watch(NamedTuple):
     """What stands around the loops, and what the alarm looks at."""
 
-    way: Literal["plain", "resting", "inverse", "forward"]  # resting: zeros take the place of speeds; the last two have loads
+    way: Literal[
+        "plain", "resting", "inverse", "forward"
+    ]  # resting: zeros take the place of speeds; the last two have loads
     rows: int  # that are given, with the time
     front: int  # rows in front of what is added
     speeds: int
