@@ -165,7 +165,8 @@ class Alone(dict[tuple[str, bool], Quick]):
                 self[key] = self._calls[key].quick or _never
             return None
 
-        found = self[key] = _never if key[0] == "inverse" and self._calls.facts.constrained else waiting
+        walked = key[0] in ("inverse", "forward_slopes") and self._calls.facts.constrained  # elsewhere, or refused
+        found = self[key] = _never if walked else waiting
         return found
 
 

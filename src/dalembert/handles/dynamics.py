@@ -247,18 +247,19 @@ class Dynamics(Value):
         """
         if of not in ("forward", "inverse"):
             raise InputError(f"derivatives, of: got {shown(of)}. Expected 'forward' or 'inverse'.")
+        task = f"{of}_slopes"
+        last = self._zeros(q) if given is None else given
+        if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
+            return _parted(one)
         if of == "forward":
             self._require_tree("derivatives of forward dynamics")
         known = self.declared.parameter_values
         for name in parameters:
             if name not in known:
                 raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
-        last = self._zeros(q) if given is None else given
         values = [_beside(np.array([known[name] for name in parameters]), q)] if parameters else []
-        detail = Detail(named=tuple(parameters))
-        found = self._run(f"{of}_slopes", (q, qd, last, *values), t, friction, out, threads, detail)
-        n = self._calls.facts.n_speeds
-        return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
+        detail = Detail(named=tuple(parameters)) if parameters else None
+        return _parted(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
 
     def rollout(
         self,
@@ -460,6 +461,11 @@ _WALKS = {
 _SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
 _SAID |= {"jacobian": "the Jacobian", "centroidal": "the momentum"}
 _SAID |= {"inverse_slopes": "the derivative of the force", "forward_slopes": "the derivative of the acceleration"}
+
+
+def _parted(found: np.ndarray) -> Derivatives:
+    n = len(found)
+    return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
 
 
 def _count(threads: int) -> int:
