@@ -237,13 +237,12 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
             done.result()
 
 
-def _addresses(arrays: Sequence[np.ndarray]) -> array[int]:
-    """Where the rows of arrays begin."""
-    rows = array("q")
+def _listed(arrays: Sequence[np.ndarray]) -> array[int]:
+    """Where arrays begin, the bytes between their rows, and the number of rows."""
+    known = array("q")
     for each in arrays:
-        begin, step = each.__array_interface__["data"][0], each.strides[0]
-        rows.extend(range(begin, begin + step * len(each), step) if step else [begin] * len(each))
-    return rows
+        known.extend((each.__array_interface__["data"][0], each.strides[0], len(each)))
+    return known
 
 
 class NativeFunction(MachineFunction):
@@ -273,27 +272,27 @@ class NativeFunction(MachineFunction):
 
         return MachineCode(self._program, host_target(many=True, single=self._single))
 
-    @cached_property
-    def _apart(self) -> MachineCode:
-        """The code for many whose rows lie anywhere."""
-        from dalembert.programs.llvm.machine import MachineCode, host_target
-
-        return MachineCode(self._program, host_target(many=True, single=self._single, apart=True))
+    def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
+        out = np.empty((self.n_outputs, x.shape[1]), self._dtype)
+        self._on_rows([x], p.ctypes.data, [out], threads)
+        return out
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Write a batch from rows into rows where they lie."""
-        count, lanes = inputs[0].shape[1], self._apart.lanes
-        if count < lanes or not all(map(self._is_ready, (*inputs, *outputs))):
-            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # lanes without a state repeat the last one
-            copies = [np.empty((len(a), len(columns)), self._dtype) for a in outputs]
-            if count:
-                self.spread([np.ascontiguousarray(a[:, columns], self._dtype) for a in inputs], copies, threads)
-            for rows, copy in zip(outputs, copies, strict=True):
-                rows[...] = copy[:, :count]
-            return
-        x, out = _addresses(inputs), _addresses(outputs)
-        given = [x.buffer_info()[0], 0, self._tables_at, out.buffer_info()[0]]  # no parameters
-        _shared(self._apart, given, count, threads, self.least)
+        ready = [a if self._is_ready(a) else np.ascontiguousarray(a, self._dtype) for a in inputs]
+        direct = [a if self._is_ready(a) else np.empty(a.shape, self._dtype) for a in outputs]
+        self._on_rows(ready, 0, direct, threads)  # no parameters
+        for rows, found in zip(outputs, direct, strict=True):
+            if found is not rows:
+                rows[...] = found
+
+    def _on_rows(
+        self, inputs: Sequence[np.ndarray], p: int, outputs: Sequence[np.ndarray], threads: int
+    ) -> None:
+        """Run the code for many on the rows of arrays, with parameters at the address p."""
+        if count := outputs[0].shape[1]:
+            x, out = _listed(inputs), _listed(outputs)
+            _shared(self._many, [x.buffer_info()[0], p, self._tables_at, out.buffer_info()[0]], count, threads, self.least)
 
     @cached_property
     def _tables_at(self) -> int:

@@ -207,6 +207,10 @@ class Bits:
         """Where both are the same integer."""
         return Truth(self.lanes, self.lanes.emit("icmp_signed", "==", self.value, self.lanes.bits(other).value))
 
+    def is_negative(self) -> Truth:
+        """Where the highest bit is set."""
+        return Truth(self.lanes, self.lanes.emit("icmp_signed", "<", self.value, self.lanes.bits(0).value))
+
     def real(self) -> Real:
         """The double with these bits."""
         return Real(self.lanes, self.lanes.emit("bitcast", self.value, self.lanes.shape(DOUBLE)))

@@ -53,6 +53,12 @@ class Library:
         sin, cos = (row(f"extractvalue {kind} {both}, {i}") for i in range(2))
         return self._narrowed(row, sin), self._narrowed(row, cos)
 
+    def circles(self) -> str:
+        """The name of the function that writes sines and cosines of numbers in a row, each pair behind the other."""
+        name = "circles.narrow" if self._target.single else "circles"
+        self._called.add(name)
+        return full_name(name, self._target.lanes, self._target.fused)
+
     def _called_by(self, row: Row, name: str, kind: str, arguments: Sequence[str]) -> str:
         """The value of an elementary function of doubles."""
         self._called.add(name)
