@@ -239,9 +239,11 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
 
 def _listed(arrays: Sequence[np.ndarray]) -> array[int]:
     """Where arrays begin, the bytes between their rows, and the number of rows."""
+    from dalembert.programs.llvm.quick import address_of_numbers
+
     known = array("q")
     for each in arrays:
-        known.extend((each.__array_interface__["data"][0], each.strides[0], len(each)))
+        known.extend((address_of_numbers(each), each.strides[0], len(each)))
     return known
 
 
