@@ -237,16 +237,6 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
             done.result()
 
 
-def _listed(arrays: Sequence[np.ndarray]) -> array[int]:
-    """Where arrays begin, the bytes between their rows, and the number of rows."""
-    from dalembert.programs.llvm.quick import address_of_numbers
-
-    known = array("q")
-    for each in arrays:
-        known.extend((address_of_numbers(each), each.strides[0], len(each)))
-    return known
-
-
 class NativeFunction(MachineFunction):
     """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
 
@@ -281,20 +271,32 @@ class NativeFunction(MachineFunction):
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Write a batch from rows into rows where they lie."""
-        ready = [a if self._is_ready(a) else np.ascontiguousarray(a, self._dtype) for a in inputs]
-        direct = [a if self._is_ready(a) else np.empty(a.shape, self._dtype) for a in outputs]
-        self._on_rows(ready, 0, direct, threads)  # no parameters
-        for rows, found in zip(outputs, direct, strict=True):
-            if found is not rows:
-                rows[...] = found
+        arrays = (*inputs, *outputs)
+        if all(map(self._is_ready, arrays)):
+            self._on_rows(inputs, 0, outputs, threads)  # no parameters
+            return
+        copies = [np.ascontiguousarray(a, self._dtype) for a in arrays]
+        self._on_rows(copies[: len(inputs)], 0, copies[len(inputs) :], threads)
+        for rows, found in zip(outputs, copies[len(inputs) :], strict=True):
+            rows[...] = found
 
-    def _on_rows(
-        self, inputs: Sequence[np.ndarray], p: int, outputs: Sequence[np.ndarray], threads: int
-    ) -> None:
+    def _on_rows(self, inputs: Sequence[np.ndarray], p: int, outputs: Sequence[np.ndarray], threads: int) -> None:
         """Run the code for many on the rows of arrays, with parameters at the address p."""
         if count := outputs[0].shape[1]:
-            x, out = _listed(inputs), _listed(outputs)
-            _shared(self._many, [x.buffer_info()[0], p, self._tables_at, out.buffer_info()[0]], count, threads, self.least)
+            known = array("q", [0]) * (3 * (len(inputs) + len(outputs)))
+            begin, where = known.buffer_info()[0], self._address_of
+            for i, each in enumerate((*inputs, *outputs)):
+                known[3 * i] = where(each)
+                known[3 * i + 1] = each.strides[0]
+                known[3 * i + 2] = len(each)
+            given = begin, p, self._tables_at, begin + 24 * len(inputs)
+            _shared(self._many, given, count, threads, self.least)
+
+    @cached_property
+    def _address_of(self) -> Callable[[np.ndarray], int]:
+        from dalembert.programs.llvm.quick import address_of_numbers
+
+        return address_of_numbers
 
     @cached_property
     def _tables_at(self) -> int:
@@ -302,7 +304,7 @@ class NativeFunction(MachineFunction):
 
     def _is_ready(self, rows: np.ndarray) -> bool:
         """True where machine code can work on the array itself."""
-        return rows.dtype == self._dtype and rows.strides[1] == self._dtype.itemsize
+        return rows.dtype is self._dtype and rows.strides[1] == self._dtype.itemsize
 
     @cached_property
     def varied(self) -> NativeFunction:

@@ -17,6 +17,7 @@ from dalembert.programs.llvm.lanes import (
     Real,
     exact_product,
     madd,
+    nested,
     ordered_sum,
     polynomial,
     quotient,
@@ -88,8 +89,8 @@ def sincos(x: Real) -> tuple[Real, Real]:
     angle = reduced_once(abs(x))
     r, q = angle.r.hi, angle.quarters
     z = r * r
-    sine = madd(r * z, polynomial(z, SINE), r)
-    cosine = madd(z * z, polynomial(z, COSINE), madd(z, x.lanes.real(-0.5), 1.0))
+    sine = madd(r * z, nested(z, SINE), r)
+    cosine = madd(z * z, nested(z, COSINE), madd(z, x.lanes.real(-0.5), 1.0))
     odd, second = q << 63, q << 62  # the two bits of the quarter, each in the place of the sign
     s = odd.is_negative().real(cosine, sine).flipped((x.bits() ^ second) & 1 << 63)
     c = odd.is_negative().real(sine, cosine).flipped((odd ^ second) & 1 << 63)

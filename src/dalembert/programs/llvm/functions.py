@@ -111,6 +111,7 @@ class Functions:
         pointer = ir.PointerType()
         function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [pointer, pointer, INTEGER, INTEGER]), full)
         function.linkage = "internal"
+        function.attributes.alignstack = 64
         near, into, step, end = function.args
         entry, loop, done = (function.append_basic_block(part) for part in ("entry", "loop", "done"))
         ir.IRBuilder(entry).branch(loop)

@@ -284,6 +284,15 @@ def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
     return x.lanes.real(terms[0])
 
 
+def nested(x: Real, coefficients: Sequence[float]) -> Real:
+    """c₀ + x (c₁ + x (c₂ + ...)): fewer operations than `polynomial`, for values that are found side by side."""
+    *rest, value = coefficients
+    total = x.lanes.real(value)
+    for c in reversed(rest):
+        total = madd(total, x, c)
+    return total
+
+
 def ordered_sum(a: Real, b: Real) -> Pair:
     """a + b exactly, where |a| ≥ |b| or a = 0."""
     total = a + b

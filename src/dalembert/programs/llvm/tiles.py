@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dalembert.programs.llvm.emit import Target
 
 MOST_STATES = 64  # of a tile: eight lines of memory of each row, which processors fetch ahead
-MOST_BYTES = 2**16  # of a tile
+MOST_BYTES = 2**18  # of a tile
 
 
 @dataclass(frozen=True)
@@ -67,31 +67,40 @@ class Tile:
 
     def functions(self, circles: str) -> str:
         """What brings a tile, turns its angles by the function `circles`, and sends it back."""
-        real, vector, lanes = self.target.real, self.target.vector, self.target.lanes
-        names = {
-            "real": real,
-            "vector": vector,
-            "width": 4 if self.target.single else 8,
-            "lanes": lanes,
-            "size": self.size,
-            "states": self.rounds * lanes,
-        }
+        names = self._names
         slots = [(self.given | self.made)[place] for place in self.program.outputs]
         parts = [
             _constants("slots", slots),
             _constants("angles", self.angles),
-            _SEND.format(**names, copies="\n".join(self._copies("%near", "%far"))),
+            self._copier(_SEND, "%near", "%far"),
             _ROWS.format(**names, name="send.all", called="send", rows=len(slots), slot=_SLOT),
         ]
         if self.program.inputs:
             parts += [
-                _BRING.format(**names, copies="\n".join(self._copies("%far", "%near"))),
+                self._copier(_BRING, "%far", "%near"),
                 _ROWS.format(**names, name="bring.all", called="bring", rows=len(self.program.inputs), slot=_SAME),
             ]
         if self.angles:
             first = len(self.program.inputs)
             parts.append(_TURN.format(**names, circles=circles, count=len(self.angles), first=first))
         return "\n".join(parts)
+
+    @property
+    def _names(self) -> dict[str, object]:
+        target = self.target
+        return {
+            "real": target.real,
+            "vector": target.vector,
+            "width": 4 if target.single else 8,
+            "lanes": target.lanes,
+            "size": self.size,
+            "states": self.rounds * target.lanes,
+        }
+
+    def _copier(self, text: str, source: str, target: str) -> str:
+        """The function that copies one row of a tile."""
+        some = _SOME.format(**self._names, source=source, target=target)
+        return text.format(**self._names, copies="\n".join(self._copies(source, target)), some=some)
 
     def _copies(self, source: str, target: str) -> list[str]:
         """Rows that copy a whole row of a tile: near numbers lie a round apart, far ones side by side."""
@@ -121,7 +130,30 @@ def _constants(name: str, numbers: tuple[int, ...] | list[int]) -> str:
 
 _SAME = "%slot = add i64 %i, 0"
 _SLOT = "%slot.at = getelementptr i64, ptr @slots, i64 %i\n%slot = load i64, ptr %slot.at"
-# a short row: state by state, and lanes without a state take the last one
+# a row that is not whole: round by round, then the last states one by one
+_SOME = """
+some:
+%rounds = udiv i64 %count, {lanes}
+%most = mul i64 %rounds, {lanes}
+%none = icmp eq i64 %rounds, 0
+br i1 %none, label %rest, label %round
+round:
+%r = phi i64 [ 0, %some ], [ %r.next, %round ]
+%r.far = mul i64 %r, {lanes}
+%r.near = mul i64 %r, {size}
+%far.r = getelementptr {real}, ptr %far, i64 %r.far
+%near.r = getelementptr {vector}, ptr %near, i64 %r.near
+%several = load {vector}, ptr {source}.r, align {width}
+store {vector} %several, ptr {target}.r, align {width}
+%r.next = add i64 %r, 1
+%again = icmp slt i64 %r.next, %rounds
+br i1 %again, label %round, label %rest
+rest:
+%last.slot = mul i64 %rounds, {size}
+%line = getelementptr {vector}, ptr %near, i64 %last.slot
+%open = icmp slt i64 %most, %count
+br i1 %open, label %each, label %done
+"""
 _BRING = """
 define internal void @bring(ptr noalias %far, ptr noalias %near, i64 %count) noinline {{
 entry:
@@ -130,26 +162,19 @@ br i1 %whole, label %all, label %some
 all:
 {copies}
 ret void
-some:
-%final = sub i64 %count, 1
-br label %each
+{some}
 each:
-%i = phi i64 [ 0, %some ], [ %next, %each ]
+%lane = phi i64 [ 0, %rest ], [ %next, %each ]
+%i = add i64 %most, %lane
+%final = sub i64 %count, 1
 %late = icmp sgt i64 %i, %final
 %k = select i1 %late, i64 %final, i64 %i
 %from = getelementptr {real}, ptr %far, i64 %k
 %v = load {real}, ptr %from
-%round = udiv i64 %i, {lanes}
-%lane = urem i64 %i, {lanes}
-%slot = mul i64 %round, {size}
-%line = getelementptr {vector}, ptr %near, i64 %slot
 %into = getelementptr {real}, ptr %line, i64 %lane
 store {real} %v, ptr %into
-%next = add i64 %i, 1
-%full = urem i64 %next, {lanes}
-%open = icmp ne i64 %full, 0
-%early = icmp slt i64 %next, %count
-%more = or i1 %open, %early
+%next = add i64 %lane, 1
+%more = icmp slt i64 %next, {lanes}
 br i1 %more, label %each, label %done
 done:
 ret void
@@ -159,22 +184,21 @@ _SEND = """
 define internal void @send(ptr noalias %far, ptr noalias %near, i64 %count) noinline {{
 entry:
 %whole = icmp eq i64 %count, {states}
-br i1 %whole, label %all, label %each
+br i1 %whole, label %all, label %some
 all:
 {copies}
 ret void
+{some}
 each:
-%i = phi i64 [ 0, %entry ], [ %next, %each ]
-%round = udiv i64 %i, {lanes}
-%lane = urem i64 %i, {lanes}
-%slot = mul i64 %round, {size}
-%line = getelementptr {vector}, ptr %near, i64 %slot
+%lane = phi i64 [ 0, %rest ], [ %next, %each ]
+%i = add i64 %most, %lane
 %from = getelementptr {real}, ptr %line, i64 %lane
 %v = load {real}, ptr %from
 %into = getelementptr {real}, ptr %far, i64 %i
 store {real} %v, ptr %into
-%next = add i64 %i, 1
-%more = icmp slt i64 %next, %count
+%next = add i64 %lane, 1
+%i.next = add i64 %i, 1
+%more = icmp slt i64 %i.next, %count
 br i1 %more, label %each, label %done
 done:
 ret void
