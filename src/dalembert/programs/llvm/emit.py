@@ -20,11 +20,13 @@ from dalembert.algebra.blocks import SOLUTIONS, lower_place
 from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.rolled import order_of_symmetric
 from dalembert.programs.llvm.library import Library
+from dalembert.programs.llvm.ordering import compact_order
 from dalembert.programs.llvm.tiles import LOOP, Tile
 from dalembert.programs.program import Program
 
 _LONG = 300  # rows of a basic block
 _SMALL = 2**17  # bytes that are taken from the stack
+_MANY_LINES = 1500  # of a program that is put into another order
 _SHORT = 12  # values: so many later, a number of the tile is loaded again
 POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
 
@@ -335,7 +337,7 @@ class _Many(Writer):
         for place, slot in tile.made.items():
             if program.moves[place]:
                 self._goes.setdefault(place, []).append(("%state", slot))
-        self._write(i for i in moving if program.first_line + i not in tile.given)
+        self._write(self._ordered([i for i in moving if program.first_line + i not in tile.given]))
         body, self._rows = self._rows, []
         room = self._memory(tile.size * tile.rounds)
         for place, slot in tile.made.items():  # what does not move is written once
@@ -359,6 +361,19 @@ class _Many(Writer):
             states=tile.rounds * target.lanes,
         )
         return "\n".join([self._library.text, tile.functions(circles), function])
+
+    def _ordered(self, lines: list[int]) -> list[int]:
+        """The lines as they stand, or so that few values wait where there are more than a processor looks ahead."""
+        if len(lines) < _MANY_LINES:
+            return lines
+        first, program = self._program.first_line, self._program
+        needed: dict[int, tuple[int, ...]] = {}
+        for i in lines:
+            if first + i not in self._fused:
+                places = program.lines[i][1]
+                inner = [program.lines[a - first][1] if a in self._fused else (a,) for a in places]
+                needed[first + i] = tuple(a for part in inner for a in part)
+        return [y - first for y in compact_order(needed)]
 
     @property
     def length(self) -> int:
