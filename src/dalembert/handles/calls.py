@@ -61,12 +61,20 @@ class Call:
         count = given[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
-        alarm, time = np.empty((1, count)), np.empty((1, count))
-        time[...] = t
+        alarm, time = np.empty((1, count)), _same(t, count) if isinstance(t, float) else t.reshape(1, count)
         self.function.spread([*given, time], [direct.reshape(self._rows, count), alarm], threads)
         if direct is not found:
             found[...] = direct
-        return found, bool((np.abs(alarm) <= 1).all())
+        highest, lowest = np.maximum.reduce(alarm[0], initial=0.0), np.minimum.reduce(alarm[0], initial=0.0)
+        return found, bool(highest <= 1 and lowest >= -1)
+
+
+@lru_cache(maxsize=2)
+def _same(t: float, count: int) -> np.ndarray:
+    """A row of one time, which calls with as many states share."""
+    row = np.full((1, count), t)
+    row.flags.writeable = False
+    return row
 
 
 _ROOM = 2**12  # numbers that are taken from the stack

@@ -69,6 +69,12 @@ class Library:
         found = [[row(f"extractelement {kind} {y}, i32 {i}") for y in (sin, cos)] for i in range(len(angles))]
         return [(self._narrowed(row, s), self._narrowed(row, c)) for s, c in found]
 
+    def circles(self) -> str:
+        """The name of the function that writes sines and cosines of numbers in a row, each pair behind the other."""
+        name = "circles.narrow" if self._target.single else "circles"
+        self._called.add((name, self._target.lanes))
+        return full_name(name, self._target.lanes, self._target.fused)
+
     def _called_by(self, row: Row, name: str, kind: str, arguments: Sequence[str]) -> str:
         """The value of an elementary function of doubles."""
         self._called.add((name, self._target.lanes))

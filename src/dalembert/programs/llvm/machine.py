@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from threading import RLock
 from weakref import WeakValueDictionary
 
@@ -19,7 +19,7 @@ from dalembert.programs.program import Program
 from dalembert.programs.store import CODE, store, stored
 from dalembert.programs.sweeps import Sweeps
 
-FORMAT = "5"  # of the code that is emitted: counts up whenever the same program is written in another way
+FORMAT = "6"  # of the code that is emitted: counts up whenever the same program is written in another way
 _COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
 _WIDTHS = {"avx512f": 512, "avx": 256}
 
@@ -32,12 +32,12 @@ def _processor() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def host_target(*, many: bool, single: bool = False, apart: bool = False) -> Target:
+def host_target(*, many: bool, single: bool = False) -> Target:
     """What this machine runs best: as many lanes as its registers have, and fused products where it has them."""
     has = _processor()[1].split(",")
     bits = next((width for feature, width in _WIDTHS.items() if f"+{feature}" in has), 128)
     lanes = bits // (32 if single else 64) if many else 1
-    return Target(lanes, "+fma" in has or "+neon" in has, single, apart)
+    return Target(lanes, "+fma" in has or "+neon" in has, single)
 
 
 class MachineCode:
@@ -57,12 +57,12 @@ class MachineCode:
         self._engine = engine  # owns the memory
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
 
-    @property
+    @cached_property
     def one(self) -> Callable[..., None]:
         """The code as a function of four addresses."""
         return _ONE(self.address)
 
-    @property
+    @cached_property
     def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
         return _MANY(self.address)
