@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import marshal
 from typing import Any
 
@@ -25,7 +26,13 @@ def from_bytes(data: bytes) -> Plain:
     >>> from_bytes(to_bytes((1, 0.1, "a", (b"b",), None)))
     (1, 0.1, 'a', (b'b',), None)
     """
-    return marshal.loads(data)  # the store has checked its digest, and keeps machine code beside it
+    collects = gc.isenabled()
+    gc.disable()  # ten thousand new tuples would make Python search all of its memory for waste
+    try:
+        return marshal.loads(data)  # the store has checked its digest, and keeps machine code beside it
+    finally:
+        if collects:
+            gc.enable()
 
 
 def plain_program(program: Program) -> Plain:
