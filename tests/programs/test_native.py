@@ -114,7 +114,8 @@ def test_numbers_of_half_the_length(fused):
     code = MachineCode(program, Target(8, fused and host_target(many=True).fused, single=True))
     x = RNG.uniform(-3, 3, (2, 20)).astype(np.float32)
     p, out = np.array([0.7], dtype=np.float32), np.zeros((1, 20), dtype=np.float32)
-    code.many(x.ctypes.data, p.ctypes.data, 0, out.ctypes.data, 0, 20, 20)
+    rows, results = np.array([x.ctypes.data, x.strides[0], 2]), np.array([out.ctypes.data, out.strides[0], 1])
+    code.many(rows.ctypes.data, p.ctypes.data, 0, results.ctypes.data, 0, 20, 20)
     np.testing.assert_allclose(out[0], np.sin(x[0]) * 3 + x[1] * np.float32(0.7), rtol=1e-5, atol=1e-5)
 
 

@@ -89,6 +89,26 @@ def test_one_state_a_batch_and_threads_have_the_same_bits():
     assert known.inverse(q[:, :0], s[:, :0], x[:, :0]).shape == (100, 0)
 
 
+@pytest.mark.parametrize("base", [False, True])
+@pytest.mark.parametrize("loads", [False, True])
+def test_one_state_stays_in_machine_code(loads, base):
+    """Loads, zeros for speeds and the alarm as in a batch, with nothing of NumPy between."""
+    model = chain(9, loads=loads, base=base)
+    known, (q, s, x) = dl.dynamics(model, execution="rolled"), drawn(model, 8)
+    for task, given in (("inverse", (q, s, x)), ("forward", (q, s, x)), ("bias", (q, s)), ("gravity", (q,))):
+        call = known._calls[task, True]
+        many, quiet = call.many(given, 0.7, None, 1)
+        alone = [np.ascontiguousarray(a[:, 3]) for a in given]
+        assert quiet
+        assert np.array_equal(call.quick(*alone, 0.7), many[:, 3])
+        for i in range(len(given)):
+            wrong = [a.copy() for a in alone]
+            wrong[i][0] = np.nan
+            assert call.quick(*wrong, 0.7) is None
+        if base:
+            assert call.quick(1.01 * alone[0], *alone[1:], 0.7) is None  # a quaternion that is none
+
+
 def test_both_executions_are_the_same_functions():
     model = chain(12, loads=True, base=True)
     rolled, unrolled = (dl.dynamics(model, execution=name) for name in ("rolled", "unrolled"))

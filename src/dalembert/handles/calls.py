@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.model import Description
 from dalembert.programs import Function
-from dalembert.recursive import plan_of
-from dalembert.recursive.execution import function_for
+from dalembert.programs.plain_form import Plain, plain_program, program_again
+from dalembert.recursive import Plan, plan_of
+from dalembert.recursive.alarmed import Loops
+from dalembert.recursive.execution import choose_execution, held_function, running, text_for
+from dalembert.recursive.kept import kept_record
 from dalembert.recursive.traced import TASKS, Detail, names_of
 
 _DOUBLE = np.dtype(float)
@@ -27,19 +30,19 @@ class Call:
         self._rows = math.prod(shape)
 
     @cached_property
-    def _quick(self) -> Quick | None:
-        """The call in machine code, where there is one."""
-        return _quick_of(self.function, self.sizes)
+    def quick(self) -> Quick | None:
+        """The call at one state in machine code, `quick(q, s, ..., t)`, where there is one; see `llvm/quick`."""
+        return _quick_of(self.function, self.sizes, self.shape)
 
     def one(self, given: Sequence[Any], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
-        result = np.empty(self.shape) if out is None else out
-        if self._quick is not None and (out is None or out.flags.c_contiguous):
-            return self._quick(*given, t, result)
+        if self.quick is not None and (out is None or out.flags.c_contiguous):
+            return self.quick(*given, t) if out is None else self.quick(*given, t, out)
         arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
         if [a.shape for a in arrays] != [(n,) for n in self.sizes]:
             return None
         found = self.function(np.concatenate([*arrays, [t]]), np.zeros(0))
+        result = np.empty(self.shape) if out is None else out
         result[...] = found[:-1].reshape(self.shape)
         return result if abs(found[-1]) <= 1 else None
 
@@ -58,25 +61,33 @@ class Call:
         count = given[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
-        alarm, time = np.empty((1, count)), np.empty((1, count))
-        time[...] = t
+        alarm, time = np.empty((1, count)), _same(t, count) if isinstance(t, float) else t.reshape(1, count)
         self.function.spread([*given, time], [direct.reshape(self._rows, count), alarm], threads)
         if direct is not found:
             found[...] = direct
-        return found, bool((np.abs(alarm) <= 1).all())
+        highest, lowest = np.maximum.reduce(alarm[0], initial=0.0), np.minimum.reduce(alarm[0], initial=0.0)
+        return found, bool(highest <= 1 and lowest >= -1)
+
+
+@lru_cache(maxsize=2)
+def _same(t: float, count: int) -> np.ndarray:
+    """A row of one time, which calls with as many states share."""
+    row = np.full((1, count), t)
+    row.flags.writeable = False
+    return row
 
 
 _ROOM = 2**12  # numbers that are taken from the stack
 Quick = Callable[..., np.ndarray | None]
 
 
-def _quick_of(function: Function, sizes: tuple[int, ...]) -> Quick | None:
+def _quick_of(function: Function, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
     """The whole call in machine code; None on other engines, and where its numbers need too much room."""
     if function.n_outputs + sum(sizes) > _ROOM or (code := function.native) is None:
         return None
     from dalembert.programs.llvm.quick import is_possible, quick_function
 
-    return quick_function(code, sizes, function.n_outputs) if is_possible() else None
+    return quick_function(code, sizes, shape) if is_possible() else None
 
 
 def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[np.ndarray] = ()) -> None:
@@ -93,22 +104,82 @@ def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[
 Key = tuple[str, bool] | tuple[str, bool, Detail]
 
 
+class Facts(NamedTuple):
+    """What calls have to know of a sound model."""
+
+    constrained: bool  # something besides the joints holds the bodies
+    n_speeds: int
+
+
 class Calls(dict[Key, Call]):
-    """The functions of one model on one engine by task, friction and detail, each compiled when it is first asked for."""
+    """The functions of one model on one engine by task, friction and detail, each compiled when it is first asked for.
+
+    What is on disk is taken from there; then the model is not even planned.
+    """
 
     def __init__(self, model: Description, engine: str, execution: str | None) -> None:
         super().__init__()
-        self.plan, self.engine, self.execution = plan_of(model), engine, execution
+        self.model, self.engine, self.execution = model, engine, execution
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The tree of the model and what is known of it."""
+        return plan_of(self.model)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the model; raises where it is not sound, or cannot run as it is asked to."""
+
+        def found() -> Plain:
+            choose_execution(self.plan, "forward", self.execution, self.engine)
+            return self.plan.constrained, self.plan.tree.n_speeds
+
+        return Facts(*kept_record(self.model, ("facts", self.engine, self.execution), found))
 
     def __missing__(self, key: Key) -> Call:
         task, friction, detail = key if len(key) == 3 else (*key, Detail())
-        names, known = names_of(self.plan, detail.named), TASKS[task]
-        function = function_for(
-            self.plan, task, friction=friction, detail=detail, engine=self.engine, execution=self.execution
-        )
-        sizes = [len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else []))]
-        self[key] = found = Call(function, sizes, known.shape(names))
+        asked = (task, friction, detail, self.engine, self.execution)
+        made = kept_record(self.model, asked, partial(self._record, task, friction, detail))
+        sizes, shape, rolled, text = made
+        function = running(Loops.again(text) if rolled else program_again(text), self.engine)
+        if task == "forward" and self.facts.constrained:
+            function = held_function(self.plan, function)
+        self[key] = found = Call(function, sizes, shape)
         return found
+
+    def _record(self, task: str, friction: bool, detail: Detail) -> Plain:
+        """The sizes of what a task takes, the shape of what it gives, and its text."""
+        names, known = names_of(self.plan, detail.named), TASKS[task]
+        sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else [])))
+        told = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
+        text = text_for(self.plan, task, **told)
+        rolled = isinstance(text, Loops)
+        return sizes, known.shape(names), rolled, text.plain() if rolled else plain_program(text)
+
+
+class Alone(dict[tuple[str, bool], Quick]):
+    """The calls at one state by task and friction: None where arguments are not plain arrays of one state, or something is amiss.
+
+    What stands here first waits for one state and then makes room for machine code, so that batches do not compile it.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        super().__init__()
+        self._calls = calls
+
+    def __missing__(self, key: tuple[str, bool]) -> Quick:
+        def waiting(*given: Any) -> np.ndarray | None:
+            if getattr(given[0], "ndim", 0) == 1:
+                self[key] = self._calls[key].quick or _never
+            return None
+
+        walked = key[0] in ("inverse", "forward_slopes") and self._calls.facts.constrained  # elsewhere, or refused
+        found = self[key] = _never if walked else waiting
+        return found
+
+
+def _never(*given: Any) -> None:
+    return None
 
 
 @lru_cache(maxsize=64)

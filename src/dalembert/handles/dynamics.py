@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dalembert.analysis import dynamics as walk
 from dalembert.arguments import are_names, is_real, is_whole, numbers_given, shown
 from dalembert.errors import InputError, NotApplicableError, nearest
-from dalembert.handles.calls import Call, Calls, calls_of, require_out
+from dalembert.handles.calls import Alone, Call, Calls, calls_of, require_out
 from dalembert.handles.rollout import METHODS, Forces, Method, Rollout, Stepper
 from dalembert.handles.tree_equations import tree_equations
 from dalembert.handles.tree_run import TreeRun
@@ -22,7 +22,6 @@ from dalembert.model.frozen import Value
 from dalembert.model.start import Start
 from dalembert.programs import choose_engine
 from dalembert.recursive import Plan, State, plan_of, read_array, read_speed_rates, read_state
-from dalembert.recursive.execution import choose_execution
 from dalembert.recursive.traced import TASKS, Detail
 
 Numbers = npt.ArrayLike
@@ -77,8 +76,12 @@ class Dynamics(Value):
         return calls_of(self.declared, self.engine, self.execution)
 
     @cached_property
+    def _alone(self) -> Alone:
+        return Alone(self._calls)
+
+    @cached_property
     def _constrained(self) -> bool:
-        return self.plan.constrained
+        return self._calls.facts.constrained
 
     def __repr__(self) -> str:
         kind = "constrained" if self._constrained else "tree"
@@ -107,6 +110,8 @@ class Dynamics(Value):
         >>> dl.dynamics("simple-pendulum").inverse([0.0], [0.0], [0.0]).shape
         (1,)
         """
+        if out is None and actuated is None and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
+            return one
         if self._constrained or actuated is not None:
             _count(threads)
             found = walk.inverse_dynamics(self.declared, q, qd, qdd, t, friction=friction, actuated=actuated)
@@ -135,6 +140,8 @@ class Dynamics(Value):
         """
         if tau is None:
             tau = self._zeros(q)
+        if out is None and (one := self._alone["forward", friction](q, qd, tau, t)) is not None:
+            return one
         return self._run("forward", (q, qd, tau), t, friction, out, threads)
 
     def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
@@ -144,6 +151,8 @@ class Dynamics(Value):
         >>> dl.dynamics("double-pendulum").mass_matrix([0.4, 1.1]).shape
         (2, 2)
         """
+        if out is None and (one := self._alone["mass_matrix", False](q, t)) is not None:
+            return one
         return self._run("mass_matrix", (q,), t, False, out, threads)
 
     def bias(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
@@ -238,20 +247,21 @@ class Dynamics(Value):
         """
         if of not in ("forward", "inverse"):
             raise InputError(f"derivatives, of: got {shown(of)}. Expected 'forward' or 'inverse'.")
-        if of == "forward":
-            self._require_tree("derivatives of forward dynamics")
-        known = self.plan.parameters
         if not are_names(parameters):
             raise InputError(f"derivatives, parameters: got {shown(parameters)}. Expected a list of names.")
+        task = f"{of}_slopes"
+        last = self._zeros(q) if given is None else given
+        if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
+            return _parted(one)
+        if of == "forward":
+            self._require_tree("derivatives of forward dynamics")
+        known = self.declared.parameter_values
         for name in parameters:
             if name not in known:
                 raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
-        last = self._zeros(q) if given is None else given
         values = [_beside(np.array([known[name] for name in parameters]), q)] if parameters else []
-        detail = Detail(named=tuple(parameters))
-        found = self._run(f"{of}_slopes", (q, qd, last, *values), t, friction, out, threads, detail)
-        n = len(self.speed_names)
-        return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
+        detail = Detail(named=tuple(parameters)) if parameters else None
+        return _parted(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
 
     def rollout(
         self,
@@ -363,7 +373,7 @@ class Dynamics(Value):
             )
 
     def _zeros(self, q: Numbers) -> np.ndarray:
-        n, batch = len(self.speed_names), _batch(q)
+        n, batch = self._calls.facts.n_speeds, _batch(q)
         return np.zeros(n) if batch is None else _still(n, batch)
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
@@ -457,7 +467,7 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
     """
     model.refuse_canonical("dynamics")
     chosen = choose_engine(engine)
-    choose_execution(plan_of(model), "forward", execution, chosen)
+    _ = calls_of(model.description, chosen, execution).facts  # raises where the model cannot run so
     return Dynamics(model.description, chosen, execution)
 
 
@@ -468,6 +478,11 @@ _WALKS = {
 _SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
 _SAID |= {"jacobian": "the Jacobian", "centroidal": "the momentum"}
 _SAID |= {"inverse_slopes": "the derivative of the force", "forward_slopes": "the derivative of the acceleration"}
+
+
+def _parted(found: np.ndarray) -> Derivatives:
+    n = len(found)
+    return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
 
 
 def _count(threads: int) -> int:

@@ -237,15 +237,6 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
             done.result()
 
 
-def _addresses(arrays: Sequence[np.ndarray]) -> array[int]:
-    """Where the rows of arrays begin."""
-    rows = array("q")
-    for each in arrays:
-        begin, step = each.__array_interface__["data"][0], each.strides[0]
-        rows.extend(range(begin, begin + step * len(each), step) if step else [begin] * len(each))
-    return rows
-
-
 class NativeFunction(MachineFunction):
     """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
 
@@ -273,27 +264,39 @@ class NativeFunction(MachineFunction):
 
         return MachineCode(self._program, host_target(many=True, single=self._single))
 
-    @cached_property
-    def _apart(self) -> MachineCode:
-        """The code for many whose rows lie anywhere."""
-        from dalembert.programs.llvm.machine import MachineCode, host_target
-
-        return MachineCode(self._program, host_target(many=True, single=self._single, apart=True))
+    def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
+        out = np.empty((self.n_outputs, x.shape[1]), self._dtype)
+        self._on_rows([x], p.ctypes.data, [out], threads)
+        return out
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Write a batch from rows into rows where they lie."""
-        count, lanes = inputs[0].shape[1], self._apart.lanes
-        if count < lanes or not all(map(self._is_ready, (*inputs, *outputs))):
-            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # lanes without a state repeat the last one
-            copies = [np.empty((len(a), len(columns)), self._dtype) for a in outputs]
-            if count:
-                self.spread([np.ascontiguousarray(a[:, columns], self._dtype) for a in inputs], copies, threads)
-            for rows, copy in zip(outputs, copies, strict=True):
-                rows[...] = copy[:, :count]
+        arrays = (*inputs, *outputs)
+        if all(map(self._is_ready, arrays)):
+            self._on_rows(inputs, 0, outputs, threads)  # no parameters
             return
-        x, out = _addresses(inputs), _addresses(outputs)
-        given = [x.buffer_info()[0], 0, self._tables_at, out.buffer_info()[0]]  # no parameters
-        _shared(self._apart, given, count, threads, self.least)
+        copies = [np.ascontiguousarray(a, self._dtype) for a in arrays]
+        self._on_rows(copies[: len(inputs)], 0, copies[len(inputs) :], threads)
+        for rows, found in zip(outputs, copies[len(inputs) :], strict=True):
+            rows[...] = found
+
+    def _on_rows(self, inputs: Sequence[np.ndarray], p: int, outputs: Sequence[np.ndarray], threads: int) -> None:
+        """Run the code for many on the rows of arrays, with parameters at the address p."""
+        if count := outputs[0].shape[1]:
+            known = array("q", [0]) * (3 * (len(inputs) + len(outputs)))
+            begin, where = known.buffer_info()[0], self._address_of
+            for i, each in enumerate((*inputs, *outputs)):
+                known[3 * i] = where(each)
+                known[3 * i + 1] = each.strides[0]
+                known[3 * i + 2] = len(each)
+            given = begin, p, self._tables_at, begin + 24 * len(inputs)
+            _shared(self._many, given, count, threads, self.least)
+
+    @cached_property
+    def _address_of(self) -> Callable[[np.ndarray], int]:
+        from dalembert.programs.llvm.quick import address_of_numbers
+
+        return address_of_numbers
 
     @cached_property
     def _tables_at(self) -> int:
@@ -301,7 +304,7 @@ class NativeFunction(MachineFunction):
 
     def _is_ready(self, rows: np.ndarray) -> bool:
         """True where machine code can work on the array itself."""
-        return rows.dtype == self._dtype and rows.strides[1] == self._dtype.itemsize
+        return rows.dtype is self._dtype and rows.strides[1] == self._dtype.itemsize
 
     @cached_property
     def varied(self) -> NativeFunction:

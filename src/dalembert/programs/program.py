@@ -7,6 +7,7 @@ content alone, so the same equations give the same program in every process, and
 from __future__ import annotations
 
 import hashlib
+import marshal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -54,10 +55,9 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """A name that equal programs share, whatever their symbols are called."""
-        heads = [len(self.inputs), len(self.parameters), *(x.hex() for x in self.numbers)]
-        heads += [f"{held.digest} {held.order}" for held in self.tables]
-        body = [f"{name}{places}" for name, places in self.lines]
-        return hashlib.sha256("\n".join([*map(str, heads), *body, str(self.outputs)]).encode()).hexdigest()
+        held = tuple((each.digest, each.order) for each in self.tables)
+        whole = (len(self.inputs), len(self.parameters), self.numbers, held, self.lines, self.outputs)
+        return hashlib.sha256(marshal.dumps(whole, 2)).hexdigest()  # 2: the same bytes for equal values
 
     @cached_property
     def moves(self) -> tuple[bool, ...]:

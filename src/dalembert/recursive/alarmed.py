@@ -3,16 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from dalembert.programs import Function, function_of
+from dalembert.programs import Function, Program, function_of
+from dalembert.programs.function import Native, SweptFunction
+from dalembert.programs.plain_form import Plain, plain_program, plain_sweeps, program_again, sweeps_again
+from dalembert.programs.sweeps import Sweeps
 from dalembert.recursive.plan import Plan
-from dalembert.recursive.rolled import rolled_function
+from dalembert.recursive.rolled import sweeps_and_table
 from dalembert.recursive.state import TOLERANCE
 from dalembert.recursive.traced import TINY, task_program
 
 ROLLED = ("inverse", "forward", "bias", "gravity")  # the tasks that have loops
+
+
+@dataclass(frozen=True, eq=False)
+class Loops:
+    """A task of `ROLLED` as a value: sweeps over a table of links, and the program of the loads if any act."""
+
+    task: str
+    sweeps: Sweeps
+    table: np.ndarray
+    loads: Program | None
+    n: int  # coordinates
+    n_speeds: int
+    attitudes: tuple[tuple[int, ...], ...]  # rows of quaternions
+
+    def plain(self) -> Plain:
+        """It as tuples; see `plain_form`."""
+        loads = None if self.loads is None else plain_program(self.loads)
+        return self.task, plain_sweeps(self.sweeps), self.table.tobytes(), loads, self.n, self.n_speeds, self.attitudes
+
+    @classmethod
+    def again(cls, plain: Plain) -> Loops:
+        """What such tuples tell."""
+        task, sweeps, table, loads, *rest = plain
+        program = None if loads is None else program_again(loads)
+        return cls(task, sweeps_again(sweeps), np.frombuffer(table), program, *rest)
+
+
+def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
+    """The loops of a task, with the loads that act."""
+    acting = (plan.model if friction else plan.frictionless).loads
+    pushed = acting and task in ("inverse", "forward")
+    loads = task_program(plan, "loads", friction=friction) if pushed else None
+    sweeps, table = sweeps_and_table(plan, "bias" if task == "gravity" else task)
+    attitudes = tuple(tuple(attitude.parts) for attitude in plan.tree.attitudes)
+    return Loops(task, sweeps, table, loads, plan.tree.n, plan.tree.n_speeds, attitudes)
 
 
 class Alarmed(Function):
@@ -22,14 +62,30 @@ class Alarmed(Function):
     a pivot of 0 shows as an acceleration that is not finite, a pivot that only rounding keeps from 0 does not show.
     """
 
-    def __init__(self, plan: Plan, task: str, *, friction: bool) -> None:
-        self._task, self._tree = task, plan.tree
-        self._loops = rolled_function(plan, "bias" if task == "gravity" else task)
-        acting = (plan.model if friction else plan.frictionless).loads
-        pushed = acting and task in ("inverse", "forward")
-        self._loads = function_of(task_program(plan, "loads", friction=friction), "native") if pushed else None
-        self.n_outputs = plan.tree.n_speeds + 1
-        self.sizes = self._loops.sizes[0] - (plan.tree.n_speeds if task == "gravity" else 0), 0
+    def __init__(self, text: Loops) -> None:
+        self._task, self._n, self._speeds, self._attitudes = text.task, text.n, text.n_speeds, text.attitudes
+        inputs = text.n + (1 if text.task == "bias" or text.task == "gravity" else 2) * text.n_speeds + 1
+        self._loops = SweptFunction(text.sweeps, text.table, inputs, text.n_speeds)
+        self._loads = None if text.loads is None else function_of(text.loads, "native")
+        self.n_outputs = text.n_speeds + 1
+        self.sizes = inputs - (text.n_speeds if text.task == "gravity" else 0), 0
+
+    @cached_property
+    def native(self) -> Native | None:  # type: ignore[override]
+        """One state in machine code from end to end."""
+        from dalembert.programs.llvm.watched import Watch, watched_loops
+
+        loops, loads = self._loops.native, None if self._loads is None else self._loads.native
+        if loops is None:
+            return None
+        resting = self._task == "gravity"
+        way = (
+            "resting" if resting else "plain" if loads is None else "inverse" if self._task == "inverse" else "forward"
+        )
+        front = self._n + (0 if resting else self._speeds)
+        parts = [i for parts in self._attitudes for i in parts]
+        watch = Watch(way, self.sizes[0], front, self._speeds, parts, TINY, 2 * TOLERANCE)
+        return watched_loops(watch, loops, loads)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs of one state (k,) or of many (k, batch)."""
@@ -45,7 +101,7 @@ class Alarmed(Function):
 
     def _found(self, inputs: np.ndarray, threads: int) -> np.ndarray:
         """What the loops give, with loads."""
-        n, speeds, none = self._tree.n, self._tree.n_speeds, np.zeros(0)
+        n, speeds, none = self._n, self._speeds, np.zeros(0)
         if self._task == "gravity":
             still = np.zeros((speeds, *inputs.shape[1:]))
             return self._loops(np.concatenate([inputs[:n], still, inputs[n:]]), none, threads)  # at s = 0
@@ -61,7 +117,7 @@ class Alarmed(Function):
     def _alarm(self, inputs: np.ndarray, found: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             worst = (inputs.sum(axis=0) + found.sum(axis=0)) * TINY
-            for attitude in self._tree.attitudes:
-                excess = ((inputs[list(attitude.parts)] ** 2).sum(axis=0) - 1) / (2 * TOLERANCE)
+            for parts in self._attitudes:
+                excess = ((inputs[list(parts)] ** 2).sum(axis=0) - 1) / (2 * TOLERANCE)
                 worst = worst + excess * excess
         return worst

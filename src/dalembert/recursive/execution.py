@@ -9,8 +9,8 @@ import numpy as np
 from dalembert.algebra import FLOATS, numbers
 from dalembert.errors import InputError, SingularError, nearest
 from dalembert.model.loads import InJoint
-from dalembert.programs import Function, choose_engine, function_of
-from dalembert.recursive.alarmed import ROLLED, Alarmed
+from dalembert.programs import Function, Program, choose_engine, function_of
+from dalembert.recursive.alarmed import ROLLED, Alarmed, Loops, loops_of
 from dalembert.recursive.constrained import usual_rank
 from dalembert.recursive.held import Held
 from dalembert.recursive.links import moving
@@ -79,7 +79,10 @@ def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
     )
 
 
-def function_for(
+Text = Program | Loops
+
+
+def text_for(
     plan: Plan,
     task: str,
     *,
@@ -87,19 +90,30 @@ def function_for(
     detail: Detail = Detail(),  # noqa: B008 (a value)
     engine: str | None = None,
     execution: str | None = None,
-) -> Function:
-    """A task of `traced.TASKS` as a compiled function of its rows; the last output is its alarm."""
+) -> Text:
+    """A task of `traced.TASKS` as a value that `running` compiles; forward dynamics with constraints as the parts of `Held`."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
-        return Alarmed(plan, task, friction=friction)
+        return loops_of(plan, task, friction=friction)
     _require_bearable(plan, task, engine)
-    if task == "forward" and plan.constrained:
-        parts = function_of(task_program(plan, "held", friction=friction), engine)
-        return Held(plan, parts, usual_rank(plan)).function
     try:
-        program = task_program(plan, task, friction=friction, detail=detail)
+        return task_program(plan, "held" if is_held(plan, task) else task, friction=friction, detail=detail)
     except ZeroDivisionError:  # a pivot is 0 whatever the state
         raise _without_inertia(plan) from None
-    return function_of(program, engine)
+
+
+def is_held(plan: Plan, task: str) -> bool:
+    """True for forward dynamics with constraints, which are solved in numbers."""
+    return task == "forward" and plan.constrained
+
+
+def running(text: Text, engine: str | None = None) -> Function:
+    """A compiled function of the rows of a task; the last output is its alarm."""
+    return Alarmed(text) if isinstance(text, Loops) else function_of(text, engine)
+
+
+def held_function(plan: Plan, parts: Function) -> Function:
+    """Forward dynamics with constraints from its parts."""
+    return Held(plan, parts, usual_rank(plan)).function
 
 
 def _without_inertia(plan: Plan) -> SingularError:

@@ -54,15 +54,19 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
     >>> rolled_function(plan_of(model), "inverse")(np.array([0.3, 0.0, 1.5, 0.0]), np.zeros(0))
     array([23.])
     """
-    tree = plan.tree
+    tree, (sweeps, table) = plan.tree, sweeps_and_table(plan, task)
+    n_inputs = tree.n + (2 if task in _GIVEN else 1) * tree.n_speeds + 1
+    return SweptFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
+
+
+def sweeps_and_table(plan: Plan, task: str) -> tuple[Sweeps, np.ndarray]:
+    """The loops of a task, and the table of links that they run over."""
     kinds, members = _members(plan, task)
     sweeps = sweeps_of(kinds, task)
     lower = Lowering(FLOATS, dict(plan.parameters))
-    start = [0.0] * 6 + list(-plain(vector([lower(x) for x in tree.model.gravity])))
+    start = [0.0] * 6 + list(-plain(vector([lower(x) for x in plan.tree.model.gravity])))
     world = [start, [0.0] * 6][: sum(sweep.outwards for sweep in sweeps.sweeps)]
-    table = table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
-    n_inputs = tree.n + (2 if task in _GIVEN else 1) * tree.n_speeds + 1
-    return SweptFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
+    return sweeps, table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
 
 
 def operations_of(plan: Plan, task: str) -> int:

@@ -19,11 +19,15 @@ from typing import NamedTuple
 from dalembert.algebra.blocks import SOLUTIONS, lower_place
 from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.rolled import order_of_symmetric
-from dalembert.programs.llvm.library import Library
+from dalembert.programs.llvm.library import PACKED, Library
+from dalembert.programs.llvm.ordering import compact_order
+from dalembert.programs.llvm.tiles import LOOP, Tile
 from dalembert.programs.program import Program
 
 _LONG = 300  # rows of a basic block
-_SMALL = 2**16  # bytes that are taken from the stack
+_SMALL = 2**17  # bytes that are taken from the stack
+_MANY_LINES = 1500  # of a program that is put into another order
+_SHORT = 12  # values: so many later, a number of the tile is loaded again
 POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
 
 
@@ -34,7 +38,6 @@ class Target:
     lanes: int = 1  # states side by side
     fused: bool = True  # a × b + c in one operation
     single: bool = False  # numbers of 32 bits
-    apart: bool = False  # rows of x and out lie anywhere: their addresses are given
 
     @property
     def real(self) -> str:
@@ -56,10 +59,11 @@ class Target:
 def module_text(program: Program, target: Target) -> str:
     """The module that defines `one(x, p, tables, out)`, or `many(x, p, tables, out, begin, end, stride)` for several lanes.
 
-    `many` treats the states from `begin` to `end`, at least as many as there are lanes; the last ones are taken so that all lanes
-    are full. Rows of x and out lie `stride` numbers apart; where they lie `apart`, x and out are lists of their addresses.
+    `many` treats the states from `begin` to `end`. Its x and out are lists of arrays: the address of each, the bytes between its
+    rows, and their number; `stride` is not read.
     """
-    return _Whole(program, target, Library(target)).text()
+    writer = _One if target.lanes == 1 else _Many
+    return writer(program, target, Library(target)).text()
 
 
 class _Room(NamedTuple):
@@ -77,14 +81,15 @@ class Writer:
     def __init__(self, program: Program, target: Target, library: Library) -> None:
         self._program, self._target, self._library = program, target, library
         first = len(program.inputs) + len(program.parameters)
-        self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)}
+        self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)} | _table_places(program)
         self._rows: list[str] = []
         self._rooms: list[str] = []
         self._count = self._taken = self._blocks = self._begun = 0
 
     def _write(self, lines: Iterable[int]) -> None:
-        """The rows for lines."""
-        for i in lines:
+        """The rows for lines; for one state, what angles are made of comes first, so that several share a call."""
+        given = lines if self._target.lanes > 1 else sorted(lines, key=lambda i: i not in self._before_angles)
+        for i in given:
             if self._program.first_line + i not in self._fused:
                 self._line(i)
                 self._part()
@@ -110,10 +115,12 @@ class Writer:
         if operation in ("add", "subtract") and (found := self._sum_of_product(operation, places)) is not None:
             self._names[y] = found
         elif operation in ("sin", "cos") and places[0] in self._pairs:
-            for name, value in zip(("sin", "cos"), self._library.pair(self._row, self._names[places[0]]), strict=True):
-                for twin in self._pairs[places[0]][name]:
-                    self._names[twin] = value
-            del self._pairs[places[0]]
+            known = [a for a in self._pairs if a in self._names and a != places[0]]
+            angles = [places[0], *known][: PACKED if self._target.lanes == 1 else 1]
+            for a, both in zip(angles, self._library.pairs(self._row, [self._names[a] for a in angles]), strict=True):
+                for name, value in zip(("sin", "cos"), both, strict=True):
+                    self._names |= dict.fromkeys(self._pairs[a][name], value)
+                del self._pairs[a]
         elif y not in self._names:
             self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, places)
         for at, k in self._goes.get(y, ()):
@@ -231,6 +238,19 @@ class Writer:
         return {a: asked for a, asked in found.items() if asked["sin"] and asked["cos"]}
 
     @cached_property
+    def _before_angles(self) -> frozenset[int]:
+        """The lines that angles of `_pairs` are made of, where these need no functions themselves."""
+        program, first = self._program, self._program.first_line
+        plain = [True] * first
+        for operation, places in program.lines:
+            plain.append(bool(OPERATIONS[operation].llvm) and all(plain[a] for a in places))
+        found = {a for a in self._pairs if plain[a]}
+        for i in reversed(range(len(program.lines))):
+            if first + i in found:
+                found.update(program.lines[i][1])
+        return frozenset(a - first for a in found if a >= first)
+
+    @cached_property
     def _fused(self) -> frozenset[int]:
         """The products that are added or subtracted once and wanted nowhere else."""
         if not self._target.fused:
@@ -266,108 +286,137 @@ class Writer:
         return self._library.multiply_add(self._row, a, b, c)
 
 
-class _Whole(Writer):
-    """Writes one module."""
+def _table_places(program: Program) -> dict[int, str]:
+    """The places of tables in the numbers behind `tables`."""
+    place, start, found = program.first_line - len(program.tables), 0, dict[int, str]()
+    for i, held in enumerate(program.tables):
+        found[place + i] = f"i64 {start}, i64 {len(held)}, i64 {held.order}"
+        start += 2 * len(held)
+    return found
+
+
+class _One(Writer):
+    """Writes the module for one state."""
 
     def text(self) -> str:
         """The whole module."""
-        lines = self._program.lines
-        moving = [i for i in range(len(lines)) if self._program.moves[self._program.first_line + i]]
-        still = sorted(set(range(len(lines))).difference(moving))
-        head = self._block(range(len(self._program.parameters)), still, "p")
-        self._settle_tables()
-        body = self._block(range(len(self._program.inputs)), moving, "x")
-        body += [self._stored(i, place) for i, place in enumerate(self._program.outputs)]
-        frame = _ALONE if self._target.lanes == 1 else _LOOP
+        for i in range(len(self._program.inputs) + len(self._program.parameters)):
+            self._names[i] = self._loaded(i)
+        self._write(range(len(self._program.lines)))
+        for i, place in enumerate(self._program.outputs):
+            at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {i}")
+            self._rows.append(f"store {self._target.real} {self._names[place]}, ptr {at}")
         rooms, left = self._memory_rows()
-        function = frame.format(
-            pointers=POINTERS,
-            head="\n".join(rooms + head),
-            body="\n".join(body),
-            left="\n".join(left),
-            lanes=self._target.lanes,
-        )
+        function = _ALONE.format(pointers=POINTERS, body="\n".join(rooms + self._rows), left="\n".join(left))
         return f"{self._library.text}\n{function}"
 
-    # the two parts: what parameters decide, and what every state decides
+    def _loaded(self, i: int) -> str:
+        """An input or a parameter."""
+        n = len(self._program.inputs)
+        array, k = ("%x", i) if i < n else ("%p", i - n)
+        at = self._row(f"getelementptr {self._target.real}, ptr {array}, i64 {k}")
+        return self._row(f"load {self._target.real}, ptr {at}")
 
-    def _block(self, leaves: range, lines: list[int], array: str) -> list[str]:
-        """The rows for lines, and for the symbols in front of them."""
+
+class _Slots(dict[int, str]):
+    """Names of values; what stands in the tile is loaded where it is used, again after a while: that takes no register."""
+
+    def __init__(self, known: dict[int, str], slots: dict[int, int], writer: _Many) -> None:
+        super().__init__(known)
+        self._slots, self._writer = slots, writer
+        self._last: dict[int, tuple[int, str]] = {}
+
+    def __contains__(self, place: object) -> bool:
+        return place in self._slots or super().__contains__(place)
+
+    def __getitem__(self, place: int) -> str:
+        if place not in self._slots:
+            return super().__getitem__(place)
+        when, name = self._last.get(place, (-_SHORT, ""))
+        if self._writer.length - when >= _SHORT:
+            name = self._writer.loaded(self._slots[place])
+            self._last[place] = self._writer.length, name
+        return name
+
+
+class _Many(Writer):
+    """Writes the module for many states."""
+
+    def text(self) -> str:
+        """The whole module."""
+        program, target = self._program, self._target
+        tile = Tile(program, target)
+        moving = [i for i in range(len(program.lines)) if program.moves[program.first_line + i]]
+        head = self._head(sorted(set(range(len(program.lines))).difference(moving)))
         self._rows, self._begun = [], 0
-        for i in leaves:
-            self._load(i, array)
-        self._write(lines)
-        return self._rows
+        self._names = _Slots(self._names, tile.given, self)
+        for place, slot in tile.made.items():
+            if program.moves[place]:
+                self._goes.setdefault(place, []).append(("%state", slot))
+        self._write(self._ordered([i for i in moving if program.first_line + i not in tile.given]))
+        body, self._rows = self._rows, []
+        room = self._memory(tile.size * tile.rounds)
+        for place, slot in tile.made.items():  # what does not move is written once
+            for k in range(0 if program.moves[place] else tile.rounds):
+                self._put(self._names[place], room, k * tile.size + slot)
+        head += self._rows
+        rooms, left = self._memory_rows()
+        circles = self._library.circles() if tile.angles else ""
+        before, behind = tile.steps()
+        function = LOOP.format(
+            pointers=POINTERS,
+            head="\n".join([*rooms, f"%tile = getelementptr i8, ptr {room}, i64 0", *head]),
+            before=before,
+            body="\n".join(body),
+            behind=behind,
+            left="\n".join(left),
+            vector=target.vector,
+            lanes=target.lanes,
+            lanes_1=target.lanes - 1,
+            size=tile.size,
+            states=tile.rounds * target.lanes,
+        )
+        return "\n".join([self._library.text, tile.functions(circles), function])
 
-    def _load(self, i: int, array: str) -> None:
+    def _ordered(self, lines: list[int]) -> list[int]:
+        """The lines as they stand, or so that few values wait where there are more than a processor looks ahead."""
+        if len(lines) < _MANY_LINES:
+            return lines
+        first, program = self._program.first_line, self._program
+        needed: dict[int, tuple[int, ...]] = {}
+        for i in lines:
+            if first + i not in self._fused:
+                places = program.lines[i][1]
+                inner = [program.lines[a - first][1] if a in self._fused else (a,) for a in places]
+                needed[first + i] = tuple(a for part in inner for a in part)
+        return [y - first for y in compact_order(needed)]
+
+    @property
+    def length(self) -> int:
+        """How many values have a name."""
+        return self._count
+
+    def loaded(self, slot: int) -> str:
+        """A number of every lane from the tile."""
+        return self._row(f"load {self._target.vector}, ptr {self._inside('%state', slot)}")
+
+    def _head(self, still: list[int]) -> list[str]:
+        """The rows for parameters and for what follows from them alone."""
         real, vector, lanes = self._target.real, self._target.vector, self._target.lanes
-        if array == "p":
-            place = len(self._program.inputs) + i
+        for i in range(len(self._program.parameters)):
             at = self._row(f"getelementptr {real}, ptr %p, i64 {i}")
             value = self._row(f"load {real}, ptr {at}")
-            if lanes > 1:
-                first = self._row(f"insertelement {vector} poison, {real} {value}, i32 0")
-                value = self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
-            self._names[place] = value
-            return
-        at = self._place("%x", i)
-        self._names[i] = self._row(f"load {vector}, ptr {at}, align {4 if self._target.single else 8}")
-
-    def _place(self, array: str, row: int) -> str:
-        """The address of a row of x or out at the present states."""
-        real = self._target.real
-        if self._target.lanes == 1:
-            return self._row(f"getelementptr {real}, ptr {array}, i64 {row}")
-        if self._target.apart:
-            begin = self._row(f"load ptr, ptr {self._row(f'getelementptr ptr, ptr {array}, i64 {row}')}")
-            return self._row(f"getelementptr {real}, ptr {begin}, i64 %k")
-        offset = self._row(f"add i64 %k, {self._row(f'mul i64 %stride, {row}')}")
-        return self._row(f"getelementptr {real}, ptr {array}, i64 {offset}")
-
-    def _stored(self, i: int, place: int) -> str:
-        self._rows = []
-        at = self._place("%out", i)
-        self._rows.append(
-            f"store {self._target.vector} {self._names[place]}, ptr {at}, align {4 if self._target.single else 8}"
-        )
-        return "\n".join(self._rows)
-
-    def _settle_tables(self) -> None:
-        """The places of tables in the numbers behind `tables`."""
-        place, start = self._program.first_line - len(self._program.tables), 0
-        for i, held in enumerate(self._program.tables):
-            self._names[place + i] = f"i64 {start}, i64 {len(held)}, i64 {held.order}"
-            start += 2 * len(held)
+            first = self._row(f"insertelement {vector} poison, {real} {value}, i32 0")
+            value = self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
+            self._names[len(self._program.inputs) + i] = value
+        self._write(still)
+        return self._rows
 
 
 _ALONE = """
 define void @one({pointers}) {{
 entry:
-{head}
 {body}
-{left}
-ret void
-}}
-"""
-_LOOP = """
-define void @many({pointers}, i64 %begin, i64 %end, i64 %stride) {{
-entry:
-%last = sub i64 %end, {lanes}
-{head}
-br label %start
-start:
-br label %loop
-loop:
-%next = phi i64 [ %begin, %start ], [ %after, %tail ]
-%late = icmp sgt i64 %next, %last
-%k = select i1 %late, i64 %last, i64 %next
-{body}
-br label %tail
-tail:
-%after = add i64 %next, {lanes}
-%more = icmp slt i64 %after, %end
-br i1 %more, label %loop, label %done
-done:
 {left}
 ret void
 }}

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from dalembert.errors import EngineError
 from dalembert.programs.llvm import circular, exponential
-from dalembert.programs.llvm.lanes import DOUBLE, Lanes, Real, internal, madd
+from dalembert.programs.llvm.lanes import DOUBLE, INTEGER, Lanes, Real, internal, madd
 
 Body = Callable[..., Real | tuple[Real, Real]]
 
@@ -28,6 +28,9 @@ BODIES: dict[str, tuple[Body, int]] = {
     "log": (exponential.log, 1),
     "pow": (exponential.power, 2),
 }
+
+# loops over many numbers of 64 or 32 bits
+ROWS: dict[str, ir.Type] = {"circles": DOUBLE, "circles.narrow": ir.FloatType()}
 
 
 def full_name(name: str, lanes: int, fma: bool) -> str:
@@ -80,7 +83,9 @@ class Functions:
         """The definition of a function in the module, found or made."""
         full = full_name(name, self.lanes, self.fma)
         known = self.module.globals.get(full)
-        return known if isinstance(known, ir.Function) else self._define(name, full)
+        if isinstance(known, ir.Function):
+            return known
+        return self._circles(name, full) if name in ROWS else self._define(name, full)
 
     def _define(self, name: str, full: str) -> ir.Function:
         if name not in BODIES:
@@ -96,4 +101,32 @@ class Functions:
         value = body(*(Real(lanes, argument) for argument in function.args))
         parts = [part.value for part in value] if isinstance(value, tuple) else [value.value]
         builder.ret(lanes.struct(both, parts) if name == "sincos" else parts[0])
+        return function
+
+    def _circles(self, name: str, full: str) -> ir.Function:
+        """A loop: sine and cosine of the numbers of every lane at `near`, then of those `step` further on, up to `end`.
+
+        Both are written to `into`, one behind the other. It stands in one piece, since a call would load all constants again.
+        """
+        pointer = ir.PointerType()
+        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [pointer, pointer, INTEGER, INTEGER]), full)
+        function.linkage = "internal"
+        function.attributes.alignstack = 64
+        near, into, step, end = function.args
+        entry, loop, done = (function.append_basic_block(part) for part in ("entry", "loop", "done"))
+        ir.IRBuilder(entry).branch(loop)
+        builder = ir.IRBuilder(loop)
+        lanes = Lanes(builder, self.lanes, self.fma)
+        kind = lanes.shape(ROWS[name])
+        i = builder.phi(INTEGER)
+        i.add_incoming(INTEGER(0), entry)
+        x = builder.load(builder.gep(near, [i], source_etype=kind), typ=kind)
+        x = x if ROWS[name] is DOUBLE else builder.fpext(x, lanes.shape(DOUBLE))
+        for k, value in enumerate(circular.sincos(Real(lanes, x))):
+            y = value.value if ROWS[name] is DOUBLE else builder.fptrunc(value.value, kind)
+            builder.store(y, builder.gep(into, [builder.add(i, INTEGER(k))], source_etype=kind))
+        after = builder.add(i, step)
+        i.add_incoming(after, builder.block)
+        builder.cbranch(builder.icmp_signed("<", after, end), loop, done)
+        ir.IRBuilder(done).ret_void()
         return function

@@ -207,6 +207,10 @@ class Bits:
         """Where both are the same integer."""
         return Truth(self.lanes, self.lanes.emit("icmp_signed", "==", self.value, self.lanes.bits(other).value))
 
+    def is_negative(self) -> Truth:
+        """Where the highest bit is set."""
+        return Truth(self.lanes, self.lanes.emit("icmp_signed", "<", self.value, self.lanes.bits(0).value))
+
     def real(self) -> Real:
         """The double with these bits."""
         return Real(self.lanes, self.lanes.emit("bitcast", self.value, self.lanes.shape(DOUBLE)))
@@ -278,6 +282,15 @@ def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
         terms = [madd(x.lanes.real(odd), x, even) for even, odd in zip(terms[::2], terms[1::2], strict=False)] + rest
         x = x * x
     return x.lanes.real(terms[0])
+
+
+def nested(x: Real, coefficients: Sequence[float]) -> Real:
+    """c₀ + x (c₁ + x (c₂ + ...)): fewer operations than `polynomial`, for values that are found side by side."""
+    *rest, value = coefficients
+    total = x.lanes.real(value)
+    for c in reversed(rest):
+        total = madd(total, x, c)
+    return total
 
 
 def ordered_sum(a: Real, b: Real) -> Pair:

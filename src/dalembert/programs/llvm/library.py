@@ -14,6 +14,7 @@ from dalembert.programs.llvm.functions import Functions, full_name
 if TYPE_CHECKING:
     from dalembert.programs.llvm.emit import Target
 
+PACKED = 4  # angles of one state that share a call
 Row = Callable[[str], str]  # writes an instruction and gives the name of its value
 
 
@@ -26,14 +27,14 @@ class Library:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._wide = "double" if target.lanes == 1 else f"<{target.lanes} x double>"
-        self._called: set[str] = set()
+        self._called: set[tuple[str, int]] = set()  # names and lanes
         self._declared: dict[str, str] = {}
         self._blocks = ""
 
     @property
     def text(self) -> str:
         """Definitions and declarations of all that was called."""
-        defined = _definitions(self._target.lanes, self._target.fused, frozenset(self._called)) if self._called else ""
+        defined = _definitions(self._target.fused, frozenset(self._called)) if self._called else ""
         defined = _joined(defined, self._blocks)
         known = _declared_in(defined)
         return "\n".join([defined, *(row for name, row in self._declared.items() if name not in known)])
@@ -53,9 +54,30 @@ class Library:
         sin, cos = (row(f"extractvalue {kind} {both}, {i}") for i in range(2))
         return self._narrowed(row, sin), self._narrowed(row, cos)
 
+    def pairs(self, row: Row, angles: Sequence[str]) -> list[tuple[str, str]]:
+        """Sines and cosines of one angle or, for one lane, of up to `PACKED`: in one call, which takes as long as one of them."""
+        if len(angles) == 1:
+            return [self.pair(row, *angles)]
+        kind, packed = f"<{PACKED} x double>", "poison"
+        for i in range(PACKED):
+            x = self._widened(row, angles[min(i, len(angles) - 1)])
+            packed = row(f"insertelement {kind} {packed}, double {x}, i32 {i}")
+        self._called.add(("sincos", PACKED))
+        name = full_name("sincos", PACKED, self._target.fused)
+        both = row(f'call {{{kind}, {kind}}} @"{name}"({kind} {packed})')
+        sin, cos = (row(f"extractvalue {{{kind}, {kind}}} {both}, {i}") for i in range(2))
+        found = [[row(f"extractelement {kind} {y}, i32 {i}") for y in (sin, cos)] for i in range(len(angles))]
+        return [(self._narrowed(row, s), self._narrowed(row, c)) for s, c in found]
+
+    def circles(self) -> str:
+        """The name of the function that writes sines and cosines of numbers in a row, each pair behind the other."""
+        name = "circles.narrow" if self._target.single else "circles"
+        self._called.add((name, self._target.lanes))
+        return full_name(name, self._target.lanes, self._target.fused)
+
     def _called_by(self, row: Row, name: str, kind: str, arguments: Sequence[str]) -> str:
         """The value of an elementary function of doubles."""
-        self._called.add(name)
+        self._called.add((name, self._target.lanes))
         wide = ", ".join(f"{self._wide} {self._widened(row, a)}" for a in arguments)
         return row(f'call {kind} @"{full_name(name, self._target.lanes, self._target.fused)}"({wide})')
 
@@ -113,12 +135,11 @@ def _joined(first: str, second: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _definitions(lanes: int, fused: bool, names: frozenset[str]) -> str:
-    """The text of functions of all lanes."""
+def _definitions(fused: bool, names: frozenset[tuple[str, int]]) -> str:
+    """The text of functions, each of so many lanes."""
     module = ir.Module()
-    functions = Functions(module, lanes, fma=fused)
-    for name in sorted(names):
-        functions.defined(name)
+    for name, lanes in sorted(names):
+        Functions(module, lanes, fma=fused).defined(name)
     # the machine is named when the whole module is compiled
     return "\n".join(row for row in str(module).splitlines() if not row.startswith("target "))
 

@@ -32,6 +32,9 @@ from dalembert.programs.llvm.lanes import (
 HALF_PI_PARTS = tuple(
     map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e0p-69", "0x1.b839a252049c1p-104"))
 )
+HALF_PI_LONG_PARTS = tuple(
+    map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110"))
+)
 HALF_PI = tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")))  # π/2 as a pair
 TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
 
@@ -55,8 +58,17 @@ class Reduced:
 
 def reduced(x: Real) -> Reduced:
     """x without its quarter turns; r is nan where x is infinite or not a number."""
+    return _beyond(x, _near(x))
+
+
+def reduced_once(x: Real) -> Reduced:
+    """The same with r rounded: r.lo is left out."""
+    return _beyond(x, _rounded(x))
+
+
+def _beyond(x: Real, near: Reduced) -> Reduced:
+    """What was found where x is not huge, and the exact reduction elsewhere."""
     builder = x.lanes.builder
-    near = _near(x)
     huge = ~(abs(x) < LARGEST)
     start = builder.block
     with builder.if_then(huge.anywhere(), likely=False):
@@ -68,6 +80,18 @@ def reduced(x: Real) -> Reduced:
         ways = (start, builder.block)
     r = Pair(_either(ways, near.r.hi, hi), _either(ways, near.r.lo, lo))
     return Reduced(_either(ways, near.quarters, quarters), r)
+
+
+def _rounded(x: Real) -> Reduced:
+    """Cody and Waite without errors kept: what matters of a part is rounded once, and the first difference is exact.
+
+    With fused products a part may have 53 bits: x and n·π/2 are then multiples of 2⁻⁵³, and their difference is below 1.
+    """
+    shifted = madd(x, x.lanes.real(TWO_OVER_PI), WHOLE)
+    n, r = shifted - WHOLE, x
+    for part in HALF_PI_LONG_PARTS if x.lanes.fma else HALF_PI_PARTS:
+        r = madd(n, x.lanes.real(-part), r)
+    return Reduced(shifted.bits(), Pair(r, x.lanes.real(0.0)))
 
 
 def _near(x: Real) -> Reduced:

@@ -1,0 +1,187 @@
+"""What was traced is found on disk by the next process, and by nobody who asks for something else."""
+
+import shutil
+import tomllib
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra.tables import table
+from dalembert.handles import calls
+from dalembert.model import Model
+from dalembert.model.joints.revolute import Revolute
+from dalembert.programs.plain_form import from_bytes, plain_program, program_again, to_bytes
+from dalembert.programs.program import nodes_of, program_of
+from dalembert.recursive import kept
+from dalembert.recursive.plan import forget_plans
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def patch(tmp_path):
+    """A store of its own; not the fixture `monkeypatch`, whose tests keep nothing."""
+    with pytest.MonkeyPatch.context() as context:
+        context.setenv("DALEMBERT_CACHE", str(tmp_path))
+        _next_process()
+        yield context
+    _next_process()
+
+
+def _next_process():
+    calls.forget_calls()
+    forget_plans()
+
+
+def arm(*, length="1", base=False, links=2):
+    model = Model("arm", gravity=(0, -9.81, 0)).parameters(m=1.5, l=0.4)
+    parent = {}
+    if base:
+        model.coordinates(*"xyzwijk")
+        model.body("base", joint=model.free(("x", "y", "z"), quaternion=tuple("wijk")), mass=2, inertia=(1, 2, 2.5))
+        parent = {"parent": "base"}
+    for i in range(links):
+        model.coordinates(f"q{i}")
+        joint = model.revolute((0, i % 2, 1 - i % 2), f"q{i}", position=(length, 0, 0))
+        model.body(f"b{i}", joint=joint, mass="m", center=("l", 0.1, 0), inertia=(0.1, 0.2, 0.25), **parent)
+        parent = {"parent": f"b{i}"}
+    return model.joint_spring("b0", stiffness=40, rest=0.2).joint_friction("b1", viscous=2)
+
+
+def values(model, execution=None):
+    """What all tasks give at one state."""
+    known = dl.dynamics(model, execution=execution)
+    n, m = len(model.coordinate_names), known._calls.facts.n_speeds
+    q, s, x = np.linspace(0.3, 0.9, n), np.linspace(-1, 1, m), np.linspace(2, 1, m)
+    if n > m:
+        q[3:7] = 0.5
+    found = [known.inverse(q, s, x), known.forward(q, s, x), known.forward(q, s), known.bias(q, s), known.gravity(q)]
+    found += [known.inverse(q, s, x, friction=True), known.mass_matrix(q), known.jacobian(q, "b1")]
+    return [*found, *known.derivatives(q, s, x, parameters=["m"])]
+
+
+@pytest.mark.parametrize(("execution", "base"), [("unrolled", False), ("rolled", True)])
+def test_the_next_process_neither_plans_nor_traces(patch, execution, base):
+    model = arm(base=base)
+    first = values(model, execution)
+    _next_process()
+    patch.setattr(calls, "plan_of", lambda model: pytest.fail("it was planned again"))
+    patch.setattr(calls, "text_for", lambda *given, **more: pytest.fail("it was traced again"))
+    for x, y in zip(values(model, execution), first, strict=True):
+        assert np.array_equal(x, y)
+
+
+def test_another_model_or_question_finds_nothing(patch, tmp_path):
+    """Every change leaves a record of its own, and results that were not there before."""
+
+    def records(model, **options):
+        _next_process()
+        dl.dynamics(model, **options).mass_matrix(np.zeros(len(model.coordinate_names)))
+        return set(tmp_path.glob("*.text"))
+
+    known = records(arm())
+    assert records(arm()) == known
+    others = [
+        (arm(length="1.0000000000000002"), {}),  # the next number
+        (arm(length="l"), {}),
+        (arm(links=3), {}),
+        (arm().with_parameters(m=1.5000000000000002), {}),
+        (arm().description.replaced(gravity_given=(0, -9.8, 0)), {}),
+        (arm(), {"execution": "unrolled"}),
+        (arm(), {"engine": "python"}),
+    ]
+    for model, options in others:
+        more = records(model, **options)
+        assert len(more) == len(known) + 2  # facts and the text
+        known = more
+    handle = dl.dynamics(arm())
+    state = np.zeros(2), np.zeros(2), np.zeros(2)
+    asked = [handle.inverse, lambda *x: handle.inverse(*x, friction=True), handle.forward]
+    asked += [lambda q, *_: handle.jacobian(q, "b0"), lambda q, *_: handle.jacobian(q, "b1")]
+    asked += [partial(handle.derivatives, of="inverse", parameters=[name]) for name in "ml"]
+    for ask in asked:
+        ask(*state)
+        more = set(tmp_path.glob("*.text"))
+        assert len(more) == len(known) + 1
+        known = more
+
+
+def _doubled(program):
+    """The first output is twice what it was."""
+    first, *rest = nodes_of(program)
+    return program_of([2 * first, *rest], program.inputs)
+
+
+def test_another_text_of_the_package_finds_nothing(patch, tmp_path):
+    """A record that a changed package left would be wrong: it is not read."""
+    right = dl.dynamics(arm()).mass_matrix(np.zeros(2))
+    _next_process()
+    patch.setattr(kept, "package_digest", lambda: "another")
+    traced = calls.text_for
+    patch.setattr(calls, "text_for", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
+    assert not np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), right)
+    _next_process()
+    patch.undo()
+    patch.setenv("DALEMBERT_CACHE", str(tmp_path))
+    assert np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), right)
+
+
+def test_the_digest_of_the_package_changes_with_every_line_that_traces(tmp_path):
+    package = tmp_path / "dalembert"
+    for room in ("recursive", "model/joints", "programs", "handles"):
+        shutil.copytree(ROOT / "src" / "dalembert" / room, package / room)
+    digest = kept.package_digest.__wrapped__
+    known = digest(package)
+    assert digest(package) == known
+    with open(package / "handles" / "calls.py", "a") as file:
+        file.write("# nobody traces here\n")
+    assert digest(package) == known
+    for path in ("recursive/forward.py", "model/joints/revolute.py", "programs/program.py"):
+        (package / path).write_text((package / path).read_text().replace("self", "this", 1))
+        assert digest(package) != known
+        known = digest(package)
+    (package / "recursive" / "mass.py").rename(package / "recursive" / "mess.py")
+    assert digest(package) not in (known, None)
+    assert digest(tmp_path / "nowhere") is None
+
+
+def test_rooms_that_are_left_out_stand_above():
+    """What is not in the digest cannot be imported by what traces."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    layers = [name.removeprefix("dalembert.") for name in contract["layers"]]
+    assert all(layers.index(room) < layers.index("recursive") for room in kept._ABOVE)
+
+
+def test_members_from_elsewhere_are_not_kept(patch, tmp_path):
+    class Mine(Revolute):
+        """It might do anything."""
+
+    model = arm().description
+    (joint,) = model.bodies[0].joints
+    mine = Mine(**{name: getattr(joint, name) for name in (each.name for each in fields(joint))})
+    model = model.replaced(bodies=(replace(model.bodies[0], joints=(mine,)), *model.bodies[1:]))
+    dl.dynamics(model).mass_matrix(np.zeros(2))
+    assert not list(tmp_path.glob("*.text"))
+
+
+def test_a_spoilt_record_is_made_again(patch, tmp_path):
+    first = dl.dynamics(arm()).mass_matrix(np.zeros(2))
+    for path in tmp_path.glob("*.text"):
+        path.write_bytes(path.read_bytes()[:-1])
+    _next_process()
+    assert np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), first)
+
+
+def test_a_program_comes_back_from_bytes_with_its_tables_and_its_name():
+    x, y = GRAPH.symbols(["x", "y"])
+    outputs = [GRAPH.function("sin", x) * 0.1 + y, GRAPH.interpolate(table([0, 1, 3], [0.1, 2, 2]), x)]
+    program = program_of(outputs, ["x", "y"])
+    again = program_again(from_bytes(to_bytes(plain_program(program))))
+    assert again == program
+    assert again.digest == program.digest
+    assert np.array_equal(again.tables[0].at(np.linspace(-1, 4, 9)), program.tables[0].at(np.linspace(-1, 4, 9)))
