@@ -64,7 +64,10 @@ class Alarmed(Function):
 
     def _alarm(self, inputs: Sequence[np.ndarray], found: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            worst = sum((rows.sum(axis=0) for rows in inputs), found.sum(axis=0)) * TINY
+            worst = found.sum(axis=0)
+            for rows in inputs:
+                worst = worst + rows.sum(axis=0)
+            worst = worst * TINY
             for attitude in self._tree.attitudes:
                 excess = ((inputs[0][list(attitude.parts)] ** 2).sum(axis=0) - 1) / (2 * TOLERANCE)
                 worst = worst + excess * excess

@@ -8,7 +8,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from weakref import WeakValueDictionary
@@ -60,16 +60,17 @@ class MachineCode:
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
+        self._one, self._many = _ONE(self.address), _MANY(self.address)
 
-    @cached_property
+    @property
     def one(self) -> Callable[..., None]:
         """The code as a function of four addresses."""
-        return _ONE(self.address)
+        return self._one
 
-    @cached_property
+    @property
     def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
-        return _MANY(self.address)
+        return self._many
 
 
 _SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDictionary()

@@ -1,7 +1,8 @@
 """Sweeps as the text of an LLVM module: a function for each step, and loops over states, sweeps and links that call them.
 
 The signatures are those of a program, `one(x, p, tables, out)` and `many(x, p, tables, out, begin, end, stride)`; `tables` is the
-table of the tree. The x and out of many states are lists of the addresses of their rows, and `stride` is not read. Memory for what is kept and passed is taken by each call, so threads do not meet.
+table of the tree. The x and out of many states are lists of the addresses of their rows, and `stride` is not read. Memory for
+what is kept and passed is taken by each call, so threads do not meet.
 """
 
 from __future__ import annotations
