@@ -61,7 +61,7 @@ class Call:
         count = given[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
-        alarm, time = np.empty((1, count)), _same(t, count) if isinstance(t, float) else t.reshape(1, count)
+        alarm, time = np.empty((1, count)), np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _same(t, count)
         self.function.spread([*given, time], [direct.reshape(self._rows, count), alarm], threads)
         if direct is not found:
             found[...] = direct

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
-from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -177,6 +176,14 @@ class MachineFunction(Function):
         """The machine code for one state; None where it does not work on doubles."""
         return None if self._single else Native(self._one.address, self._tables)
 
+    @cached_property
+    def _tables_at(self) -> int:
+        return self._tables.ctypes.data
+
+    def _is_ready(self, rows: np.ndarray) -> bool:
+        """True where machine code can work on the array itself."""
+        return rows.dtype is self._dtype and rows.strides[1] == self._dtype.itemsize
+
     def _alone(self) -> _Alone:
         """The buffers of this thread."""
         found = getattr(self._own, "alone", None)
@@ -237,6 +244,16 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
             done.result()
 
 
+def _places(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Where arrays begin, the bytes between their rows, and the number of rows."""
+    return np.array([part for a in arrays for part in (a.ctypes.data, a.strides[0], len(a))], dtype=np.int64)
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Where the rows of arrays begin."""
+    return np.concatenate([a.ctypes.data + a.strides[0] * np.arange(len(a)) for a in arrays])
+
+
 class NativeFunction(MachineFunction):
     """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
 
@@ -266,45 +283,38 @@ class NativeFunction(MachineFunction):
 
     def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
         out = np.empty((self.n_outputs, x.shape[1]), self._dtype)
-        self._on_rows([x], p.ctypes.data, [out], threads)
+        if count := x.shape[1]:
+            places = _places([x, out])
+            self._on_rows(places.ctypes.data, 1, p.ctypes.data, count, threads)
         return out
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Write a batch from rows into rows where they lie."""
-        arrays = (*inputs, *outputs)
-        if all(map(self._is_ready, arrays)):
-            self._on_rows(inputs, 0, outputs, threads)  # no parameters
-            return
-        copies = [np.ascontiguousarray(a, self._dtype) for a in arrays]
-        self._on_rows(copies[: len(inputs)], 0, copies[len(inputs) :], threads)
+        arrays, count = [*inputs, *outputs], outputs[0].shape[1]
+        if count and self._listed is not None:
+            places = np.empty(3 * len(arrays), np.int64)
+            if begin := self._listed(places, *arrays):
+                self._on_rows(begin, len(inputs), 0, count, threads)  # no parameters
+                return
+        copies = [a if self._is_ready(a) else np.ascontiguousarray(a, self._dtype) for a in arrays]
+        if count:
+            places = _places(copies)
+            self._on_rows(places.ctypes.data, len(inputs), 0, count, threads)
         for rows, found in zip(outputs, copies[len(inputs) :], strict=True):
-            rows[...] = found
+            if found is not rows:
+                rows[...] = found
 
-    def _on_rows(self, inputs: Sequence[np.ndarray], p: int, outputs: Sequence[np.ndarray], threads: int) -> None:
-        """Run the code for many on the rows of arrays, with parameters at the address p."""
-        if count := outputs[0].shape[1]:
-            known = array("q", [0]) * (3 * (len(inputs) + len(outputs)))
-            begin, where = known.buffer_info()[0], self._address_of
-            for i, each in enumerate((*inputs, *outputs)):
-                known[3 * i] = where(each)
-                known[3 * i + 1] = each.strides[0]
-                known[3 * i + 2] = len(each)
-            given = begin, p, self._tables_at, begin + 24 * len(inputs)
-            _shared(self._many, given, count, threads, self.least)
+    def _on_rows(self, places: int, inputs: int, p: int, count: int, threads: int) -> None:
+        """Run the code for many on arrays whose places are listed at an address, with parameters at the address p."""
+        _shared(self._many, (places, p, self._tables_at, places + 24 * inputs), count, threads, self.least)
 
     @cached_property
-    def _address_of(self) -> Callable[[np.ndarray], int]:
-        from dalembert.programs.llvm.quick import address_of_numbers
+    def _listed(self) -> Callable[..., int | None] | None:
+        """What lists arrays of doubles; None where their records cannot be read."""
+        from dalembert.programs.llvm.quick import is_possible
+        from dalembert.programs.llvm.records import listed
 
-        return address_of_numbers
-
-    @cached_property
-    def _tables_at(self) -> int:
-        return self._tables.ctypes.data
-
-    def _is_ready(self, rows: np.ndarray) -> bool:
-        """True where machine code can work on the array itself."""
-        return rows.dtype is self._dtype and rows.strides[1] == self._dtype.itemsize
+        return listed() if is_possible() and not self._single else None
 
     @cached_property
     def varied(self) -> NativeFunction:
@@ -339,6 +349,25 @@ class SweptFunction(MachineFunction):
         from dalembert.programs.llvm.machine import shared_code
 
         return shared_code(self._sweeps, many=True)
+
+    def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
+        out = np.empty((self.n_outputs, x.shape[1]))
+        self.spread([x], [out], threads)
+        return out
+
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch from rows into rows where they lie."""
+        count, lanes = inputs[0].shape[1], self._many.lanes
+        if count < lanes or not all(map(self._is_ready, (*inputs, *outputs))):
+            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # lanes without a state repeat the last one
+            copies = [np.empty((len(a), len(columns))) for a in outputs]
+            if count:
+                self.spread([np.ascontiguousarray(a[:, columns], float) for a in inputs], copies, threads)
+            for rows, copy in zip(outputs, copies, strict=True):
+                rows[...] = copy[:, :count]
+            return
+        x, out = _addresses(inputs), _addresses(outputs)
+        _shared(self._many, [x.ctypes.data, 0, self._tables_at, out.ctypes.data], count, threads, self.least)
 
     @property
     def varied(self) -> SweptFunction:  # type: ignore[override]

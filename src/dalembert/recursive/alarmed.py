@@ -90,14 +90,18 @@ class Alarmed(Function):
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs of one state (k,) or of many (k, batch)."""
         found = self._found(inputs, threads)
-        return np.concatenate([found, [self._alarm(inputs, found)]])
+        return np.concatenate([found, [self._alarm([inputs], found)]])
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
         """Write a batch; the alarm is the last of the outputs."""
+        result, alarm = outputs
+        if self._loads is None and self._task != "gravity":
+            self._loops.spread(inputs, [result], threads)
+            alarm[0] = self._alarm(inputs, result)
+            return
         rows = np.concatenate(inputs)
-        found, (result, alarm) = self._found(rows, threads), outputs
-        result[...] = found
-        alarm[0] = self._alarm(rows, found)
+        result[...] = self._found(rows, threads)
+        alarm[0] = self._alarm([rows], result)
 
     def _found(self, inputs: np.ndarray, threads: int) -> np.ndarray:
         """What the loops give, with loads."""
@@ -114,10 +118,13 @@ class Alarmed(Function):
             pushed = inputs[n + speeds : -1] + loads
         return self._loops(np.concatenate([inputs[: n + speeds], pushed, inputs[-1:]]), none, threads)
 
-    def _alarm(self, inputs: np.ndarray, found: np.ndarray) -> np.ndarray:
+    def _alarm(self, inputs: Sequence[np.ndarray], found: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            worst = (inputs.sum(axis=0) + found.sum(axis=0)) * TINY
+            worst = found.sum(axis=0)
+            for rows in inputs:
+                worst = worst + rows.sum(axis=0)
+            worst = worst * TINY
             for parts in self._attitudes:
-                excess = ((inputs[list(parts)] ** 2).sum(axis=0) - 1) / (2 * TOLERANCE)
+                excess = ((inputs[0][list(parts)] ** 2).sum(axis=0) - 1) / (2 * TOLERANCE)
                 worst = worst + excess * excess
         return worst

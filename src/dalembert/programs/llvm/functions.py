@@ -120,10 +120,10 @@ class Functions:
         kind = lanes.shape(ROWS[name])
         i = builder.phi(INTEGER)
         i.add_incoming(INTEGER(0), entry)
-        x = builder.load(builder.gep(near, [i], source_etype=kind), typ=kind)
-        x = x if ROWS[name] is DOUBLE else builder.fpext(x, lanes.shape(DOUBLE))
+        x = lanes.emit("load", builder.gep(near, [i], source_etype=kind), "", None, kind)
+        x = x if ROWS[name] is DOUBLE else lanes.emit("fpext", x, lanes.shape(DOUBLE))
         for k, value in enumerate(circular.sincos(Real(lanes, x))):
-            y = value.value if ROWS[name] is DOUBLE else builder.fptrunc(value.value, kind)
+            y = value.value if ROWS[name] is DOUBLE else lanes.emit("fptrunc", value.value, kind)
             builder.store(y, builder.gep(into, [builder.add(i, INTEGER(k))], source_etype=kind))
         after = builder.add(i, step)
         i.add_incoming(after, builder.block)

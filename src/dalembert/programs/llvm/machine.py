@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from threading import RLock
 from weakref import WeakValueDictionary
 
@@ -19,7 +19,7 @@ from dalembert.programs.program import Program
 from dalembert.programs.store import CODE, store, stored
 from dalembert.programs.sweeps import Sweeps
 
-FORMAT = "6"  # of the code that is emitted: counts up whenever the same program is written in another way
+FORMAT = "7"  # of the code that is emitted: counts up whenever the same program is written in another way
 _COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
 _WIDTHS = {"avx512f": 512, "avx": 256}
 
@@ -56,16 +56,17 @@ class MachineCode:
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
+        self._one, self._many = _ONE(self.address), _MANY(self.address)
 
-    @cached_property
+    @property
     def one(self) -> Callable[..., None]:
         """The code as a function of four addresses."""
-        return _ONE(self.address)
+        return self._one
 
-    @cached_property
+    @property
     def many(self) -> Callable[..., None]:
         """The code as a function of four addresses, begin, end and stride."""
-        return _MANY(self.address)
+        return self._many
 
 
 _SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDictionary()

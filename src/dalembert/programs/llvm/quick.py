@@ -194,19 +194,6 @@ def _empty() -> int | None:
     return ctypes.c_int64.from_address(get(found, None) + 8 * _EMPTY).value
 
 
-def address_of_numbers(a: np.ndarray) -> int:
-    """Where the numbers of an array lie, from its record where that can be read: NumPy's own way takes four times as long.
-
-    >>> a = np.zeros(3)
-    >>> address_of_numbers(a) == a.ctypes.data
-    True
-    """
-    return _WORD(id(a) + _DATA).value if is_possible() else a.ctypes.data
-
-
-_WORD = ctypes.c_int64.from_address
-
-
 class _Method(ctypes.Structure):
     """How Python is told of a function in C."""
 

@@ -1,7 +1,8 @@
 """Sweeps as the text of an LLVM module: a function for each step, and loops over states, sweeps and links that call them.
 
 The signatures are those of a program, `one(x, p, tables, out)` and `many(x, p, tables, out, begin, end, stride)`; `tables` is the
-table of the tree. Memory for what is kept and passed is taken by each call, so threads do not meet.
+table of the tree. The x and out of many states are lists of the addresses of their rows, and `stride` is not read. Memory for
+what is kept and passed is taken by each call, so threads do not meet.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _LINE = 64  # bytes that memory gives at once
 
 _ARGUMENTS = (
     "ptr noalias readonly %x, ptr noalias %out, ptr readonly %row, ptr readonly %coming, ptr noalias %kept0, ptr %from0, "
-    "ptr %into0, i64 %begin, i64 %last, i64 %stride, i64 %groups"
+    "ptr %into0, i64 %begin, i64 %last, i64 %groups"
 )
 
 
@@ -125,9 +126,9 @@ class _StepWriter(Writer):
                 at = f"%fetch.{name}{i}"
                 yield f"{at}.at = getelementptr i64, ptr %coming, i64 {ROW + i}"
                 yield f"{at}.row = load i64, ptr {at}.at"
-                yield f"{at}.first = mul i64 {at}.row, %stride"
-                yield f"{at}.i = add i64 {at}.first, %begin"
-                yield f"{at} = getelementptr {self._target.real}, ptr %{name}, i64 {at}.i"
+                yield f"{at}.place = getelementptr ptr, ptr %{name}, i64 {at}.row"
+                yield f"{at}.first = load ptr, ptr {at}.place"
+                yield f"{at} = getelementptr {self._target.real}, ptr {at}.first, i64 %begin"
                 for k in range(lines):
                     yield f"{at}.{k} = getelementptr i8, ptr {at}, i64 {k * _LINE}"
                     yield f"call void @llvm.prefetch.p0(ptr {at}.{k}, i32 {int(name == 'out')}, i32 3, i32 1)"
@@ -157,8 +158,10 @@ class _StepWriter(Writer):
             return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.at}")
         word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.at}")
         number = self._row(f"load i64, ptr {word}")
-        offset = self._row(f"mul i64 {number}, %stride")
-        return self._row(f"getelementptr {self._target.real}, ptr %{array}, i64 {self._row(f'add i64 {offset}, %k')}")
+        if self._target.lanes == 1:
+            return self._row(f"getelementptr {self._target.real}, ptr %{array}, i64 {number}")
+        begin = self._row(f"load ptr, ptr {self._row(f'getelementptr ptr, ptr %{array}, i64 {number}')}")
+        return self._row(f"getelementptr {self._target.real}, ptr {begin}, i64 %k")
 
     def _alignment(self, place: Place) -> int:
         return (4 if self._target.single else 8) if place.room is Room.ROW else self._align
@@ -305,7 +308,7 @@ walked{i}:"""
 _CASE = """
 case{i}.{kind}:
 call void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %coming{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i},
-    i64 %next, i64 %last, i64 %stride, i64 %groups)
+    i64 %next, i64 %last, i64 %groups)
 br label %linked{i}"""
 _ADDED = """
 %sum.at{i} = getelementptr i64, ptr %row{i}, i64 6
@@ -340,7 +343,6 @@ define void @one({pointers}) {{
 entry:
 %next = add i64 0, 0
 %last = add i64 0, 0
-%stride = add i64 0, 1
 %groups = add i64 0, 1
 {memory}
 %last.link = sub i64 %links, 1

@@ -105,7 +105,10 @@ class Tile:
     def _copies(self, source: str, target: str) -> list[str]:
         """Rows that copy a whole row of a tile: near numbers lie a round apart, far ones side by side."""
         rows, vector = [], self.target.vector
-        steps, aligned = {"%near": self.size, "%far": 1}, {"%near": "", "%far": f", align {4 if self.target.single else 8}"}
+        steps, aligned = (
+            {"%near": self.size, "%far": 1},
+            {"%near": "", "%far": f", align {4 if self.target.single else 8}"},
+        )
         for i in range(self.rounds):
             for place, name in ((source, "a"), (target, "b")):
                 rows.append(f"%{name}{i} = getelementptr {vector}, ptr {place}, i64 {i * steps[place]}")
