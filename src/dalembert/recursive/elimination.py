@@ -6,10 +6,13 @@ same branch, nothing fills up, and right-hand sides of one branch stay on it unt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dalembert.algebra import Algebra, Array, Scalar, zeros
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
+from dalembert.algebra.graph import GRAPH, ROLLED
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,31 @@ class Elimination:
                 out[i, j] = out[j, i] = total
             known.append(j)
         return out
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """The same as one node of the graph for the factors and one for every solution: for large systems."""
+
+    order: tuple[int, ...]
+    solver: Callable[[Array], Array]
+
+    def solved(self, right: Array, sign: int = 1) -> Array:
+        """± I⁻¹ b for a vector, or for the columns of a matrix."""
+        out, order = zeros(*right.shape), list(self.order)
+        out[order] = self.solver(sign * right[order])
+        return out
+
+    def inverse(self) -> Array:
+        """I⁻¹."""
+        return self.solved(identity(len(self.order)))
+
+
+def elimination_of(matrix: Array, order: Sequence[int], columns: int) -> Elimination | Rolled:
+    """The factors over the graph, written out where that is short; right-hand sides will have so many columns."""
+    places = list(order)
+    solver = ROLLED.solver("symmetric", matrix[np.ix_(places, places)], columns)
+    return eliminated_matrix(GRAPH, matrix, order) if solver is None else Rolled(tuple(order), solver)
 
 
 def eliminated_matrix(algebra: Algebra, matrix: Array, order: Sequence[int]) -> Elimination:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, stack, zeros
+from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Constant, node
-from dalembert.recursive.elimination import eliminated_matrix
+from dalembert.recursive.elimination import elimination_of
 from dalembert.recursive.inverse import effort, inverse_dynamics
 from dalembert.recursive.links import Moving, MovingLink
 from dalembert.recursive.mass import mass_matrix
@@ -61,12 +61,14 @@ def slopes_of_inverse(moving: Moving, loads: Array, symbols: Symbols) -> Array:
 
 def slopes_of_forward(moving: Moving, loads: Array, symbols: Symbols, tau: Array) -> tuple[Array, Array]:
     """∂ṡ by q, s, τ and parameters, side by side, at the forces `tau`; and the pivots of the inertia matrix."""
-    known = eliminated_matrix(GRAPH, mass_matrix(moving), _from_the_tips(moving))
+    known = elimination_of(mass_matrix(moving), _from_the_tips(moving), 3 * moving.tree.n_speeds)
     sd = known.solved(tau + loads - inverse_dynamics(moving, zeros(moving.tree.n_speeds)))
     by_q, by_s, _ = _by_state(moving, loads, symbols, sd)
     named = _at(_by_parameters(moving, loads, symbols), symbols, sd)
     found = [known.solved(part, -1) for part in (by_q, by_s, named)]
-    return np.concatenate([*found[:2], known.inverse(), found[2]], axis=1), known.pivots
+    inverse = known.inverse()
+    pivots = vector([1 / x for x in inverse.diagonal()])
+    return np.concatenate([*found[:2], inverse, found[2]], axis=1), pivots
 
 
 def _from_the_tips(moving: Moving) -> list[int]:
