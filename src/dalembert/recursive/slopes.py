@@ -60,14 +60,13 @@ def slopes_of_inverse(moving: Moving, loads: Array, symbols: Symbols) -> Array:
 
 
 def slopes_of_forward(moving: Moving, loads: Array, symbols: Symbols, tau: Array) -> tuple[Array, Array]:
-    """∂ṡ by q, s, τ and parameters, side by side, at the forces `tau`; and the pivots of the inertia matrix."""
+    """∂ṡ by q, s, τ and parameters, side by side, at the forces `tau`; and what vanishes where the inertia matrix is singular."""
     known = elimination_of(mass_matrix(moving), _from_the_tips(moving), 3 * moving.tree.n_speeds)
     sd = known.solved(tau + loads - inverse_dynamics(moving, zeros(moving.tree.n_speeds)))
     by_q, by_s, _ = _by_state(moving, loads, symbols, sd)
     named = _at(_by_parameters(moving, loads, symbols), symbols, sd)
-    found = [known.solved(part, -1) for part in (by_q, by_s, named)]
-    inverse = known.inverse()
-    pivots = vector([1 / x for x in inverse.diagonal()])
+    found, inverse = [known.solved(-part) for part in (by_q, by_s, named)], known.inverse()
+    pivots = vector([1 / x for x in inverse.diagonal()])  # the inertia of a speed that all others give way to
     return np.concatenate([*found[:2], inverse, found[2]], axis=1), pivots
 
 
@@ -123,7 +122,7 @@ def _chains(link: MovingLink, tree: Tree, symbols: Symbols, sd: Array) -> list[_
     out = list[_Chain]()
     for row, rate, drift, terms in zip(link.G, link.rates, link.drift, plain, strict=True):
         second = row @ symbols.sd[own] + drift
-        found = GRAPH.jacobian(stack(row, [rate, second]), stack(symbols.q, symbols.s))
+        found = GRAPH.jacobian(stack(row, vector([rate, second])), stack(symbols.q, symbols.s))
         found = _at(found, symbols, sd)
         by_q = _along_speeds(tree, symbols, found[:, :n_q])
         every = range(tree.n_speeds)

@@ -1,4 +1,4 @@
-"""Symmetric systems whose zeros are known, in machine code: functions without loops, written once and called for every right side.
+"""Symmetric systems whose zeros are known, in machine code: functions without loops, each called for many right sides.
 
 L D Lᵀ fills in next to nothing where a matrix comes from a tree and its branches are eliminated before what carries them. Only
 entries that are not zero have a place in memory: those of L column by column, each behind 1/D of its column. A right side that
@@ -70,7 +70,9 @@ def variants(pattern: Pattern, wanted: Iterable[tuple[int, ...]]) -> dict[tuple[
     chosen, kept = dict[tuple[int, ...], tuple[int, ...]](), list[tuple[int, ...]]()
     for reached in sorted(set(wanted), key=lambda each: (-pattern.length(each), each)):
         most = 1.4 * pattern.length(reached) + 8
-        fit = next((other for other in reversed(kept) if {*reached} <= {*other} and pattern.length(other) <= most), None)
+        fit = next(
+            (other for other in reversed(kept) if {*reached} <= {*other} and pattern.length(other) <= most), None
+        )
         chosen[reached] = reached if fit is None else fit
         if fit is None:
             kept.append(reached)
