@@ -22,7 +22,7 @@ from dalembert.programs.llvm.sweeps import sweeps_text
 from dalembert.programs.program import Program
 from dalembert.programs.sweeps import Sweeps
 
-FORMAT = "3"  # of the code that is emitted: counts up whenever the same program is written in another way
+FORMAT = "5"  # of the code that is emitted: counts up whenever the same program is written in another way
 _MOST_FILES = 4000
 _COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
 _WIDTHS = {"avx512f": 512, "avx": 256}
@@ -119,7 +119,7 @@ def _machine() -> llvm.TargetMachine:
     return target.create_target_machine(cpu=name, features=features, opt=_OPTIMIZE, jit=True)
 
 
-_OPTIMIZE = 2
+_OPTIMIZE = 1  # 2 gives code of the same size and speed, and takes twice as long for long programs
 
 
 def _compiled(text: str) -> bytes:
