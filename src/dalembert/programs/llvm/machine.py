@@ -119,7 +119,7 @@ def _machine() -> llvm.TargetMachine:
     return target.create_target_machine(cpu=name, features=features, opt=_OPTIMIZE, jit=True)
 
 
-_OPTIMIZE = 1  # 2 gives code of the same size and speed, and takes twice as long for long programs
+_OPTIMIZE = 1  # 2 gives code of the same size, and takes up to twice as long for long programs
 
 
 def _compiled(text: str) -> bytes:
