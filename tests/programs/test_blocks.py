@@ -48,6 +48,31 @@ def test_a_block_solves_what_numpy_solves(kind, n, engine):
         assert np.array_equal(alone, many)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_zeros_of_a_tree_are_left_out(engine):
+    """A matrix of four branches on one trunk, right sides on one branch, on the trunk and on all: the same as NumPy."""
+    n = 16
+    branch = [i // 3 if i < 12 else -1 for i in range(n)]
+    linked = np.array([[a == b or -1 in (a, b) for a in branch] for b in branch])
+    weights = np.where(linked, RNG.uniform(-1, 1, (n, n)), 0)
+    weights = weights + weights.T
+    x, y = ROLLED.symbols(["x", "y"])
+    A = np.array([[weights[i, j] * ROLLED.sin(x) + (i == j) * 20 for j in range(n)] for i in range(n)], dtype=object)
+    right = np.zeros((n, 5), dtype=object)
+    right[:, 0], right[3:6, 1], right[8, 2], right[14, 3] = y, [x, y, 1], y, x
+    found = ldl_solve(ROLLED, A, right)
+    assert all(value == 0 for value in found[:, 4])
+    function = compile_function(ROLLED, vector([x, y]), found.ravel(), vector([]), engine)
+    states = RNG.uniform(-1, 1, (2, 9))
+    many = function(states, np.zeros(0)).reshape(n, 5, 9)
+    for k, (a, c) in enumerate(states.T):
+        b = np.zeros((n, 5))
+        b[:, 0], b[3:6, 1], b[8, 2], b[14, 3] = c, [a, c, 1], c, a
+        expected = np.linalg.solve(weights * np.sin(a) + 20 * np.eye(n), b)
+        assert np.allclose(many[..., k], expected, rtol=1e-12, atol=1e-15)
+        assert np.array_equal(function(states[:, k], np.zeros(0)).reshape(n, 5), many[..., k]) or engine == "python"
+
+
 @pytest.mark.parametrize("kind", ["symmetric", "general"])
 def test_a_block_is_differentiated_by_its_factor(kind):
     n = 15

@@ -7,6 +7,10 @@ import dalembert as dl
 from dalembert.algebra import FLOATS, vector
 from dalembert.errors import InputError, NotApplicableError, SingularError
 from dalembert.kinematics.motion import move
+from dalembert.programs import function_of
+from dalembert.programs.derivatives import jacobian
+from dalembert.recursive.speeds import to_speed_forces
+from dalembert.recursive.traced import task_program
 
 
 def turned(known, q, delta):
@@ -41,6 +45,59 @@ def test_derivatives_are_slopes(name, of, make, draw):
     for part, slopes in zip(found, expected, strict=False):
         assert np.abs(part - slopes).max() < 2e-7 * max(1.0, np.abs(slopes).max())
     assert found.by_parameters.shape == (n, 0)
+
+
+@pytest.mark.parametrize("name", ["every joint", "floating", "robot"])
+def test_the_recursion_gives_what_the_graph_differentiates(name, make, draw):
+    """∂τ by q and s against derivatives of the program of inverse dynamics, to rounding."""
+    model = dl.load("puma560") if name == "robot" else make(name)
+    known = dl.dynamics(model)
+    q, s, sd, t = (a[..., 0].copy() for a in draw(model, 1))
+    n, tree = len(s), known.plan.tree
+    program = jacobian(task_program(known.plan, "inverse", friction=True))
+    exact = function_of(program, "python")(np.array([*q, *s, *sd, t]), np.zeros(0)).reshape(n + 1, -1)[:n]
+    by_q = [to_speed_forces(tree, FLOATS, list(q), list(row[: len(q)])) for row in exact]
+    found = known.derivatives(q, s, sd, float(t), of="inverse", friction=True)
+    for part, expected in ((found.by_q, np.array(by_q, dtype=float)), (found.by_qd, exact[:, len(q) : len(q) + n])):
+        assert np.abs(part - expected).max() < 1e-12 * np.abs(expected).max()
+
+
+def test_derivatives_of_a_free_base_with_legs_are_slopes():
+    """Legs with rotors, whose inertia matrix is factored as a block with zeros left out."""
+    known = dl.dynamics(tripod())
+    n = len(known.speed_names)
+    q, s, x = np.random.default_rng(8).uniform(-1, 1, (3, n + 1, 5))
+    s, x, q[3:7] = s[:n], x[:n], q[3:7] / np.linalg.norm(q[3:7], axis=0)
+    found = known.derivatives(q, s, x)
+    one = known.derivatives(q[:, 0].copy(), s[:, 0].copy(), x[:, 0].copy())
+    assert np.array_equal(one.by_q, found.by_q[..., 0])
+    function = known.forward
+    for k in range(2):
+        at = q[:, k], s[:, k], x[:, k]
+        expected = (
+            differences(lambda d, at=at: function(turned(known, at[0], d), *at[1:]), n),
+            differences(lambda d, at=at: function(at[0], at[1] + d, at[2]), n),
+            differences(lambda d, at=at: function(*at[:2], at[2] + d), n),
+        )
+        for part, slopes in zip(found, expected, strict=False):
+            assert np.abs(part[..., k] - slopes).max() < 1e-7 * np.abs(slopes).max()
+    assert np.abs(found.by_q[:, :3]).max() == 0  # nothing depends on the place of the base
+    assert np.abs(found.by_qd[:, :3]).max() == 0  # nor on how fast it slides
+
+
+def tripod():
+    """A free body on three legs of two turns each."""
+    model = dl.Model("tripod", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "w", "i", "j", "k")
+    base = model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k"))
+    model.body("base", joint=base, mass=6, center=(0.01, 0, 0.02), inertia=(0.05, 0.1, 0.12, 0.01, 0, 0.02))
+    for leg, place in enumerate(((0.2, 0.1, 0), (0.2, -0.1, 0), (-0.2, 0, 0))):
+        thigh, shin = f"thigh{leg}", f"shin{leg}"
+        model.coordinates(f"hip{leg}", f"knee{leg}")
+        part = {"mass": 0.5, "center": (0.01, 0.02, -0.1), "inertia": (0.02, 0.02, 0.01)}
+        model.body(thigh, joint=model.revolute((1, 0, 0), f"hip{leg}", position=place), parent="base", **part)
+        knee = model.revolute((0, 0.6, 0.8), f"knee{leg}", position=(0, 0.02, -0.2))
+        model.body(shin, joint=knee, parent=thigh, **part).rotor(shin, 0.01, ratio=3)
+    return model
 
 
 @pytest.mark.parametrize("of", ["inverse", "forward"])

@@ -44,7 +44,7 @@ def _turned_symmetric(turn: Turn, S: Six) -> Six:
     return tuple(out)  # type: ignore[return-value]
 
 
-def _turned_rows(turn: Turn, H: Rows) -> Rows:
+def turned_rows(turn: Turn, H: Rows) -> Rows:
     """T H Tᵀ: 12 products where the turn is planar."""
     if isinstance(turn, Matrix):
         return _rows(turn.R @ matrix(H) @ turn.R.T)
@@ -141,7 +141,7 @@ class Articulated:
         body = self._shifted(way.after)
         for turn in reversed(way.turns):
             body = Articulated(
-                _turned_symmetric(turn, body.inertia), _turned_rows(turn, body.H), _turned_symmetric(turn, body.M)
+                _turned_symmetric(turn, body.inertia), turned_rows(turn, body.H), _turned_symmetric(turn, body.M)
             )
         return body._shifted(way.before)
 

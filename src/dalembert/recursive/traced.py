@@ -180,8 +180,7 @@ def _inverse_slopes(trace: Trace) -> Outputs:
 
 def _forward_slopes(trace: Trace) -> Outputs:
     tau = GRAPH.symbols(trace.names.tau)
-    sd, pivots = forward_dynamics(trace.moving, tau + trace.loads)
-    return Outputs(slopes_of_forward(trace.moving, trace.loads, _symbols(trace), sd), pivots)
+    return Outputs(*slopes_of_forward(trace.moving, trace.loads, _symbols(trace), tau))
 
 
 def _symbols(trace: Trace) -> Symbols:

@@ -21,6 +21,7 @@ from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.rolled import order_of_symmetric
 from dalembert.programs.llvm.library import PACKED, Library
 from dalembert.programs.llvm.ordering import compact_order
+from dalembert.programs.llvm.sparse import Pattern, SparseText, variants
 from dalembert.programs.llvm.tiles import LOOP, Tile
 from dalembert.programs.program import Program
 
@@ -73,6 +74,7 @@ class _Room(NamedTuple):
     at: str
     places: list[tuple[int, int]]
     out: str = ""
+    calls: tuple[str, ...] = ()  # functions for the pattern of the matrix
 
 
 class Writer:
@@ -146,11 +148,16 @@ class Writer:
         if operation == "entry":
             i = int(self._program.numbers[places[1] - len(self._program.inputs) - len(self._program.parameters)])
             return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[places[0]], i)}")
-        self._library.blocks()
         room = self._room[y]
         for a, i in room.places:
             if not self._put_at_once(a, y):
                 self._put(self._names[a], room.at, i)
+        if room.calls:
+            for name in room.calls:
+                pointers = [room.at] if operation.endswith("factor") else [self._names[places[0]], room.at]
+                self._rows.append(f'call void @"{name}"({", ".join(f"ptr {each}" for each in pointers)})')
+            return room.at
+        self._library.blocks()
         if operation.endswith("factor"):
             self._rows.append(f'call void @"block.{operation}"(ptr {room.at}, i64 {room.order})')
             return room.at
@@ -164,7 +171,11 @@ class Writer:
         """The memory of every factor and solution, and which values go where."""
         rooms: dict[int, _Room] = {}
         for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
-            if operation == "symmetric_factor":
+            if y in self._sparse:
+                rooms[y] = self._sparse_factor(y, places)
+            elif operation == "symmetric_solve" and places[0] in self._sparse:
+                rooms[y] = self._sparse_solution(places)
+            elif operation == "symmetric_factor":
                 n = order_of_symmetric(len(places))
                 where = [i * n + j for i, j in map(lower_place, range(len(places)))]
                 rooms[y] = _Room(n, self._memory(n * n), list(zip(places, where, strict=True)))
@@ -177,6 +188,56 @@ class Writer:
                 out = self._memory(n) if operation == "general_solve" else ""
                 rooms[y] = _Room(n, self._memory(n), list(zip(places[1:], range(n), strict=True)), out)
         return rooms
+
+    @cached_property
+    def _sparse(self) -> dict[int, Pattern]:
+        """The symmetric matrices whose zeros are worth knowing."""
+        found: dict[int, Pattern] = {}
+        for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
+            if operation == "symmetric_factor":
+                n = order_of_symmetric(len(places))
+                pattern = Pattern.of(n, (lower_place(k) for k, a in enumerate(places) if not self._is_zero(a)))
+                if pattern.worthwhile:
+                    found[y] = pattern
+        return found
+
+    @cached_property
+    def _variants(self) -> dict[int, dict[tuple[int, ...], tuple[int, ...]]]:
+        """For every sparse factor the ways in which right sides are eliminated."""
+        wanted: dict[int, list[tuple[int, ...]]] = {}
+        for operation, places in self._program.lines:
+            if operation == "symmetric_solve" and places[0] in self._sparse:
+                wanted.setdefault(places[0], []).append(self._reached(places))
+        return {y: variants(self._sparse[y], each) for y, each in wanted.items()}
+
+    def _is_zero(self, place: int) -> bool:
+        k = place - len(self._program.inputs) - len(self._program.parameters)
+        return 0 <= k < len(self._program.numbers) and self._program.numbers[k] == 0
+
+    def _reached(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        factor, *b = places
+        return self._sparse[factor].reached(i for i, a in enumerate(b) if not self._is_zero(a))
+
+    def _sparse_text(self, factor: int) -> SparseText:
+        return SparseText(self._sparse[factor], self._target, self._library.multiply_add)
+
+    def _sparse_factor(self, y: int, places: tuple[int, ...]) -> _Room:
+        slots, zero = self._sparse[y].slots, next((a for a in places if self._is_zero(a)), -1)
+        given = {lower_place(k): a for k, a in enumerate(places)}
+        stored = [(given.get(place, zero), slot) for place, slot in slots.items()]
+        name = self._library.function(f"sparse.{y}.factor", self._sparse_text(y).factor)
+        return _Room(len(self._sparse[y].columns), self._memory(len(slots)), stored, "", (name,))
+
+    def _sparse_solution(self, places: tuple[int, ...]) -> _Room:
+        factor, *b = places
+        reached = self._variants[factor][self._reached(places)]
+        text, number = self._sparse_text(factor), list(self._variants[factor].values()).index(reached)
+        name = f"sparse.{factor}.inwards.{number}"
+        calls = (
+            self._library.function(name, lambda name: text.inwards(name, reached)),
+            self._library.function(f"sparse.{factor}.outwards", text.outwards),
+        )
+        return _Room(len(b), self._memory(len(b)), [(b[i], i) for i in reached], "", calls)
 
     @cached_property
     def _goes(self) -> dict[int, list[tuple[str, int]]]:

@@ -30,6 +30,7 @@ class Library:
         self._called: set[tuple[str, int]] = set()  # names and lanes
         self._declared: dict[str, str] = {}
         self._blocks = ""
+        self._written: dict[str, str] = {}
 
     @property
     def text(self) -> str:
@@ -37,7 +38,8 @@ class Library:
         defined = _definitions(self._target.fused, frozenset(self._called)) if self._called else ""
         defined = _joined(defined, self._blocks)
         known = _declared_in(defined)
-        return "\n".join([defined, *(row for name, row in self._declared.items() if name not in known)])
+        declared = [row for name, row in self._declared.items() if name not in known]
+        return "\n".join([defined, *declared, *self._written.values()])
 
     def call(self, row: Row, name: str, arguments: Sequence[str]) -> str:
         """A function by its name."""
@@ -89,6 +91,12 @@ class Library:
         """Linear systems are asked for."""
         target = self._target
         self._blocks = definitions(target.lanes, target.single, target.fused)
+
+    def function(self, name: str, write: Callable[[str], str]) -> str:
+        """A function of the module's own by its name, written where it is first asked for."""
+        if name not in self._written:
+            self._written[name] = write(name)
+        return name
 
     def memory(self) -> None:
         """Memory beyond the stack is asked for."""

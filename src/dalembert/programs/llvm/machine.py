@@ -19,7 +19,7 @@ from dalembert.programs.program import Program
 from dalembert.programs.store import CODE, store, stored
 from dalembert.programs.sweeps import Sweeps
 
-FORMAT = "7"  # of the code that is emitted: counts up whenever the same program is written in another way
+FORMAT = "8"  # of the code that is emitted: counts up whenever the same program is written in another way
 _COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
 _WIDTHS = {"avx512f": 512, "avx": 256}
 
@@ -120,7 +120,7 @@ def _machine() -> llvm.TargetMachine:
     return target.create_target_machine(cpu=name, features=features, opt=_OPTIMIZE, jit=True)
 
 
-_OPTIMIZE = 2
+_OPTIMIZE = 1  # 2 gives code of the same size, and takes up to twice as long for long programs
 
 
 def _compiled(text: str) -> bytes:
