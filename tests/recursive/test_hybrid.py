@@ -15,7 +15,8 @@ def chain() -> Model:
     model = Model("chain", gravity=(0.3, -0.2, -9.81))
     for name in ("x", "y", "z", "w", "i", "j", "k", "a", "b", "c", "d", "e", "f", "g"):
         model.coordinate(name, 1.0 if name == "w" else 0.0)
-    model.body("base", joint=model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k")), mass=3, center=(0.1, 0, 0.1), inertia=(0.3, 0.4, 0.5, 0.01, 0, 0.02))  # fmt: skip
+    free = model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k"))
+    model.body("base", joint=free, mass=3, center=(0.1, 0, 0.1), inertia=(0.3, 0.4, 0.5, 0.01, 0, 0.02))
     hook = model.universal(((1, 0, 0), (0, 1, 0)), ("a", "b"), position=(0.2, 0.1, 0))
     model.body("upper", parent="base", joint=hook, mass=1, center=(0.3, 0, 0), inertia=(0.01, 0.1, 0.1))
     elbow = model.revolute((0, 1, 0), "c", position=(0.6, 0, 0))
@@ -122,7 +123,7 @@ def test_arrays_are_written_in_place_and_threads_share(draw):
 def test_what_cannot_be_is_told(draw):
     known = dl.dynamics(chain())
     q, s, sd, _ = (x[..., 0] for x in draw(chain(), 1))
-    with pytest.raises(InputError, match="prescribed: there is no coordinate or speed 'dota'. Did you mean"):
+    with pytest.raises(InputError, match=r"prescribed: there is no coordinate or speed 'dota'\. Did you mean"):
         known.hybrid(q, s, sd, prescribed=["dota"])
     with pytest.raises(NotApplicableError, match="Expected a tree of bodies for hybrid dynamics"):
         dl.dynamics("four-bar").hybrid([0, 0, 0], [0, 0, 0], [0, 0, 0], prescribed=["q1"])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dalembert.analysis import dynamics as walk
 from dalembert.arguments import is_real, is_whole, numbers_given, shown
-from dalembert.errors import InputError, NotApplicableError, nearest
+from dalembert.errors import InputError, nearest
 from dalembert.handles.calls import Call, Calls, calls_of, require_out
 from dalembert.handles.rollout import Forces, Method, Rollout, Stepper, forces_of
 from dalembert.handles.simulation import Task

@@ -21,7 +21,7 @@ from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
 from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
-from dalembert.handles.reading import Blocks, Reading, blocks_at
+from dalembert.handles.reading import Blocks, Reading, blocks_at, with_modules
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
 from dalembert.handles.workspace import Setup, Workspace, setup
@@ -443,10 +443,17 @@ class Equations(Value):
 
 
 def equations_of(
-    model: Elements, formalism: str, *, engine: str | None = None, mode: str | None = None, choice: Choice | None = None
+    model: Elements,
+    formalism: str,
+    *,
+    engine: str | None = None,
+    mode: str | None = None,
+    choice: Choice | None = None,
+    modules: Mapping[str, Sequence[str]] | None = None,
 ) -> Equations:
     """The equations of a model by one formalism, derived."""
-    return _derived(setup(model, engine, mode, choice), formalism)
+    found = _derived(setup(model, engine, mode, choice), formalism)
+    return found if modules is None else replace(found, derivation=with_modules(found.derivation, modules))
 
 
 def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
