@@ -25,8 +25,8 @@ class Alarmed(Function):
     def __init__(self, plan: Plan, task: str, *, friction: bool) -> None:
         self._task, self._tree = task, plan.tree
         self._loops = rolled_function(plan, "bias" if task == "gravity" else task)
-        acting = (plan.model if friction else plan.frictionless).loads
-        pushed = acting and task in ("inverse", "forward")
+        acting = plan.model if friction else plan.frictionless
+        pushed = (acting.loads or acting.non_ideal_forces) and task in ("inverse", "forward")
         self._loads = function_of(task_program(plan, "loads", friction=friction), "native") if pushed else None
         self.n_outputs = plan.tree.n_speeds + 1
         self.sizes = self._loops.sizes[0] - (plan.tree.n_speeds if task == "gravity" else 0), 0

@@ -11,6 +11,7 @@ from dalembert.errors import InputError, SingularError, nearest
 from dalembert.model.loads import InJoint
 from dalembert.programs import Function, choose_engine, function_of
 from dalembert.recursive.alarmed import ROLLED, Alarmed
+from dalembert.recursive.closed import Closed
 from dalembert.recursive.constrained import usual_rank
 from dalembert.recursive.held import Held
 from dalembert.recursive.links import moving
@@ -55,8 +56,6 @@ def choose_execution(plan: Plan, task: str, execution: str | None, engine: str |
 def _why_not_rolled(plan: Plan, engine: str | None) -> str | None:
     if choose_engine(engine) != "native":
         return "the engine 'python' has no loops over links. Expected 'native'"
-    if plan.constrained:
-        return f"it has constraints: {', '.join(plan.levels.names[:5])}. Expected a tree of bodies"
     if any(not isinstance(load, InJoint) for load in plan.model.loads):
         return "it has loads on bodies. Expected loads inside joints only"
     return can_roll(plan.tree)
@@ -90,7 +89,8 @@ def function_for(
 ) -> Function:
     """A task of `traced.TASKS` as a compiled function of its rows; the last output is its alarm."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
-        return Alarmed(plan, task, friction=friction)
+        closed = task == "forward" and plan.constrained
+        return Closed(plan, friction=friction) if closed else Alarmed(plan, task, friction=friction)
     _require_bearable(plan, task, engine)
     if task == "forward" and plan.constrained:
         parts = function_of(task_program(plan, "held", friction=friction), engine)

@@ -180,8 +180,14 @@ def _held(trace: Trace) -> Outputs:
     """M, h, A and β of M ṡ = h + Aᵀλ, A ṡ = β, side by side."""
     M = mass_matrix(trace.moving)
     h = GRAPH.symbols(trace.names.tau) + trace.loads - inverse_dynamics(trace.moving, zeros(len(trace.s)))
-    A, beta = rows_over(trace.plan, trace.t, vector(trace.q), vector(trace.s), trace.parameters)
-    return Outputs(stack(M.ravel(), h, A.ravel(), beta))
+    rows = rows_over(trace.plan, trace.declared, trace.q, trace.s)
+    return Outputs(stack(M.ravel(), h, rows.A.ravel(), rows.beta))
+
+
+def _rows(trace: Trace) -> Outputs:
+    """A, β, the velocity level and φ of the constraints, side by side."""
+    rows = rows_over(trace.plan, trace.declared, trace.q, trace.s)
+    return Outputs(stack(rows.A.ravel(), rows.beta, rows.velocity, rows.phi))
 
 
 def _inverse_slopes(trace: Trace) -> Outputs:
@@ -263,6 +269,7 @@ TASKS: dict[str, Task] = {
     "inverse": Task(("q", "s", "sd"), _inverse),
     "forward": Task(("q", "s", "tau"), _forward),
     "held": Task(("q", "s", "tau"), _held),
+    "rows": Task(("q", "s"), _rows),
     "hybrid": Task(("q", "s", "sd", "tau"), _hybrid, lambda names: (2, len(names.s))),
     "loads": Task(("q", "s"), _loads),
     "mass_matrix": Task(("q",), _mass, _square),
