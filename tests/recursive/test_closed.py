@@ -5,10 +5,11 @@ import pytest
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, numbers
+from dalembert.errors import InputError
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 from dalembert.programs import function_of
-from dalembert.recursive import plan_of
+from dalembert.recursive import execution, plan_of
 from dalembert.recursive.closed import Closed
 from dalembert.recursive.rows import rows_of
 from dalembert.recursive.speeds import to_rates
@@ -107,3 +108,11 @@ def test_links_without_mass_are_looked_at_closely():
         0.08 + 0.5**2
     )  # gravity and the spring, which turns twice as fast
     assert found == pytest.approx([turning, 2 * turning], abs=1e-12)
+
+
+def test_more_links_than_one_program_of_rows_can_have_are_refused(monkeypatch):
+    monkeypatch.setattr(execution, "LARGEST_CLOSED", 11)
+    with pytest.raises(
+        InputError, match=r"'arc' has 12 speeds, too many for one program of its constraints\. Expected at most 11"
+    ):
+        execution.function_for(plan_of(arc(12)), "forward", execution="rolled")

@@ -161,7 +161,7 @@ class Dynamics(Value):
         >>> bool(np.allclose(arm.forward([0.1, 0.2], [0.3, 0.4], found.tau), found.qdd)), float(found.tau[1])
         (True, 0.0)
         """
-        self._require_tree("hybrid dynamics")
+        require_tree(self.plan, "hybrid dynamics")
         chosen = Detail(prescribed=tuple(named_speeds(self.plan, prescribed, "prescribed")))
         given = (q, qd, qdd, self._zeros(q) if tau is None else tau)
         return walk.HybridDynamics(*self._run("hybrid", given, t, friction, out, threads, chosen))
@@ -268,7 +268,7 @@ class Dynamics(Value):
         if of not in ("forward", "inverse"):
             raise InputError(f"derivatives, of: got {shown(of)}. Expected 'forward' or 'inverse'.")
         if of == "forward":
-            self._require_tree("derivatives of forward dynamics")
+            require_tree(self.plan, "derivatives of forward dynamics")
         known = self.plan.parameters
         for name in parameters:
             if name not in known:
@@ -304,7 +304,7 @@ class Dynamics(Value):
         >>> run.q.shape, round(float(run.t[-1]), 6)
         ((2, 51, 100), 0.05)
         """
-        self._require_tree("rollout")
+        require_tree(self.plan, "rollout")
         start = read_state(self.plan, q, qd, _real(t, "t"))
         stepper = Stepper(self._calls, forces_of(start, tau), _real(dt, "dt"), friction, _count(threads))
         return stepper.rollout(start, float(t), steps, every, method)
@@ -336,13 +336,10 @@ class Dynamics(Value):
         >>> run.q.shape, run.energy_error < 1e-9
         ((100, 11), True)
         """
-        self._require_tree("simulate")
+        require_tree(self.plan, "simulate")
         settings = Settings(rtol, atol, max_step, step, progress=progress)
         task = Task(duration, q0, qd0, t0, integrator, samples, times, settings=settings)
         return run_tree(Rates(self._calls, friction), task)
-
-    def _require_tree(self, what: str) -> None:
-        require_tree(self.plan, what)
 
     def _zeros(self, q: Numbers) -> np.ndarray:
         n = len(self.speed_names)
@@ -426,9 +423,9 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
 
     `engine` is native or python. `execution` is how the recursion runs: `unrolled`, link by link with the numbers of the model
     folded in, or `rolled`, loops over a table of links, which compile at once whatever their number; None is for what suits the
-    model. Inverse and forward dynamics, bias and gravity have loops, where every joint moves by coordinates of its own, loads act
-    inside joints and nothing else holds the bodies: trees of more than 60 speeds then run rolled. All else is unrolled, for at
-    most 400 speeds, or 150 where the result is a matrix.
+    model. Inverse and forward dynamics, bias and gravity have loops, where every joint moves by coordinates of its own and loads
+    act inside joints: more than 60 speeds then run rolled; with constraints at most 1000, and only as many equations are solved as
+    there are rows. All else is unrolled, for at most 400 speeds, or 150 where the result is a matrix.
 
     >>> from dalembert.model import Model
     >>> model = Model("slider").coordinates("x")
@@ -446,7 +443,7 @@ _WALKS = {
     "inverse": walk.inverse_dynamics,
     "forward": walk.forward_dynamics,
     "hybrid": walk.hybrid_dynamics,
-}  # they look closely, and say what is wrong
+}  # they say why
 _SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
 _SAID |= {"jacobian": "the Jacobian", "centroidal": "the momentum"}
 _SAID |= {"inverse_slopes": "the derivative of the force", "forward_slopes": "the derivative of the acceleration"}

@@ -31,6 +31,7 @@ LARGEST = 400  # speeds: one program for a larger tree takes many minutes to com
 LARGEST_MATRIX = (
     150  # likewise where an n × n matrix is in it, whose text grows with n²: one minute for 100, times 8 for 200
 )
+LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, half a minute for so many links
 _MATRICES = ("mass_matrix", "coriolis", "inverse_slopes", "forward_slopes")
 
 
@@ -78,6 +79,15 @@ def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
     )
 
 
+def _require_short_rows(plan: Plan) -> None:
+    """Sweeps take any number of links, the program of the constraints does not."""
+    if (n := plan.tree.n_speeds) > LARGEST_CLOSED:
+        raise InputError(
+            f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
+            f"constraints. Expected at most {LARGEST_CLOSED}. What works: `dl.forward_dynamics`, which does not compile."
+        )
+
+
 def function_for(
     plan: Plan,
     task: str,
@@ -89,8 +99,10 @@ def function_for(
 ) -> Function:
     """A task of `traced.TASKS` as a compiled function of its rows; the last output is its alarm."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
-        closed = task == "forward" and plan.constrained
-        return Closed(plan, friction=friction) if closed else Alarmed(plan, task, friction=friction)
+        if task == "forward" and plan.constrained:
+            _require_short_rows(plan)
+            return Closed(plan, friction=friction)
+        return Alarmed(plan, task, friction=friction)
     _require_bearable(plan, task, engine)
     if task == "forward" and plan.constrained:
         parts = function_of(task_program(plan, "held", friction=friction), engine)
