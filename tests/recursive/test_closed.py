@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, numbers
-from dalembert.errors import InputError
+from dalembert.errors import InconsistentStateError, InputError
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Model
 from dalembert.programs import function_of
@@ -116,3 +116,58 @@ def test_more_links_than_one_program_of_rows_can_have_are_refused(monkeypatch):
         InputError, match=r"'arc' has 12 speeds, too many for one program of its constraints\. Expected at most 11"
     ):
         execution.function_for(plan_of(arc(12)), "forward", execution="rolled")
+
+
+def test_rollouts_stay_on_the_constraints_and_go_where_equations_go():
+    """rk4 with half the step is some 16 times nearer to the derived equations, stepped by an adaptive method."""
+    model = dl.load("four-bar")
+    q, qd = model.initial
+    known, states = dl.dynamics(model), (np.stack([q, q], axis=1), np.stack([qd, qd], axis=1))
+    sure = dl.derive(model, "lagrange").simulate(0.05, samples=2, integrator="dop853", rtol=1e-11, atol=1e-12)
+    errors = []
+    for steps in (10, 20):
+        run = known.rollout(*states, None, 0.05 / steps, steps, every=steps, friction=True)
+        rows = rows_of(known.plan, run.q[:, 1], run.qd[:, 1], run.qd[:, 1], np.zeros(2))
+        assert max(np.abs(rows.phi).max(), np.abs(rows.velocity).max()) < 1e-12
+        errors.append(np.abs(run.q[:, :, 1] - sure.q).max() + np.abs(run.qd[:, :, 0] - sure.qd).max())
+    assert errors[1] < 1e-4
+    assert 10 < errors[0] / errors[1] < 25
+
+
+def test_a_chain_between_two_nails_keeps_its_energy():
+    """T + V by the places of the links, along a rollout on the sweeps."""
+    model = arc(20)
+    known, (q, qd) = dl.dynamics(model, execution="rolled"), model.initial
+    run = known.rollout(q, qd, None, 1e-3, 20, every=10)
+    levels = [_energy(run.q[:, k], run.qd[:, k]) for k in range(3)]
+    assert np.ptp(levels) < 1e-9
+    assert np.abs(run.qd[:, 2]).max() > 0.1
+    rough = known.rollout(q, qd, None, 1e-3, 20, every=10, method="semi_implicit")
+    assert rough.q == pytest.approx(run.q, abs=1e-2)
+
+
+def _energy(q, s):
+    """T + V of a planar chain of equal links by their places."""
+    angles, rates, length = np.cumsum(q), np.cumsum(s), 1 / len(q)
+    steps, turns = (
+        length * np.stack([np.cos(angles), np.sin(angles)]),
+        length * np.stack([-np.sin(angles), np.cos(angles)]),
+    )
+    y = np.cumsum(steps[1]) - steps[1] / 2
+    v = np.cumsum(turns * rates, axis=1) - turns * rates / 2
+    return length * (9.81 * y.sum() + (v**2).sum() / 2 + length**2 / 24 * (rates**2).sum())
+
+
+def test_a_pair_on_a_wire_rolls_out(make):
+    """A quaternion among the coordinates: its norm and the constraints hold."""
+    model = make("pair on a wire")
+    known = dl.dynamics(model)
+    states = samples.consistent(with_contacts(model), 2, seed=2)
+    run = known.rollout(states.q, states.qd, None, 1e-3, 5)
+    for k in (2, 5):
+        qd = known.rates(run.q[:, k], run.qd[:, k])
+        rows = rows_of(known.plan, run.q[:, k], qd, run.qd[:, k], np.zeros(2))
+        assert max(np.abs(rows.phi).max(), np.abs(rows.velocity).max()) < 1e-11
+        assert (run.q[3:7, k] ** 2).sum(axis=0) == pytest.approx(1, abs=1e-14)
+    with pytest.raises(InconsistentStateError, match="position"):
+        known.rollout(states.q + 0.1 * (np.arange(13) < 3)[:, None], states.qd, None, 1e-3, 1)

@@ -14,6 +14,7 @@ from dalembert.analysis import dynamics as walk
 from dalembert.arguments import is_real, is_whole, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.handles.calls import Call, Calls, calls_of, require_out
+from dalembert.handles.held_rollout import HeldStepper
 from dalembert.handles.rollout import Forces, Method, Rollout, Stepper, forces_of
 from dalembert.handles.simulation import Task
 from dalembert.handles.tree_run import Rates, TreeRun, run_tree
@@ -297,16 +298,17 @@ class Dynamics(Value):
         """Motions from many states at once in steps of length dt: `rk4`, or `semi_implicit`, which keeps energy for long.
 
         `tau` are constant forces, or a function of t, q (n, batch) and the speeds that gives them (n, batch) at every stage.
-        Samples are kept at the start and `every` so many steps. Velocities come back as speeds.
+        Samples are kept at the start and `every` so many steps. Velocities come back as speeds. With constraints, the states are
+        brought back onto them after every step.
 
         >>> import dalembert as dl
         >>> run = dl.dynamics("double-pendulum").rollout(np.ones((2, 100)), np.zeros((2, 100)), None, 1e-3, 50)
         >>> run.q.shape, round(float(run.t[-1]), 6)
         ((2, 51, 100), 0.05)
         """
-        require_tree(self.plan, "rollout")
         start = read_state(self.plan, q, qd, _real(t, "t"))
-        stepper = Stepper(self._calls, forces_of(start, tau), _real(dt, "dt"), friction, _count(threads))
+        given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, _count(threads)
+        stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
         return stepper.rollout(start, float(t), steps, every, method)
 
     def simulate(
@@ -424,8 +426,8 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
     `engine` is native or python. `execution` is how the recursion runs: `unrolled`, link by link with the numbers of the model
     folded in, or `rolled`, loops over a table of links, which compile at once whatever their number; None is for what suits the
     model. Inverse and forward dynamics, bias and gravity have loops, where every joint moves by coordinates of its own and loads
-    act inside joints: more than 60 speeds then run rolled; with constraints at most 1000, and only as many equations are solved as
-    there are rows. All else is unrolled, for at most 400 speeds, or 150 where the result is a matrix.
+    act inside joints: more than 60 speeds then run rolled; with constraints at most 1000, and only as many equations are solved
+    as there are rows. All else is unrolled, for at most 400 speeds, or 150 where the result is a matrix.
 
     >>> from dalembert.model import Model
     >>> model = Model("slider").coordinates("x")

@@ -18,7 +18,7 @@ from dalembert.recursive.speeds import with_unit_quaternions
 
 Method = Literal["rk4", "semi_implicit"]
 METHODS: tuple[Method, ...] = ("rk4", "semi_implicit")
-_RK4 = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))  # weights of the end and of the next stage
+RK4 = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))  # weights of the end and of the next stage
 Forces = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -69,11 +69,15 @@ class Stepper:
         for name, count in (("steps", steps), ("every", every)):
             if not is_whole(count) or count < 1:
                 raise InputError(f"rollout, {name}: got {shown(count)}. Expected a whole number of at least 1.")
+        self.require_start(start, t)
         x, n = np.concatenate([start.q, start.s]), self.plan.tree.n
         kept = [x, *(y for k, y in enumerate(self._states(x, t, steps, method), 1) if k % every == 0)]
         whole = np.stack(kept, axis=1)
         times = t + self.dt * every * np.arange(len(kept))
         return Rollout(times, start.shaped(whole[:n]), start.shaped(whole[n:]))
+
+    def require_start(self, start: State, t: float) -> None:
+        """A tree may start anywhere."""
 
     def _states(self, x: np.ndarray, t: float, steps: int, method: Method) -> Iterator[np.ndarray]:
         """The states (q, s) after every step from x (n + n_speeds, K)."""
@@ -92,7 +96,7 @@ class Stepper:
     def _runge_kutta(self, base: np.ndarray, t: float) -> np.ndarray:
         n, call, size = self.plan.tree.n, self.calls["stage", self.friction], len(base)
         x, total, now = base, base, t
-        for weight, ahead in _RK4:
+        for weight, ahead in RK4:
             tau = self.forces(now, x[:n], x[n:])
             weights = np.repeat([[weight * self.dt], [ahead * self.dt]], x.shape[1], axis=1)
             found, quiet = call.many([x[:n], x[n:], tau, base, total, weights], now, None, self.threads)

@@ -66,7 +66,7 @@ def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
     """No program that would compile for hours."""
     n = plan.tree.n_speeds
     matrix = task in _MATRICES or (task == "forward" and plan.constrained)
-    most = LARGEST_MATRIX if matrix else LARGEST
+    most = LARGEST_MATRIX if matrix else LARGEST_CLOSED if task == "rows" else LARGEST
     if n <= most:
         return
     reason = _why_not_rolled(plan, engine)
