@@ -35,6 +35,7 @@ from dalembert.pipeline import derive as derive
 from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import forward_dynamics as forward_dynamics
+from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
 from dalembert.pipeline import load as load
 from dalembert.pipeline import load_run as load_run

@@ -7,7 +7,7 @@ Every stage takes a model, its description, the name of a gallery example or the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -51,17 +51,23 @@ mobility = stage(mobilities.mobility_of)
 # the equations and the motion
 @checked
 def derive(
-    model: Source, formalism: str = "lagrange", *, engine: str | None = None, mode: str | None = None
+    model: Source,
+    formalism: str = "lagrange",
+    *,
+    engine: str | None = None,
+    mode: str | None = None,
+    modules: Mapping[str, Sequence[str]] | None = None,
 ) -> Equations:
     """The equations of motion of a model by one formalism.
 
     `engine` is native or python. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
     solve in numbers at every step, for constraints whose rank changes along the way); by default the program chooses.
+    `modules` are for denoc: kinematic modules by name, each a serial chain of bodies, which its blocks and steps then go through.
 
     >>> derive("cart-pendulum", "gibbs_appell").n_states
     5
     """
-    return equations_of(sources.described(model), formalism, engine=engine, mode=mode)
+    return equations_of(sources.described(model), formalism, engine=engine, mode=mode, modules=modules)
 
 
 def simulate(
@@ -76,6 +82,7 @@ dynamics = stage(dynamics_of)
 mass_matrix = stage(walk.mass_matrix)
 inverse_dynamics = stage(walk.inverse_dynamics)
 forward_dynamics = stage(walk.forward_dynamics)
+hybrid_dynamics = stage(walk.hybrid_dynamics)
 subsystem_dynamics = stage(subsystems.subsystem_dynamics)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import dalembert as dl
+
 PATH = Path(__file__).parents[2] / "benchmarks" / "operations.py"
 SPEC = importlib.util.spec_from_file_location("benchmarks_operations", PATH)
 operations = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)
@@ -49,6 +51,37 @@ def test_the_more_freedom_a_joint_has_the_less_each_costs(n, kind):
     ones, twos, threes, mixed = (BASELINE[f"chain of {n}, {joints} joints"][kind] for joints in operations.JOINTS)
     assert threes < twos < ones
     assert threes < mixed < ones
+
+
+def single(kind: str, angles: int, *, apart: bool = False) -> dl.Model:
+    """Two bodies on joints of one kind; `apart` as revolutes that follow each other without offsets."""
+    model = dl.Model("joint", gravity=(1, 2, -9)).coordinates(*(f"q{i}" for i in range(2 * angles)))
+    for k in range(2):
+        names = [f"q{i}" for i in range(angles * k, angles * (k + 1))]
+        place = {"position": (0.1, 0.2, 0.3 + k), "rotation": (0.4, 0.5, 0.6)}
+        axes = [tuple(float(axis == letter) for axis in "xyz") for letter in kind]
+        if apart:
+            first, *rest = zip(axes, names, strict=True)
+            joint = [model.revolute(*first, **place), *(model.revolute(*each) for each in rest)]
+        elif angles == 2:
+            joint = model.universal(axes, names, **place)
+        else:
+            joint = model.spherical(names, kind, **place)
+        inertia = (2, 2.1, 2.3, 0.1, 0.2, 0.3)
+        parent = "body0" if k else "world"
+        model.body(f"body{k}", parent=parent, joint=joint, mass=1.3, center=(0.1, 0.2, 0.3), inertia=inertia)
+    return model
+
+
+@pytest.mark.parametrize("kind", ["xy", "zx", "yz", "xyz", "zxz", "zyx", "yzy"])
+def test_axes_that_meet_cost_less_than_axes_apart(kind):
+    """Each universal and Euler-angle joint against revolutes in general position, and against revolutes about one point."""
+    found = operations.count_recursion(single(kind, len(kind)))
+    general = operations.count_recursion(operations.chain(2 * len(kind), (1,)))
+    apart = operations.count_recursion(single(kind, len(kind), apart=True))
+    for each in operations.KINDS:
+        assert found[each] < 0.85 * general[each]
+        assert found[each] <= apart[each]
 
 
 def test_figures_are_drawn(tmp_path):

@@ -1,6 +1,7 @@
 """The DeNOC matrices, their recursions and what is shown of them: papers/denoc (1)–(54)."""
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -9,13 +10,14 @@ import symengine as se
 import sympy as sp
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, vector
+from dalembert.algebra import FLOATS, stack, vector
 from dalembert.cli.program import main
 from dalembert.errors import InputError
 from dalembert.formalisms import denoc
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.loops import loop_rows
 from dalembert.kinematics.motion import move
+from dalembert.programs import compile_function
 from dalembert.recursive import moving, tree_of
 from dalembert.recursive.complement import complement_of, nodes_of
 from dalembert.recursive.modules import Modular, modules_of
@@ -235,6 +237,58 @@ def test_modules_may_be_named():
     ]
     t = Modular(parts, named).twists(vector([1.0, 2.0, 3.0]))
     assert t.astype(float) == pytest.approx((parts.N @ vector([1.0, 2.0, 3.0])).astype(float))
+
+
+NAMED = {
+    "four-bar": {"driver": ["crank"], "rest": ["output", "coupler"]},
+    "three-bodies": {"hub": ["middle"], "left": ["panel1"], "right": ["panel2"]},
+    "stanford-arm": {"base": ["waist", "shoulder"], "slide": ["boom"], "wrist": ["wrist-roll", "wrist-bend", "hand"]},
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_forces_by_modules_are_those_link_by_link(name):
+    """(40), (48) and (25) from module to module against the recursion from link to link."""
+    model, groups = dl.load(name), NAMED[name]
+    system, rng = system_of(with_contacts(model), "graph"), np.random.default_rng(2)
+    whole, tau = denoc.modular(system, groups), vector([0] * len(system.q))
+    for stage in denoc.steps(system, lambda _, value: value, groups):
+        for quantity in stage.quantities:
+            if quantity.key.startswith("tau_bar"):
+                tau[whole.speeds(int(quantity.key.split("_")[-1]) - 1)] += quantity.make()
+    q, qd, qdd = rng.uniform(-1, 1, (3, len(system.q)))
+    known = system.algebra.symbols(list(model.parameter_values))
+    inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
+    found = compile_function(system.algebra, inputs, tau, known, "python")
+    values = np.array([*map(float, model.parameter_values.values())])
+    bare = model.description.replaced(loads=(), loops=(), holonomic_list=(), nonholonomic_list=(), contacts=())
+    expected = dl.inverse_dynamics(bare, q, qd, qdd)
+    ours = found(np.concatenate([q, qd, qdd, [0.0]]), values)
+    assert ours == pytest.approx(expected, abs=1e-9 * (1 + np.abs(expected).max()))
+
+
+def test_modules_of_the_user_are_what_is_shown():
+    groups = {"driver": ["crank"], "arm": ["output"], "hand": ["coupler"]}
+    eom = dl.derive("four-bar", "denoc", modules=groups)
+    assert eom.blocks["modules"].value == ("crank", "output", "coupler")
+    q, qd = [0.1, 0.2, 0.3], [1.0, 2.0, 3.0]
+    at, usual = eom.blocks_at(q, qd), dl.derive("four-bar", "denoc").blocks_at(q, qd)
+    assert at["N_l_modules"] @ at["N_d_modules"] == pytest.approx(usual["N"], abs=1e-12)
+    assert not np.allclose(at["N_d_modules"], usual["N_d_modules"])
+    headings = [step.heading for step in eom.steps()]
+    assert headings[:3] == ["Module driver: outwards", "Module arm: outwards", "Module hand: outwards"]
+    assert headings[3:6] == ["Module hand: inwards", "Module arm: inwards", "Module driver: inwards"]
+    assert pickle.loads(pickle.dumps(eom)) == eom  # noqa: S301 (our own)
+    assert eom != dl.derive("four-bar", "denoc")
+
+
+def test_modules_belong_to_denoc():
+    with pytest.raises(InputError, match=r"modules: formalism 'kane' has none\. Expected 'denoc'"):
+        dl.derive("four-bar", "kane", modules={"driver": ["crank"]})
+    with pytest.raises(InputError, match=r"modules: 'a' is 'crank'\. Expected the names of its bodies"):
+        dl.derive("four-bar", "denoc", modules={"a": "crank"})
+    with pytest.raises(InputError, match="there is no body 'crnk'"):
+        dl.derive("four-bar", "denoc", modules={"a": ["crnk"], "b": ["output", "coupler"]})
 
 
 @pytest.mark.parametrize(

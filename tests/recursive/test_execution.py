@@ -159,7 +159,6 @@ def test_what_cannot_run_rolled_is_told(make):
         with pytest.raises(InputError, match=rf"cannot run rolled: {reason}.*Use execution='unrolled'"):
             dl.dynamics(model, execution="rolled", **options)
 
-    refused(make("four-bar"), "it has constraints: pin")
     refused(make("every joint"), "it has loads on bodies")
     refused(chain(2), "the engine 'python' has no loops", engine="python")
     crank = Model("crank").coordinates("a")

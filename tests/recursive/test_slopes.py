@@ -249,9 +249,8 @@ def test_what_cannot_be_done_is_told():
         known.jacobian(q, "hand", [0, 0])
     held = dl.dynamics("four-bar")
     n = len(held.speed_names)
-    for call in (lambda: held.derivatives(np.zeros(n), np.zeros(n)), lambda: held.rollout(q, q, None, 0.1, 1)):
-        with pytest.raises(NotApplicableError, match=r"has constraints: .* Expected a tree of bodies for"):
-            call()
+    with pytest.raises(NotApplicableError, match=r"has constraints: .* Expected a tree of bodies for"):
+        held.derivatives(np.zeros(n), np.zeros(n))
 
 
 def test_a_rollout_stops_where_nothing_resists():

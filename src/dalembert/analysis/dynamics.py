@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -144,6 +145,61 @@ def forward_dynamics(
     return state.shaped(state.second_rates(sd))
 
 
+class HybridDynamics(NamedTuple):
+    """Accelerations and forces of all speeds, those that were given and those that were found."""
+
+    qdd: np.ndarray
+    tau: np.ndarray
+
+
+def hybrid_dynamics(
+    model: Elements,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike | None = None,
+    t: npt.ArrayLike = 0.0,
+    *,
+    prescribed: Sequence[str],
+    friction: bool = False,
+) -> HybridDynamics:
+    """What is missing where some accelerations are given and the forces on all other speeds: of a tree, in O(n).
+
+    `prescribed` names the coordinates or speeds that take their acceleration from `qdd`; all others take their force from `tau`,
+    none by default. What the two arrays hold of the rest is not looked at. Both come back whole, as rates of the speeds and
+    forces on them.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("crane", gravity=(0, -10, 0)).coordinates("x", "theta")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=3)
+    >>> _ = model.body("load", parent="cart", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -2, 0))
+    >>> found = hybrid_dynamics(model, [0, 0], [0, 0], [1.0, 0.0], prescribed=["x"])  # the cart speeds up, the load swings
+    >>> found.qdd.round(12).tolist(), found.tau.round(12).tolist()
+    ([1.0, -0.5], [3.0, 0.0])
+    """
+    model.refuse_canonical("hybrid_dynamics")
+    known = plan_of(model)
+    constrained.require_tree(known, "hybrid dynamics")
+    chosen = constrained.named_speeds(known, prescribed, "prescribed")
+    state = read_state(known, q, qd, t)
+    sd = read_speed_rates(state, qdd)
+    batch = () if state.single else (state.K,)
+    push = np.zeros_like(sd) if tau is None else read_array(known, "tau", tau, batch, speeds_only=True)
+    moving = _moving(state)
+    loads = _loads(state, moving, friction)
+    with np.errstate(all="ignore"):
+        usual = state.batched(recursive.diagonal(moving))
+        try:
+            found = recursive.hybrid_dynamics(moving, chosen, state.entries(sd), state.entries(push), loads)
+        except ZeroDivisionError:
+            raise _singular(state, moving, 0) from None
+    _require_pivots(state, moving, found.pivots, usual, [i for i in range(len(sd)) if i not in chosen])
+    out = HybridDynamics(state.batched(found.sd), state.batched(found.tau))
+    require_finite(state, out.qdd, "the acceleration")
+    require_finite(state, out.tau, "τ")
+    return HybridDynamics(state.shaped(out.qdd), state.shaped(out.tau))
+
+
 def _moving(state: State) -> Moving:
     known = state.plan
     q, s = list(state.entries(state.q)), list(state.entries(state.s))
@@ -195,12 +251,19 @@ def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray
             found, pivots = recursive.forward_dynamics(moving, push)
         except ZeroDivisionError:
             raise _singular(state, moving, 0) from None
-        poor = np.argwhere((state.batched(pivots) <= _SINGULAR * usual) & np.isfinite(usual))
-    if len(poor):
-        raise _singular(state, moving, int(poor[0][1]))
+    _require_pivots(state, moving, pivots, usual, range(len(usual)))
     out = state.batched(found)
     require_finite(state, out, "the acceleration")
     return out
+
+
+def _require_pivots(state: State, moving: Moving, pivots: Array, usual: np.ndarray, free: Sequence[int]) -> None:
+    """The pivots of the free speeds are more than rounding."""
+    rows = list(free)
+    with np.errstate(all="ignore"):
+        poor = (state.batched(pivots) <= _SINGULAR * usual) & np.isfinite(usual)
+    if len(found := np.argwhere(poor[rows])):
+        raise _singular(state, moving, int(found[0][1]))
 
 
 def _singular(state: State, moving: Moving, k: int) -> SingularError:

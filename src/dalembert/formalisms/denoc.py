@@ -33,7 +33,8 @@ from dalembert.equations.quantities import Naming, Quantity, Short, Stage
 from dalembert.kinematics.loops import loop_rows
 from dalembert.recursive import Moving, Tree, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
 from dalembert.recursive.complement import Complement, complement_of
-from dalembert.recursive.modules import Modular, modules_of
+from dalembert.recursive.module_walk import ModuleWalk
+from dalembert.recursive.modules import Modular, Named, modules_of
 from dalembert.recursive.speeds import to_speed_forces, to_speed_rates, to_speeds
 from dalembert.recursive.walking import Walk
 from dalembert.spatial import cross
@@ -119,12 +120,12 @@ def eliminated(algebra: Algebra, linear: LinearSystem, chain: Moving, tau: Array
     return forward_dynamics(chain, pushed)[0], zeros(0)
 
 
-def blocks(system: System, short: Short) -> Iterator[Quantity]:
-    """The matrices of the paper in its order, along world axes."""
+def blocks(system: System, short: Short, modules: Named | None = None) -> Iterator[Quantity]:
+    """The matrices of the paper in its order, along world axes; `modules` are named groups of bodies."""
     chain = in_motion(system)
     parts = complement_of(chain, short=short)
     letter, carried, rates = ("B", "(8b)", "(5)") if parts.centred else ("A", "(36b)", "(36b)")
-    split, modules = "(9b)" if parts.centred else "(39)", modules_of(parts)
+    split, grouped = "(9b)" if parts.centred else "(39)", Modular(parts, modules_of(parts, modules))
     yield Quantity(letter, carried, "carries twists from each parent to its link", lambda: parts.propagation)
     yield Quantity("p", rates, "the twists that unit joint rates give, one column each", lambda: parts.p)
     yield Quantity("N_l", split, "carries twists outwards to all links", lambda: parts.N_l)
@@ -138,8 +139,7 @@ def blocks(system: System, short: Short) -> Iterator[Quantity]:
     yield Quantity("U", "(28)", "upper triangular, of I = U D Uᵀ", lambda: parts.U)
     yield Quantity("D", "(30)", "(block) diagonal, of I = U D Uᵀ", lambda: parts.D)
     yield Quantity("I_inv", "(27)", "the inverse of I, by U and D", lambda: parts.inverse)
-    if len(modules) > 1:
-        grouped = Modular(parts, modules)
+    if modules is not None or len(grouped.modules) > 1:
         yield Quantity("modules", "(38)", "the links of each kinematic module", lambda: grouped.names)
         yield Quantity("N_l_modules", "(44)", "carries twists from module to module", lambda: grouped.N_l)
         yield Quantity("N_d_modules", "(45)", "lets the joints of every module move", lambda: grouped.N_d)
@@ -147,6 +147,12 @@ def blocks(system: System, short: Short) -> Iterator[Quantity]:
         yield Quantity(
             "J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N
         )
+
+
+def modular(system: System, modules: Named | None) -> Modular:
+    """The tree by kinematic modules, found or named: (37)–(45)."""
+    parts = complement_of(in_motion(system))
+    return Modular(parts, modules_of(parts, modules))
 
 
 def convective(system: System, parts: Complement) -> Array:
@@ -173,8 +179,11 @@ def cut_joints(system: System, parts: Complement) -> Array:
     return out
 
 
-def steps(system: System, named: Naming) -> Iterator[Stage]:
-    """Twists and wrenches outwards (22)–(24), wrenches inwards (25); elimination inwards, accelerations outwards (27)–(33)."""
+def steps(system: System, named: Naming, modules: Named | None = None) -> Iterator[Stage]:
+    """Twists and wrenches outwards (22)–(24), wrenches inwards (25); elimination inwards, accelerations outwards (27)–(33).
+
+    With `modules`, groups of bodies by name, the inverse dynamics goes from module to module (37)–(45).
+    """
     parts = complement_of(in_motion(system))
     speeds, tree = joint_rates(system, parts.tree), parts.tree
     accelerations = to_speed_rates(tree, system.algebra, list(system.q), list(system.qd), list(system.qdd))
@@ -182,7 +191,11 @@ def steps(system: System, named: Naming) -> Iterator[Stage]:
     gravity = vector([system.lower(x) for x in system.model.gravity])
     along = partial(_derivative, system)
     walk = Walk(parts, named, speeds, accelerations, phi, gravity, along)
-    yield from walk.inverse()
+    if modules is None:
+        yield from walk.inverse()
+    else:
+        whole = Modular(parts, modules_of(parts, modules))
+        yield from ModuleWalk(whole, named, speeds, accelerations, gravity, along).inverse()
     if tree.decoupled:
         yield from walk.forward()
     law = "I θ̈ + C θ̇ = τ" + (" + Jᵀλ with J θ̇ = 0" if system.model.loops else "")

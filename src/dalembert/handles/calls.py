@@ -143,7 +143,7 @@ class Calls(dict[Key, Call]):
         sizes, shape, rolled, text = made
         function = running(Loops.again(text) if rolled else program_again(text), self.engine)
         if task == "forward" and self.facts.constrained:
-            function = held_function(self.plan, function)
+            function = held_function(self.plan, function, rolled=rolled)
         self[key] = found = Call(function, sizes, shape)
         return found
 

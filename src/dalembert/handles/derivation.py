@@ -10,7 +10,7 @@ from dalembert import formalisms
 from dalembert.equations import About
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.handles.workspace import Machine, Setup, Workspace, workspace_of
-from dalembert.model.frozen import Value
+from dalembert.model.frozen import Frozen, Value
 from dalembert.structure import Choice, Facts, facts_of
 
 
@@ -24,11 +24,19 @@ class Derivation(Value):
         default=None, compare=False, repr=False
     )  # they follow from the setup; None: not asked yet
     alpha: float = 0.0  # of ċ = −αc, where the formalism has it
+    modules: Frozen[str, tuple[str, ...]] | None = (
+        None  # the bodies of each kinematic module, where the user names them
+    )
 
     @property
     def about(self) -> About:
         """What the formalism says of itself."""
         return formalisms.find(self.formalism).ABOUT
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What its blocks and steps are told besides the system."""
+        return {} if self.modules is None else {"modules": self.modules}
 
     @cached_property
     def workspace(self) -> Workspace:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dalembert.formalisms import denoc
 from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.equations import Equations
+from dalembert.handles.reading import with_modules
 from dalembert.handles.tree_equations import TreeEquations
 from dalembert.handles.workspace import Setup, setup
 from dalembert.model import Elements
@@ -16,10 +18,17 @@ from dalembert.structure import Choice
 
 
 def equations_of(
-    model: Elements, formalism: str, *, engine: str | None = None, mode: str | None = None, choice: Choice | None = None
+    model: Elements,
+    formalism: str,
+    *,
+    engine: str | None = None,
+    mode: str | None = None,
+    choice: Choice | None = None,
+    modules: Mapping[str, Sequence[str]] | None = None,
 ) -> Equations:
-    """The equations of a model by one formalism, derived."""
-    return derived(setup(model, engine, mode, choice), formalism)
+    """The equations of a model by one formalism, derived; `modules` are named groups of links, for `denoc`."""
+    found = derived(setup(model, engine, mode, choice), formalism)
+    return found if modules is None else replace(found, derivation=with_modules(found.derivation, modules))
 
 
 def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from dalembert.analysis import dynamics as walk
 from dalembert.arguments import are_names, is_real, is_whole, numbers_given, shown
-from dalembert.errors import InputError, NotApplicableError, nearest
+from dalembert.errors import InputError, nearest
 from dalembert.handles.calls import Alone, Call, Calls, calls_of, require_out
-from dalembert.handles.rollout import METHODS, Forces, Method, Rollout, Stepper
+from dalembert.handles.held_rollout import HeldStepper
+from dalembert.handles.rollout import Forces, Method, Rollout, Stepper, forces_of
 from dalembert.handles.tree_equations import tree_equations
 from dalembert.handles.tree_run import TreeRun
 from dalembert.model import Description, Elements
@@ -22,6 +23,7 @@ from dalembert.model.frozen import Value
 from dalembert.model.start import Start
 from dalembert.programs import choose_engine
 from dalembert.recursive import Plan, State, plan_of, read_array, read_speed_rates, read_state
+from dalembert.recursive.constrained import named_speeds, require_tree
 from dalembert.recursive.traced import TASKS, Detail
 
 Numbers = npt.ArrayLike
@@ -144,6 +146,34 @@ class Dynamics(Value):
             return one
         return self._run("forward", (q, qd, tau), t, friction, out, threads)
 
+    def hybrid(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        tau: Numbers | None = None,
+        t: Numbers = 0.0,
+        *,
+        prescribed: Sequence[str],
+        friction: bool = False,
+        out: Out = None,
+        threads: int = 1,
+    ) -> walk.HybridDynamics:
+        """Accelerations and forces of all speeds: those of `prescribed` ones have `qdd`, all others `tau`, and the rest is found.
+
+        As `dl.hybrid_dynamics`. `out` takes both, (2, n) or (2, n, batch).
+
+        >>> import dalembert as dl
+        >>> arm = dl.dynamics("double-pendulum")
+        >>> found = arm.hybrid([0.1, 0.2], [0.3, 0.4], [0.5, 0.0], prescribed=["theta1"])
+        >>> bool(np.allclose(arm.forward([0.1, 0.2], [0.3, 0.4], found.tau), found.qdd)), float(found.tau[1])
+        (True, 0.0)
+        """
+        require_tree(self.plan, "hybrid dynamics")
+        chosen = Detail(prescribed=tuple(named_speeds(self.plan, prescribed, "prescribed")))
+        given = (q, qd, qdd, self._zeros(q) if tau is None else tau)
+        return walk.HybridDynamics(*self._run("hybrid", given, t, friction, out, threads, chosen))
+
     def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """The mass matrix M of the speeds, rotors included; also called `crba`. Constraints play no part in it.
 
@@ -254,7 +284,7 @@ class Dynamics(Value):
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
             return _parted(one)
         if of == "forward":
-            self._require_tree("derivatives of forward dynamics")
+            require_tree(self.plan, "derivatives of forward dynamics")
         known = self.declared.parameter_values
         for name in parameters:
             if name not in known:
@@ -280,30 +310,18 @@ class Dynamics(Value):
         """Motions from many states at once in steps of length dt: `rk4`, or `semi_implicit`, which keeps energy for long.
 
         `tau` are constant forces, or a function of t, q (n, batch) and the speeds that gives them (n, batch) at every stage.
-        Samples are kept at the start and `every` so many steps. Velocities come back as speeds.
+        Samples are kept at the start and `every` so many steps. Velocities come back as speeds. With constraints, the states are
+        brought back onto them after every step.
 
         >>> import dalembert as dl
         >>> run = dl.dynamics("double-pendulum").rollout(np.ones((2, 100)), np.zeros((2, 100)), None, 1e-3, 50)
         >>> run.q.shape, round(float(run.t[-1]), 6)
         ((2, 51, 100), 0.05)
         """
-        self._require_tree("rollout")
-        if method not in METHODS:
-            raise InputError(f"there is no method '{method}'. {nearest(str(method), METHODS)}")
-        for name, count in (("steps", steps), ("every", every)):
-            if not is_whole(count) or count < 1:
-                raise InputError(f"rollout, {name}: got {shown(count)}. Expected a whole number of at least 1.")
-        if not is_real(dt) or not is_real(t):
-            raise InputError(f"rollout: got dt = {shown(dt)}, t = {shown(t)}. Expected finite numbers.")
-        state = read_state(self.plan, q, qd, float(t))
-        forces = self._forces(state, tau)
-        stepper = Stepper(self._calls, self.plan, self.declared, forces, float(dt), friction, _count(threads))
-        x = np.concatenate([state.q, state.s])
-        kept = [x, *(y for k, y in enumerate(stepper.states(x, float(t), steps, method), 1) if k % every == 0)]
-        whole = np.stack(kept, axis=1)
-        n = self.plan.tree.n
-        times = t + dt * every * np.arange(len(kept))
-        return Rollout(times, state.shaped(whole[:n]), state.shaped(whole[n:]))
+        start = read_state(self.plan, q, qd, _real(t, "t"))
+        given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, _count(threads)
+        stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
+        return stepper.rollout(start, float(t), steps, every, method)
 
     def simulate(
         self,
@@ -333,7 +351,7 @@ class Dynamics(Value):
         >>> run.q.shape, run.energy_error < 1e-9
         ((100, 11), True)
         """
-        self._require_tree("simulate")
+        require_tree(self.plan, "simulate")
         equations = tree_equations(self.declared, self.engine, self.execution, friction=friction)
         return equations.simulate(
             duration,
@@ -349,28 +367,6 @@ class Dynamics(Value):
             step=step,
             progress=progress,
         )
-
-    def _forces(self, state: State, tau: Numbers | Forces | None) -> Forces:
-        n, K = len(self.speed_names), state.K
-        if callable(tau):
-
-            def told(t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
-                found = np.ascontiguousarray(numbers_given(tau(t, q, s), f"tau at t = {t:.6g}"))
-                if found.shape != (n, K):
-                    raise InputError(f"tau gave shape {found.shape} at t = {t:.6g}. Expected ({n}, {K}).")
-                return found
-
-            return told
-        batch = () if state.single else (K,)
-        constant = _still(n, K) if tau is None else read_array(self.plan, "tau", tau, batch, speeds_only=True)
-        return lambda t, q, s: constant
-
-    def _require_tree(self, what: str) -> None:
-        if self._constrained:
-            raise NotApplicableError(
-                f"model '{self.declared.name}' has constraints: {', '.join(self.plan.levels.names[:5])}. Expected a tree of "
-                f"bodies for {what}. Derive its equations and use `simulate`, or leave the constraints out."
-            )
 
     def _zeros(self, q: Numbers) -> np.ndarray:
         n, batch = self._calls.facts.n_speeds, _batch(q)
@@ -414,7 +410,7 @@ class Dynamics(Value):
                 found, quiet = call.many(arrays, t, out, _count(threads))
                 if quiet:
                     return found
-        return self._read(call, task, given, t, friction, out, threads)
+        return self._read(call, task, given, t, friction, out, threads, detail)
 
     def _read(
         self,
@@ -425,6 +421,7 @@ class Dynamics(Value):
         friction: bool,
         out: Out,
         threads: int,
+        detail: Detail | None,
     ) -> np.ndarray:
         """The result for arguments of any kind."""
         groups = TASKS[task].groups
@@ -434,20 +431,20 @@ class Dynamics(Value):
         found, quiet = call.many(arrays, state.t, None, _count(threads))
         if not quiet:
             if task in _WALKS:
-                return _written(_WALKS[task](self.declared, *given, t, friction=friction), out)
+                chosen = {"prescribed": [self.speed_names[i] for i in detail.prescribed]} if detail else {}
+                return _written(np.stack(_WALKS[task](self.declared, *given, t, friction=friction, **chosen)), out)
             walk.require_finite(state, found, _SAID[task])
         if task == "forward":
             found = state.second_rates(found)
         return _written(state.shaped(found), out)
 
     def _third(self, state: State, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
-        """Accelerations or forces."""
-        if "sd" in groups:
-            return [read_speed_rates(state, given[2])]
+        """Accelerations, forces or both."""
+        out = [read_speed_rates(state, given[2])] if "sd" in groups else []
         if "tau" in groups:
             batch = () if state.single else (state.K,)
-            return [read_array(self.plan, "tau", given[2], batch, speeds_only=True)]
-        return []
+            out.append(read_array(self.plan, "tau", given[2 + len(out)], batch, speeds_only=True))
+        return out
 
 
 def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
@@ -455,9 +452,9 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
 
     `engine` is native or python. `execution` is how the recursion runs: `unrolled`, link by link with the numbers of the model
     folded in, or `rolled`, loops over a table of links, which compile at once whatever their number; None is for what suits the
-    model. Inverse and forward dynamics, bias and gravity have loops, where every joint moves by coordinates of its own, loads act
-    inside joints and nothing else holds the bodies: trees of more than 60 speeds then run rolled. All else is unrolled, for at
-    most 400 speeds, or 150 where the result is a matrix.
+    model. Inverse and forward dynamics, bias and gravity have loops, where every joint moves by coordinates of its own and loads
+    act inside joints: more than 60 speeds then run rolled; with constraints at most 1000, and only as many equations are solved
+    as there are rows. All else is unrolled, for at most 400 speeds, or 150 where the result is a matrix.
 
     >>> from dalembert.model import Model
     >>> model = Model("slider").coordinates("x")
@@ -474,7 +471,8 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
 _WALKS = {
     "inverse": walk.inverse_dynamics,
     "forward": walk.forward_dynamics,
-}  # they look closely, and say what is wrong
+    "hybrid": walk.hybrid_dynamics,
+}  # they say why
 _SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
 _SAID |= {"jacobian": "the Jacobian", "centroidal": "the momentum"}
 _SAID |= {"inverse_slopes": "the derivative of the force", "forward_slopes": "the derivative of the acceleration"}
@@ -489,6 +487,12 @@ def _count(threads: int) -> int:
     if not is_whole(threads) or threads < 1:
         raise InputError(f"threads: got {shown(threads)}. Expected a whole number of at least 1.")
     return threads
+
+
+def _real(number: float, name: str) -> float:
+    if not is_real(number):
+        raise InputError(f"rollout, {name}: got {shown(number)}. Expected a finite number.")
+    return float(number)
 
 
 def _written(found: np.ndarray, out: Out) -> np.ndarray:

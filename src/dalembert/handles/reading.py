@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 
 import numpy as np
 
 from dalembert import formalisms
 from dalembert.algebra import Array, stack, vector
+from dalembert.arguments import shown
 from dalembert.equations import LinearForm
 from dalembert.equations.quantities import Quantity
 from dalembert.errors import InputError, nearest
@@ -57,7 +59,7 @@ class Reading(Value):
                 yield Step(block.meaning, (block,))
             return
         short = self.shortening
-        for stage in tell(self.system, short.named):
+        for stage in tell(self.system, short.named, **self.derivation.told):
             yield Step(stage.heading, tuple(self.block(q, short.refreshed()) for q in stage.quantities))
 
     @property
@@ -105,8 +107,22 @@ class Blocks(Mapping[str, Block]):
 def quantities(derivation: Derivation, system: System, short: Shortening | None = None) -> dict[str, Quantity]:
     """The quantities of a formalism over one algebra; none where it shows none."""
     tell = getattr(formalisms.find(derivation.formalism), "blocks", None)
-    found = () if tell is None else tell(system, short or (lambda value: value))
+    found = () if tell is None else tell(system, short or (lambda value: value), **derivation.told)
     return {quantity.key: quantity for quantity in found}
+
+
+def with_modules(derivation: Derivation, modules: Mapping[str, Sequence[str]]) -> Derivation:
+    """The derivation with kinematic modules by name: serial chains of bodies, which its blocks and steps then go through."""
+    if "modules" not in signature(getattr(formalisms.find(derivation.formalism), "blocks", lambda: ())).parameters:
+        raise InputError(
+            f"modules: formalism '{derivation.formalism}' has none. Expected 'denoc'. Leave `modules` out."
+        )
+    for name, bodies in modules.items():
+        if isinstance(bodies, str) or not bodies:
+            raise InputError(f"modules: '{name}' is {shown(bodies)}. Expected the names of its bodies, one or more.")
+    found = replace(derivation, modules=Frozen({name: tuple(bodies) for name, bodies in modules.items()}))
+    quantities(found, found.workspace.system)  # what is no module is told here
+    return found
 
 
 def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:

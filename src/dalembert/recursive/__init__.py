@@ -1,6 +1,7 @@
 """Recursive dynamics of papers/denoc: inverse and forward dynamics and the inertia matrix of a tree, over any algebra."""
 
 from dalembert.recursive.forward import forward_dynamics as forward_dynamics
+from dalembert.recursive.hybrid import hybrid_dynamics as hybrid_dynamics
 from dalembert.recursive.inverse import inverse_dynamics as inverse_dynamics
 from dalembert.recursive.links import Fixture as Fixture
 from dalembert.recursive.links import Moving as Moving

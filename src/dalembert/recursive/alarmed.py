@@ -47,8 +47,8 @@ class Loops:
 
 def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
     """The loops of a task, with the loads that act."""
-    acting = (plan.model if friction else plan.frictionless).loads
-    pushed = acting and task in ("inverse", "forward")
+    acting = plan.model if friction else plan.frictionless
+    pushed = (acting.loads or acting.non_ideal_forces) and task in ("inverse", "forward")
     loads = task_program(plan, "loads", friction=friction) if pushed else None
     sweeps, table = sweeps_and_table(plan, "bias" if task == "gravity" else task)
     attitudes = tuple(tuple(attitude.parts) for attitude in plan.tree.attitudes)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.algebra import FLOATS, numbers
-from dalembert.errors import InconsistentStateError, InputError, SingularError, nearest
+from dalembert.errors import InconsistentStateError, InputError, NotApplicableError, SingularError, nearest
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model.loads import InJoint
 from dalembert.recursive import null_space
@@ -21,6 +21,15 @@ from dalembert.structure import rank, samples
 from dalembert.structure.constraint_rows import dimensionless
 
 _STATES = 6
+
+
+def require_tree(plan: Plan, what: str) -> None:
+    """Nothing but joints holds the bodies."""
+    if plan.constrained:
+        raise NotApplicableError(
+            f"model '{plan.tree.model.name}' has constraints: {', '.join(plan.levels.names[:5])}. Expected a tree of "
+            f"bodies for {what}. Derive its equations and use `simulate`, or leave the constraints out."
+        )
 
 
 def require_fulfilled(state: State, held: Rows, sd: np.ndarray) -> None:
@@ -139,12 +148,18 @@ def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
         values = [tree.values[load.body, load.joint, load.motion] for load in driven]
         chosen = {j for value in values for i, _ in value.slopes for j in _speeds_of(plan, i)}
         return sorted(chosen) or None
+    return named_speeds(plan, names, "actuated")
+
+
+def named_speeds(plan: Plan, names: Sequence[str], argument: str) -> list[int]:
+    """The speeds of coordinates or speeds by name; a part of a quaternion is for all three of its speeds."""
+    tree = plan.tree
     places = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
     places |= {name: [i] for i, name in enumerate(tree.speed_names)}
     chosen = set()
     for name in [names] if isinstance(names, str) else names:
         if name not in places:
-            raise InputError(f"actuated: there is no coordinate or speed '{name}'. {nearest(str(name), places)}")
+            raise InputError(f"{argument}: there is no coordinate or speed '{name}'. {nearest(str(name), places)}")
         chosen |= set(places[name])
     return sorted(chosen)
 

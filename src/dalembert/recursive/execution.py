@@ -11,6 +11,7 @@ from dalembert.errors import InputError, SingularError, nearest
 from dalembert.model.loads import InJoint
 from dalembert.programs import Function, Program, choose_engine, function_of
 from dalembert.recursive.alarmed import ROLLED, Alarmed, Loops, loops_of
+from dalembert.recursive.closed import Closed
 from dalembert.recursive.constrained import usual_rank
 from dalembert.recursive.held import Held
 from dalembert.recursive.links import moving
@@ -30,6 +31,7 @@ LARGEST = 400  # speeds: one program for a larger tree takes many minutes to com
 LARGEST_MATRIX = (
     150  # likewise where an n × n matrix is in it, whose text grows with n²: one minute for 100, times 8 for 200
 )
+LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, half a minute for so many links
 _MATRICES = ("mass_matrix", "coriolis", "inverse_slopes", "forward_slopes")
 
 
@@ -55,8 +57,6 @@ def choose_execution(plan: Plan, task: str, execution: str | None, engine: str |
 def _why_not_rolled(plan: Plan, engine: str | None) -> str | None:
     if choose_engine(engine) != "native":
         return "the engine 'python' has no loops over links. Expected 'native'"
-    if plan.constrained:
-        return f"it has constraints: {', '.join(plan.levels.names[:5])}. Expected a tree of bodies"
     if any(not isinstance(load, InJoint) for load in plan.model.loads):
         return "it has loads on bodies. Expected loads inside joints only"
     return can_roll(plan.tree)
@@ -66,7 +66,7 @@ def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
     """No program that would compile for hours."""
     n = plan.tree.n_speeds
     matrix = task in _MATRICES or (task == "forward" and plan.constrained)
-    most = LARGEST_MATRIX if matrix else LARGEST
+    most = LARGEST_MATRIX if matrix else LARGEST_CLOSED if task == "rows" else LARGEST
     if n <= most:
         return
     reason = _why_not_rolled(plan, engine)
@@ -77,6 +77,15 @@ def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
         f"{task}, unrolled: model '{plan.tree.model.name}' has {n} speeds, too many for one program. Expected at most {most}. "
         f"What works: {quick}; `dl.inverse_dynamics`, `dl.forward_dynamics` and `dl.mass_matrix`, which do not compile."
     )
+
+
+def _require_short_rows(plan: Plan) -> None:
+    """Sweeps take any number of links, the program of the constraints does not."""
+    if (n := plan.tree.n_speeds) > LARGEST_CLOSED:
+        raise InputError(
+            f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
+            f"constraints. Expected at most {LARGEST_CLOSED}. What works: `dl.forward_dynamics`, which does not compile."
+        )
 
 
 Text = Program | Loops
@@ -93,6 +102,8 @@ def text_for(
 ) -> Text:
     """A task of `traced.TASKS` as a value that `running` compiles; forward dynamics with constraints as the parts of `Held`."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
+        if is_held(plan, task):
+            _require_short_rows(plan)
         return loops_of(plan, task, friction=friction)
     _require_bearable(plan, task, engine)
     try:
@@ -111,9 +122,9 @@ def running(text: Text, engine: str | None = None) -> Function:
     return Alarmed(text) if isinstance(text, Loops) else function_of(text, engine)
 
 
-def held_function(plan: Plan, parts: Function) -> Function:
-    """Forward dynamics with constraints from its parts."""
-    return Held(plan, parts, usual_rank(plan)).function
+def held_function(plan: Plan, parts: Function, *, rolled: bool) -> Function:
+    """Forward dynamics with constraints: by sweeps from the free motion, or from the parts that `traced` gives."""
+    return Closed(plan, parts) if rolled else Held(plan, parts, usual_rank(plan)).function
 
 
 def _without_inertia(plan: Plan) -> SingularError:

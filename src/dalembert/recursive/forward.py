@@ -206,11 +206,29 @@ def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
     array([1.5], dtype=object)
     """
     if moving.tree.decoupled:
-        velocities = _velocities(moving)
-        return _outwards(moving, velocities, articulated(moving, tau, velocities))
+        found = swept(moving, tau)
+        return found.sd, found.pivots
     phi = tau - inverse_dynamics(moving, zeros(moving.tree.n_speeds))  # (27)
     L, D = ldl(moving.algebra, mass_matrix(moving))
     return ldl_apply(moving.algebra, L, D, phi), D
+
+
+@dataclass(frozen=True)
+class Swept:
+    """ṡ and the pivots, and what the sweeps found on the way: M̂ and η of every link, and its ω̇ and v̇."""
+
+    sd: Array
+    pivots: Array
+    bodies: list[Body]
+    rates: list[tuple[Three, Three]]
+
+
+def swept(moving: Moving, tau: Array) -> Swept:
+    """The three sweeps, for speeds that move one link each. Links without speeds move as their drift says."""
+    velocities = _velocities(moving)
+    bodies, blocks = _articulated(moving, tau, velocities)
+    sd, pivots, rates = _outwards(moving, velocities, blocks)
+    return Swept(sd, pivots, bodies, rates)
 
 
 def _velocities(moving: Moving) -> list[Velocity]:
@@ -227,8 +245,13 @@ def _slope(link: MovingLink) -> Array:
     return vector([1, 1, 1]) if len(link.speeds) == 3 else link.G[0]
 
 
-def articulated(moving: Moving, tau: Array, velocities: Sequence[Velocity]) -> list[Block | Ball | None]:
-    """The blocks of D and U, link by link, at the last link of each: steps 1 and 2. None for a link that no speed moves."""
+def _articulated(
+    moving: Moving, tau: Array, velocities: Sequence[Velocity]
+) -> tuple[list[Body], list[Block | Ball | None]]:
+    """M̂ and η of every link, and the blocks of D and U at the last link of each: steps 1 and 2.
+
+    There is no block for a link that no speed moves.
+    """
     links, ends = moving.links, ball_ends(moving.links)
     bodies = [at_rest(link.fixture.body, c.K) for link, c in zip(links, velocities, strict=True)]
     blocks: list[Block | Ball | None] = [None] * len(bodies)
@@ -250,7 +273,7 @@ def articulated(moving: Moving, tau: Array, velocities: Sequence[Velocity]) -> l
         if link.parent >= 0:
             bodies[link.parent] = bodies[link.parent] + body.inwards(link.way)  # (29), (31)
         index = at - 1
-    return blocks
+    return bodies, blocks
 
 
 def _push(link: MovingLink, tau: Array) -> list[Scalar]:
@@ -262,8 +285,8 @@ def _push(link: MovingLink, tau: Array) -> list[Scalar]:
 
 def _outwards(
     moving: Moving, velocities: Sequence[Velocity], blocks: Sequence[Block | Ball | None]
-) -> tuple[Array, Array]:
-    """ṡ from the world to the tips, and the pivots: step 3."""
+) -> tuple[Array, Array, list[tuple[Three, Three]]]:
+    """ṡ from the world to the tips, the pivots, and ω̇ and v̇ of the links: step 3."""
     sd, pivots = zeros(moving.tree.n_speeds), zeros(moving.tree.n_speeds)
     x, y, z = (0 - g for g in moving.gravity)
     world, rates = (NONE, (x, y, z)), list[tuple[Three, Three]]()
@@ -282,4 +305,4 @@ def _outwards(
             ]
             for (speed, g, drift), x, pivot in zip(speeds, thdd, block.D, strict=True):
                 sd[speed], pivots[speed] = (x - drift) / g, pivot * g * g
-    return sd, pivots
+    return sd, pivots, rates

@@ -126,11 +126,11 @@ def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     >>> inverse_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([1.5]))
     array([23.0], dtype=object)
     """
-    accelerations = [_second_rates(link, sd) for link in moving.links]
+    accelerations = [second_rates(link, sd) for link in moving.links]
     return _inwards(moving, accelerations, _outwards(moving, accelerations))
 
 
-def _second_rates(link: MovingLink, sd: Array) -> Sequence[Scalar]:
+def second_rates(link: MovingLink, sd: Array) -> Sequence[Scalar]:
     """θ̈ = G ṡ + drift."""
     return list(link.G @ sd[list(link.speeds)] + link.drift) if link.speeds else list(link.drift)
 

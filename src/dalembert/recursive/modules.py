@@ -17,10 +17,12 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import Array, identity, zeros
+from dalembert.algebra import Array, identity, stack, zeros
 from dalembert.algebra.linear import ldl_solve
 from dalembert.errors import InputError, nearest
 from dalembert.recursive.complement import Complement
+
+Named = Mapping[str, Sequence[str]]  # the bodies of each module, by its name
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Module:
     links: tuple[int, ...]
 
 
-def modules_of(parts: Complement, named: Mapping[str, Sequence[str]] | None = None) -> tuple[Module, ...]:
+def modules_of(parts: Complement, named: Named | None = None) -> tuple[Module, ...]:
     """The modules of a tree: the longest serial chains between branchings, or the bodies that `named` puts together.
 
     >>> from dalembert.algebra import FLOATS
@@ -67,7 +69,7 @@ def _chains(parts: Complement) -> dict[str, list[int]]:
     return {f"M_{k + 1}": links for k, links in enumerate(chains.values())}
 
 
-def _named(parts: Complement, named: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+def _named(parts: Complement, named: Named) -> dict[str, list[int]]:
     """The links of the bodies in each module, checked: all bodies once, each module a chain on the end of another."""
     bodies = _bodies(parts)
     given = [body for group in named.values() for body in group]
@@ -135,6 +137,11 @@ class Modular:
         """N̄_l N̄_d of a module: (39), (41b)."""
         rows, columns = self.twist_rows(m), self.speeds(m)
         return self.parts.N_l[np.ix_(rows, rows)] @ self.parts.N_d[np.ix_(rows, columns)]
+
+    def drift_bar(self, m: int) -> Array:
+        """The twists that time alone gives to the links of a module."""
+        rows = self.twist_rows(m)
+        return self.parts.N_l[np.ix_(rows, rows)] @ stack(*(self.parts.links[i].drift for i in self.modules[m].links))
 
     @cached_property
     def N_l(self) -> Array:

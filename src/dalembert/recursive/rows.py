@@ -6,18 +6,18 @@ differentiated along the motion by a complex step, which is exact to rounding: f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.algebra import FLOATS, Array, Scalar, matrix, numbers, vector, zeros
 from dalembert.algebra.graph import GRAPH
-from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Constraints
-from dalembert.kinematics.motion import move
+from dalembert.recursive.closures import closures_of
+from dalembert.recursive.links import Moving
 from dalembert.recursive.plan import Plan
-from dalembert.recursive.speeds import to_rates, to_second_rates, to_speed_forces
+from dalembert.recursive.speeds import to_second_rates, to_speed_forces
 from dalembert.structure.samples import States, constraints_at
 
 _STEP = 1e-30
@@ -49,18 +49,32 @@ def rows_of(plan: Plan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndar
     return Rows(facts.names, facts.servo, numbers(known.phi, K), numbers(known.velocity, K), A, beta)
 
 
-def rows_over(plan: Plan, t: Scalar, q: Array, s: Array, parameters: Mapping[str, Scalar]) -> tuple[Array, Array]:
-    """A and β of A ṡ = β over the graph, for symbols q and t."""
-    tree = plan.tree
-    rates = GRAPH.symbols([rate(name).name for name in tree.model.coordinate_names])
-    known = Constraints(move(plan.model, GRAPH, t, q, rates, dict(parameters)), plan.levels)
-    # β is differentiated while q̇ are symbols of their own; those of quaternions follow from the speeds
-    qd = to_rates(tree, GRAPH, list(q), list(s))
-    given = {x.value: value for x, value in zip(rates, qd, strict=True) if x is not value}
-    A, beta = (GRAPH.substitute(part, given) for part in (known.A, known.beta))
-    rest = to_second_rates(tree, GRAPH, list(q), list(s), [0] * tree.n_speeds)
-    pulled = [list(to_speed_forces(tree, GRAPH, list(q), list(row))) for row in A]
-    return matrix(pulled) if pulled else zeros(0, tree.n_speeds), beta - A @ rest
+@dataclass(frozen=True)
+class SymbolicRows:
+    """The constraints over the graph: φ, the velocity level, A and β of A ṡ = β."""
+
+    phi: Array
+    velocity: Array
+    A: Array
+    beta: Array
+
+
+def rows_over(plan: Plan, links: Moving, q: Sequence[Scalar], s: Sequence[Scalar]) -> SymbolicRows:
+    """The rows over the graph in terms of speeds; `links` stand in the frames of the model. Loops come by recursion."""
+    tree, facts, h = plan.tree, plan.levels, len(plan.levels.phi)
+    lower, loops = links.lower, closures_of(links)
+    rest = to_second_rates(tree, GRAPH, q, s, [0] * tree.n_speeds)
+    written = [vector([lower(f) for f in row]) for row in facts.A]
+    A = [to_speed_forces(tree, GRAPH, q, list(row)) for row in written]
+    beta = [lower(f) - row @ rest for f, row in zip(facts.beta, written, strict=True)]
+    velocity = [lower(f) for f in facts.velocity]
+    rows = [*A[:h], *(row.J for row in loops), *A[h:]]
+    return SymbolicRows(
+        vector([*(lower(f) for f in facts.phi), *(row.phi for row in loops)]),
+        vector([*velocity[:h], *(row.rate for row in loops), *velocity[h:]]),
+        matrix([list(row) for row in rows]) if rows else zeros(0, tree.n_speeds),
+        vector([*beta[:h], *(row.beta for row in loops), *beta[h:]]),
+    )
 
 
 def _beta(plan: Plan, known: Constraints, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:

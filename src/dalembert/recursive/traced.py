@@ -25,6 +25,7 @@ from dalembert.expressions import Kind
 from dalembert.programs import Program, program_of
 from dalembert.recursive.coriolis import coriolis_matrix
 from dalembert.recursive.forward import forward_dynamics
+from dalembert.recursive.hybrid import hybrid_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.links import Moving, moving
 from dalembert.recursive.loads import load_forces
@@ -35,6 +36,7 @@ from dalembert.recursive.rows import rows_over
 from dalembert.recursive.slopes import Symbols, slopes_of_forward, slopes_of_inverse
 from dalembert.recursive.speeds import to_rates
 from dalembert.recursive.state import TOLERANCE
+from dalembert.recursive.ways import absent
 from dalembert.structure.samples import drawn
 
 TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite
@@ -74,10 +76,11 @@ def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
 
 @dataclass(frozen=True)
 class Detail:
-    """What else is asked of a task: parameters to differentiate by, or a body."""
+    """What else is asked of a task: parameters to differentiate by, a body, or the speeds whose accelerations are given."""
 
     named: tuple[str, ...] = ()
     body: str = ""
+    prescribed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a program gives, and pivots that have to be positive."""
+    """What a program gives, and pivots that have to be positive; the number 0 stands for a speed that needs none."""
 
     values: Array
     pivots: Array | None = None
@@ -142,6 +145,13 @@ def _inverse(trace: Trace) -> Outputs:
 
 def _forward(trace: Trace) -> Outputs:
     return Outputs(*forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads))
+
+
+def _hybrid(trace: Trace) -> Outputs:
+    """ṡ above τ, both of all speeds."""
+    sd, tau = (vector(list(GRAPH.symbols(names))) for names in (trace.names.sd, trace.names.tau))
+    found = hybrid_dynamics(trace.moving, trace.detail.prescribed, sd, tau, trace.loads)
+    return Outputs(np.stack([found.sd, found.tau]), found.pivots)
 
 
 def _loads(trace: Trace) -> Outputs:
@@ -170,8 +180,14 @@ def _held(trace: Trace) -> Outputs:
     """M, h, A and β of M ṡ = h + Aᵀλ, A ṡ = β, side by side."""
     M = mass_matrix(trace.moving)
     h = GRAPH.symbols(trace.names.tau) + trace.loads - inverse_dynamics(trace.moving, zeros(len(trace.s)))
-    A, beta = rows_over(trace.plan, trace.t, vector(trace.q), vector(trace.s), trace.parameters)
-    return Outputs(stack(M.ravel(), h, A.ravel(), beta))
+    rows = rows_over(trace.plan, trace.declared, trace.q, trace.s)
+    return Outputs(stack(M.ravel(), h, rows.A.ravel(), rows.beta))
+
+
+def _rows(trace: Trace) -> Outputs:
+    """A, β, the velocity level and φ of the constraints, side by side."""
+    rows = rows_over(trace.plan, trace.declared, trace.q, trace.s)
+    return Outputs(stack(rows.A.ravel(), rows.beta, rows.velocity, rows.phi))
 
 
 def _inverse_slopes(trace: Trace) -> Outputs:
@@ -252,6 +268,8 @@ TASKS: dict[str, Task] = {
     "inverse": Task(("q", "s", "sd"), _inverse),
     "forward": Task(("q", "s", "tau"), _forward),
     "held": Task(("q", "s", "tau"), _held),
+    "rows": Task(("q", "s"), _rows),
+    "hybrid": Task(("q", "s", "sd", "tau"), _hybrid, lambda names: (2, len(names.s))),
     "loads": Task(("q", "s"), _loads),
     "mass_matrix": Task(("q",), _mass, _square),
     "bias": Task(("q", "s"), _bias),
@@ -295,9 +313,9 @@ def _alarm(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots:
     for attitude in trace.plan.tree.attitudes:
         excess = (sum(trace.q[i] * trace.q[i] for i in attitude.parts) - 1) / (2 * TOLERANCE)
         worst = _larger(worst, excess * excess)
-    if pivots is not None and len(pivots):
-        sizes = usual_diagonal(trace.plan)
-        parts = [D / (_WEAK * size) if size > 0 else node(0) for D, size in zip(pivots, sizes, strict=True)]
+    if pivots is not None and not all(map(absent, pivots)):
+        known = [(D, size) for D, size in zip(pivots, usual_diagonal(trace.plan), strict=True) if not absent(D)]
+        parts = [D / (_WEAK * size) if size > 0 else node(0) for D, size in known]
         least = parts[0]
         for part in parts[1:]:
             least = _smaller(least, part)
