@@ -115,7 +115,7 @@ def test_more_links_than_one_program_of_rows_can_have_are_refused(monkeypatch):
     with pytest.raises(
         InputError, match=r"'arc' has 12 speeds, too many for one program of its constraints\. Expected at most 11"
     ):
-        execution.function_for(plan_of(arc(12)), "forward", execution="rolled")
+        execution.text_for(plan_of(arc(12)), "forward", execution="rolled")
 
 
 def test_rollouts_stay_on_the_constraints_and_go_where_equations_go():
