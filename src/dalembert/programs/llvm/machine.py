@@ -22,7 +22,7 @@ from dalembert.programs.llvm.sweeps import sweeps_text
 from dalembert.programs.program import Program
 from dalembert.programs.sweeps import Sweeps
 
-FORMAT = "5"  # of the code that is emitted: counts up whenever the same program is written in another way
+FORMAT = "6"  # of the code that is emitted: counts up whenever the same program is written in another way
 _MOST_FILES = 4000
 _COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
 _WIDTHS = {"avx512f": 512, "avx": 256}
