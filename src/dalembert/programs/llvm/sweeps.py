@@ -117,14 +117,21 @@ class _StepWriter(Writer):
         return [*sorted(early), *(i for i in range(len(self._program.lines)) if i not in early)]
 
     def _fetched(self) -> Iterator[str]:
-        """Rows that ask for the rows of the link that comes next: they lie far apart, and no processor foresees them."""
+        """Rows that ask for the rows of the link that comes next: they lie far apart, and no processor foresees them.
+
+        A link of another kind has other words where this one has its rows, so then nothing new is asked for.
+        """
         if self._target.lanes == 1:
             return
+        yield "%own.kind = load i64, ptr %row"
+        yield "%coming.kind = load i64, ptr %coming"
+        yield "%alike = icmp eq i64 %own.kind, %coming.kind"
+        yield "%foreseen = select i1 %alike, ptr %coming, ptr %row"
         lines = GROUPS * _width(self._target) // _LINE + 1
         for name, places in (("x", self._step.inputs), ("out", self._step.outputs)):
             for i in sorted({place.at for place in places if place.room is Room.ROW}):
                 at = f"%fetch.{name}{i}"
-                yield f"{at}.at = getelementptr i64, ptr %coming, i64 {ROW + i}"
+                yield f"{at}.at = getelementptr i64, ptr %foreseen, i64 {ROW + i}"
                 yield f"{at}.row = load i64, ptr {at}.at"
                 yield f"{at}.place = getelementptr ptr, ptr %{name}, i64 {at}.row"
                 yield f"{at}.first = load ptr, ptr {at}.place"
