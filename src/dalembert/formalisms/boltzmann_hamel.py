@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
 from dalembert.kinematics.speeds import invert
@@ -55,7 +56,7 @@ class Hamel:
     drift: Array
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M u̇ = f for the d free quasi-velocities."""
     algebra, full = system.algebra, square(system)
     d = len(system.speeds.u)

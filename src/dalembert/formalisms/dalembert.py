@@ -22,6 +22,7 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics import applied_forces
 from dalembert.spatial import skew
 from dalembert.structure import System
@@ -45,7 +46,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = τ − b − g + Φᵀλ with Φ q̈ = β."""
     M, b, g, tau = parts(system)
     linear = constrained(system, M, tau - b - g, Rows.INDEPENDENT)

@@ -32,6 +32,7 @@ from dalembert.equations import About, LinearForm, LinearSystem, Multipliers, Ro
 from dalembert.equations.legendre import canonical_of
 from dalembert.equations.secondary import canonical_surface, pushed
 from dalembert.equations.surface import Surface
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
 
@@ -56,7 +57,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System, alpha: float = 0.0) -> LinearForm:
+def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearForm:
     """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −αc − c_t − c_q H_p): (5.295) with q̇ = H_p − c_pᵀΛ eliminated."""
     can = canonical_of(system)
     tau = system.at_rates(generalized_forces(system.motion), can.H_p)

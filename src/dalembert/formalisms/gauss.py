@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert.equations import About, LinearForm, Numeric, Solver, Velocities
 from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.structure import System
 
 ABOUT = About(
@@ -43,7 +44,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations."""
     return held_form("gauss", system, Solver(numeric=Numeric.LEAST_SQUARES))
 

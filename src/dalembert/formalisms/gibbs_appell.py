@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, Scalar, identity
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.expressions import Kind
 from dalembert.kinematics import active_forces, velocities
 from dalembert.spatial import cross
@@ -40,7 +41,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """∂S/∂u̇ = U, which is linear in u̇: M u̇ = U − (∂S/∂u̇ at u̇ = 0)."""
     algebra, speeds = system.algebra, system.speeds
     ud = algebra.symbols([Kind.RATE.of(name) for name in system.facts.speed_names])

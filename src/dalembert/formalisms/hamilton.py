@@ -21,6 +21,7 @@ from __future__ import annotations
 from dalembert.algebra import identity
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
 from dalembert.equations.legendre import canonical_of
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
 
@@ -46,7 +47,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """ṗ = τ − H_q + Φᵀλ with Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt)."""
     c = canonical_of(system)
     tau = system.at_rates(generalized_forces(system.motion), c.H_p)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dalembert.algebra import stack, zeros
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, in_velocities
 from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
 
@@ -40,7 +41,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """[WᵀM; A] q̈ = [Wᵀh; β]."""
     M, h = free_equations(system)
     W, C = system.speeds.W, non_ideal_forces(system.motion)  # (5)

@@ -25,6 +25,7 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve
 from dalembert.equations import About, Accelerations, LinearForm, LinearSystem, Rows, Solver, Velocities, VelocityMap
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.expressions.internal import TWIST
 from dalembert.kinematics import applied_forces, non_ideal_forces
 from dalembert.spatial import cross
@@ -51,7 +52,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """diag(𝓜, 0) (ṫ, q̈) = (w_A − ω×Iω, τ) + [1 −N; 0 A]ᵀ (w_C, λ), with ṫ − N q̈ = Ṅq̇ + ė and A q̈ = β."""
     algebra, n = system.algebra, len(system.q)
     bodies = system.motion.masses

@@ -22,6 +22,7 @@ from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve, orthogonal_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
 from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.structure import System
 
 ABOUT = About(
@@ -48,7 +49,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = h, projected by `Solver` on the null space of A."""
     solver = Solver(partial(graph, dependent=system.facts.dependent), Numeric.NULL_SPACE)
     return held_form("nullspace", system, solver, system.facts.d)

@@ -28,6 +28,7 @@ from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
 from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.structure import System
 
 ABOUT = About(
@@ -54,7 +55,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
     trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
     return held_form("phong", system, Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT), system.facts.d)

@@ -26,6 +26,7 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Rows, Solver, Velocities, VelocityMap
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
 
@@ -51,7 +52,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M_s ṡ = S + S_c with A_s ṡ = b_s."""
     algebra, q, t = system.algebra, system.q, system.clock
     speeds = _square(system)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dalembert.algebra import Array, identity, vector, zeros
 from dalembert.algebra.linear import ldl_solve
 from dalembert.equations import About, Constants, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.expressions import Kind
 from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
@@ -42,7 +43,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M_R q̈_NI = f + A_NIᵀλ with A_NI q̈_NI = β."""
     algebra, q = system.algebra, system.q
     known, names = system.facts, system.model.coordinate_names

@@ -22,6 +22,7 @@ from dalembert.algebra import Algebra, Array
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
 from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.structure import System
 
 ABOUT = About(
@@ -49,7 +50,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = h + Q_c, left to `Solver` to find Q_c."""
     return held_form("udwadia_kalaba", system, Solver(graph, Numeric.MOORE_PENROSE))
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics import active_forces, kinetic
 from dalembert.structure import System
 
@@ -40,7 +41,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M u̇ = U + Σ [P·d/dt(∂V_G/∂u) + H·d/dt(∂ω/∂u)] − (d/dt ∂T/∂u at u̇ = 0)."""
     algebra, speeds = system.algebra, system.speeds  # (3)–(5)
     T = kinetic(system.motion, speeds.qd)  # (7) with (6)

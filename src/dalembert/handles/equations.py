@@ -32,6 +32,7 @@ from dalembert.model.description import parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
 from dalembert.show import latex
+from dalembert.show.laws import WrittenLaw
 from dalembert.show.blocks import Step
 from dalembert.structure import Choice, facts_of
 
@@ -209,6 +210,11 @@ class Equations(Value):
         '(9b)'
         """
         return Reading(self.derivation).blocks
+
+    @cached_property
+    def laws(self) -> tuple[WrittenLaw, ...]:
+        """The equations that the formalism ends with, as its paper writes them, row by row."""
+        return Reading(self.derivation).laws
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step, each with its equation numbers."""

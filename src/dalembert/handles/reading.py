@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import formalisms
 from dalembert.algebra import Array, stack, vector
 from dalembert.equations import LinearForm
-from dalembert.equations.quantities import Quantity
+from dalembert.equations.quantities import Quantity, Record
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import Kind
 from dalembert.expressions.numbers import exact
@@ -19,6 +19,7 @@ from dalembert.handles.derivation import Derivation
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Shortening, Step, block_of
+from dalembert.show.laws import WrittenLaw, written_law
 from dalembert.structure import System, system_of
 
 
@@ -45,16 +46,30 @@ class Reading(Value):
         return machine.derived(self.system) if self.numbers else machine.symbolic
 
     @cached_property
+    def record(self) -> Record:
+        """All that the formalism shows on its way."""
+        record = Record(self.shortening.refreshed())
+        self.derivation.machine.derived(self.system, record)
+        return record
+
+    @cached_property
     def blocks(self) -> Blocks:
         """The formalism's own quantities, in the order of its paper."""
         return Blocks(self)
 
+    @cached_property
+    def laws(self) -> tuple[WrittenLaw, ...]:
+        """The equations that the formalism ends with."""
+        return tuple(written_law(law, self.shortening.refreshed()) for law in self.record.laws)
+
     def steps(self) -> Iterator[Step]:
-        """The derivation step by step; where a formalism tells none of its own, its quantities one by one."""
+        """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
         tell = getattr(formalisms.find(self.derivation.formalism), "steps", None)
         if tell is None:
             for block in self.blocks.values():
                 yield Step(block.meaning, (block,))
+            for law in self.laws:
+                yield Step(law.words, (law,))
             return
         short = self.shortening
         for stage in tell(self.system, short.named):
@@ -82,7 +97,7 @@ class Blocks(Mapping[str, Block]):
 
     def __init__(self, reading: Reading) -> None:
         self._reading, self._short = reading, reading.shortening
-        self._quantities = quantities(reading.derivation, reading.system, self._short)
+        self._quantities = reading.record.quantities
         self._known: dict[str, Block] = {}
 
     def __getitem__(self, key: str) -> Block:
@@ -102,18 +117,9 @@ class Blocks(Mapping[str, Block]):
         return f"<Blocks: {', '.join(self) or 'none'}>"
 
 
-def quantities(derivation: Derivation, system: System, short: Shortening | None = None) -> dict[str, Quantity]:
-    """The quantities of a formalism over one algebra; none where it shows none."""
-    tell = getattr(formalisms.find(derivation.formalism), "blocks", None)
-    found = () if tell is None else tell(system, short or (lambda value: value))
-    return {quantity.key: quantity for quantity in found}
-
-
 def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
     """That there is no such block, and which there are."""
     model = derivation.workspace.model.name
-    if not known:
-        return f"formalism '{derivation.formalism}' shows no blocks yet. Derive by denoc, or read the equations themselves."
     return f"there is no block '{key}' of '{model}' by {derivation.formalism}. {nearest(key, known)} Blocks: {', '.join(known)}."
 
 
@@ -122,7 +128,9 @@ def blocks_at(
 ) -> dict[str, np.ndarray]:
     """The values of quantities at one state, for a model of any size."""
     space = derivation.workspace
-    found = quantities(derivation, space.system)
+    record = Record()
+    derivation.machine.derived(space.system, record)
+    found = record.quantities
     for key in keys:
         if key not in found:
             raise InputError(missing(derivation, key, found))

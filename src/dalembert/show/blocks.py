@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -14,12 +14,13 @@ import symengine as se
 
 from dalembert.algebra import Array
 from dalembert.equations.quantities import Quantity
-from dalembert.errors import InputError
+from dalembert.errors import InputError, nearest
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.model import Description
 from dalembert.model.frozen import Value
 from dalembert.show import latex, names, text
+from dalembert.show.laws import WrittenLaw
 from dalembert.show.tidying import tidy
 
 if TYPE_CHECKING:
@@ -102,6 +103,21 @@ class Block(Value):
     operations: int  # of its entries, equal ones counted once
     model: Description = field(repr=False)
     speed_names: tuple[str, ...] = field(default=(), repr=False)
+    of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
+
+    def __getitem__(self, name: str) -> Block:
+        """The part that belongs to a body or a speed."""
+        if name not in self.of:
+            raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
+        entries = self.entries[self.of.index(name)]
+        return replace(
+            self, entries=entries, operations=_operations(entries), of=(), meaning=f"{self.meaning}, of {name}"
+        )
+
+    @property
+    def parts(self) -> tuple[Block, ...]:
+        """The block by what it belongs to; itself where it is one."""
+        return tuple(self[name] for name in self.of) or (self,)
 
     @property
     def letter(self) -> str:
@@ -124,8 +140,8 @@ class Block(Value):
         return self.operations > _MOST
 
     @cached_property
-    def value(self) -> sympy.Matrix | tuple[str, ...]:
-        """A SymPy matrix; a tuple of names where there is nothing to compute."""
+    def value(self) -> sympy.Matrix | sympy.Expr | tuple[str, ...]:
+        """A SymPy matrix, of bodies one below the other; an expression; a tuple of names where there is nothing to compute."""
         if self.is_text:
             return tuple(self.entries)
         if self.is_long:
@@ -133,8 +149,8 @@ class Block(Value):
                 f"block '{self.key}' of '{self.model.name}' has {self.operations} operations when it is written out. Expected "
                 f"at most {_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
             )
-        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
-        return latex.to_sympy_matrix(self.model, rows, self.speed_names, shorten=False)
+        found = latex.to_sympy_matrix(self.model, _rows(self.entries), self.speed_names, shorten=False)
+        return found if self.entries.ndim else found[0]
 
     def __str__(self) -> str:
         return self.text()
@@ -144,19 +160,28 @@ class Block(Value):
 
     def text(self, width: int = _WIDTH) -> str:
         """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
-        shape = "" if self.is_long else f"; {'×'.join(map(str, self.entries.shape))}"
+        shape = "" if self.is_long or not self.entries.ndim else f"; {'×'.join(map(str, self.entries.shape))}"
         out = textwrap.wrap(f"{self.letter} {self.equation}: {self.meaning}{shape}", width, subsequent_indent="  ")
         if self.is_text:
             return "\n".join([*out, *(f"  {i + 1}: {name}" for i, name in enumerate(self.entries))])
         if self.is_long:
             return "\n".join([*out, f"  too long to write out: {self.operations} operations"])
-        return "\n".join([*out, *(self._grid(width) or self._lines(width))])
+        if self.of:
+            for name, part in zip(self.of, self.parts, strict=True):
+                out += [f"  of {name}:", *textwrap.indent("\n".join(part._body(width - 2)), "  ").split("\n")]
+            return "\n".join(out)
+        return "\n".join([*out, *self._body(width)])
+
+    def _body(self, width: int) -> list[str]:
+        return self._grid(width) or self._lines(width)
 
     def _grid(self, width: int) -> list[str] | None:
         """The rows of a matrix in brackets, None where they are too wide."""
         if self.entries.size > _WIDTH:
             return None
-        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
+        if not self.entries.ndim:
+            return None
+        rows = _rows(self.entries)
         cells = [[text.expression(se.sympify(x)) for x in row] for row in rows]
         widths = [max(len(row[j]) for row in cells) for j in range(rows.shape[1])]
         if sum(widths) + 2 * len(widths) + 4 > width:
@@ -167,12 +192,15 @@ class Block(Value):
         out: list[str] = []
         for index in np.ndindex(*self.entries.shape):
             if (entry := se.sympify(self.entries[index])) != 0:
-                name = names.for_text(f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]")
+                name = names.for_text(self._entry(index)) if index else self.letter
                 line = f"{name} = {text.expression(entry)}"
                 out += textwrap.wrap(
                     line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False
                 )
         return out or ["  0"]
+
+    def _entry(self, index: tuple[int, ...]) -> str:
+        return f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
 
     @property
     def _base(self) -> str:
@@ -192,15 +220,14 @@ class Block(Value):
             return f"{self.latex} &= {listed}"
         if self.is_long:
             return rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"
-        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
+        rows = _rows(self.entries)
         cells = [[latex.expression(se.sympify(x)) for x in row] for row in rows]
         if rows.shape[1] <= latex.MOST_COLUMNS and max(sum(map(len, row)) for row in cells) <= 4 * _WIDTH:
             return f"{self.latex} &= {latex.brackets(cells) if rows.size != 1 else cells[0][0]}"
         lines = []
         for index in np.ndindex(*rows.shape):
             if rows[index] != 0:
-                name = f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
-                lines.append(f"{names.for_latex(name)} &= {cells[index[0]][index[1]]}")
+                lines.append(f"{names.for_latex(self._entry(index))} &= {cells[index[0]][index[1]]}")
         return " \\\\\n".join(lines or [f"{self.latex} &= 0"])
 
     def to_dict(self) -> dict[str, object]:
@@ -222,8 +249,13 @@ class Block(Value):
         }
 
 
-def _nested(entries: Array) -> list[object]:
-    return [_nested(entry) if isinstance(entry, np.ndarray) else text.formula(se.sympify(entry)) for entry in entries]
+def _nested(entries: Array) -> object:
+    return [_nested(entry) for entry in entries] if np.ndim(entries) else text.formula(se.sympify(entries))
+
+
+def _rows(entries: Array) -> Array:
+    """The entries as a matrix: a vector is a column, more than two axes stand one below the other."""
+    return entries.reshape(-1, entries.shape[-1]) if entries.ndim >= 2 else entries.reshape(-1, 1)
 
 
 @dataclass(frozen=True)
@@ -231,7 +263,7 @@ class Step(Value):
     """One step of a derivation: a heading, and what is found there."""
 
     heading: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block | WrittenLaw, ...]
 
     @property
     def equations(self) -> tuple[str, ...]:
@@ -264,7 +296,7 @@ def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...
         operations = _operations(value)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
-    return Block(quantity.key, quantity.equation, quantity.meaning, value, operations, model, speed_names)
+    return Block(quantity.key, quantity.equation, quantity.meaning, value, operations, model, speed_names, quantity.of)
 
 
 def _is_text(entries: Array) -> bool:

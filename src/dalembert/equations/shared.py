@@ -1,0 +1,78 @@
+"""What several formalisms show alike: the motion of the bodies, the speeds, the constraints, the multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dalembert.algebra import Array, zeros
+from dalembert.equations.quantities import Show
+from dalembert.expressions import Kind
+from dalembert.kinematics import Speeds
+from dalembert.structure.system import System
+
+
+def show_bodies(system: System, show: Show, numbers: tuple[str, str] = ("(6)", "(54)")) -> None:
+    """Positions, velocities and Jacobians of all bodies; `numbers` are those of the velocities and of the Jacobians."""
+    bodies, qd = system.motion.bodies, system.qd
+    if not bodies:
+        return
+    names, (velocity, jacobian) = [body.name for body in bodies], numbers
+
+    def of_all(values: list[Array]) -> Array:
+        return np.array(values, dtype=object)
+
+    show.also(
+        "r_G", velocity, "positions of the mass centres, world axes", lambda: of_all([b.p_WG for b in bodies]), names
+    )
+    show.also(
+        "omega", velocity, "angular velocities, body axes", lambda: of_all([b.D @ qd + b.E for b in bodies]), names
+    )
+    show.also(
+        "V_G",
+        velocity,
+        "velocities of the mass centres, world axes",
+        lambda: of_all([b.B @ qd + b.C for b in bodies]),
+        names,
+    )
+    show.also("Gamma", jacobian, "∂V_G/∂q̇, world axes", lambda: of_all([b.B for b in bodies]), names)
+    show.also("Pi", jacobian, "∂ω/∂q̇, body axes", lambda: of_all([b.D for b in bodies]), names)
+
+
+def shown_speeds(speeds: Speeds, show: Show, number: str = "(5)", mark: str = "") -> Speeds:
+    """The speeds, with W and X of q̇ = W u + X shown under their letters, which may bear a mark."""
+    W = show(f"W{mark}", number, f"∂q̇/∂u{mark}: the directions that the speeds admit", speeds.W)
+    return replace(speeds, W=W, X=show(f"X{mark}", number, f"q̇ at u{mark} = 0", speeds.X))
+
+
+def shown_rows(system: System, show: Show, number: str) -> tuple[Array, Array]:
+    """A and β of A q̈ = β, the independent rows; shown with φ and ψ where there are constraints."""
+    known, A, beta = system.facts, system.A, system.beta
+    if not len(beta):
+        return A, beta
+    held = [i for i in known.rows if i < known.levels.held]
+    moving = [i for i in known.rows if i >= known.levels.held]
+    if held:
+        show.also("phi", number, "constraints on positions: φ(q, t) = 0", lambda: system.constraints.phi[held])
+    if moving:
+        show.also(
+            "psi", number, "constraints on velocities: ψ(q, q̇, t) = 0", lambda: system.constraints.velocity[moving]
+        )
+    A = show("A", number, "constraint matrix", A)
+    return A, show("beta", number, "right side of A q̈ = β", beta)
+
+
+def multipliers(system: System, count: int) -> Array:
+    """The symbols λ₁, λ₂, ..."""
+    return system.algebra.symbols([f"lambda[{i + 1}]" for i in range(count)])
+
+
+def rates(system: System, symbols: Array) -> Array:
+    """The symbols of the rates of other symbols: u̇ of u."""
+    return system.algebra.symbols([Kind.RATE.of(str(symbol)) for symbol in symbols])
+
+
+def vanishing(left: Array) -> tuple[Array, Array]:
+    """left = 0, row by row."""
+    return left, zeros(len(left))
