@@ -30,9 +30,9 @@ from dalembert.algebra import identity, scaled, stack, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm, LinearSystem, Multipliers, Rows, Velocities, VelocityMap
 from dalembert.equations.legendre import canonical_of
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.equations.secondary import canonical_surface, pushed
 from dalembert.equations.surface import Surface
-from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
 

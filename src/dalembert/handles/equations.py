@@ -32,8 +32,8 @@ from dalembert.model.description import parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
 from dalembert.show import latex
-from dalembert.show.laws import WrittenLaw
 from dalembert.show.blocks import Step
+from dalembert.show.laws import WrittenLaw
 from dalembert.structure import Choice, facts_of
 
 if TYPE_CHECKING:
