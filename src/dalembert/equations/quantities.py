@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dalembert.algebra import Array
+from dalembert.algebra import Array, Scalar
 
 Short = Callable[[Array], Array]  # a value in a shorter form; for reading only
 Naming = Callable[[str, Array], Array]  # a key and its value: the value by which it is called from then on
@@ -71,6 +71,10 @@ class Show:
         """A quantity on the way of the derivation; what is given back is what it goes on with."""
         return value
 
+    def named(self, key: str, value: Array) -> Array:
+        """A value by the names of its entries where they are long: M[1,2] is an entry of M."""
+        return value
+
     def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
         """A quantity beside the way, made when it is looked at."""
 
@@ -89,8 +93,9 @@ class Record(Show):
     (3, ['T'])
     """
 
-    def __init__(self, short: Short | None = None) -> None:
-        self._short = short
+    def __init__(self, short: Short | None = None, naming: Naming | None = None) -> None:
+        self._short, self._naming = short, naming
+        self.names: dict[str, Scalar] = {}  # what names of entries stand for
         self.quantities: dict[str, Quantity] = {}
         self.laws: list[Law] = []
 
@@ -104,6 +109,14 @@ class Record(Show):
         found = self.short(whole)
         self.also(key, equation, meaning, lambda: whole, of)
         return found if isinstance(value, np.ndarray) else found[()]  # pyright: ignore[reportReturnType]
+
+    def named(self, key: str, value: Array) -> Array:
+        """The value by the names of its entries, which are kept."""
+        if self._naming is None:
+            return value
+        found = self._naming(key, value)
+        self.names |= {str(a): b for a, b in zip(found.flat, value.flat, strict=True) if a is not b and a != b}
+        return found
 
     def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
         """Keeps the quantity."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.algebra import Array, zeros
+from dalembert.algebra import Array, vector, zeros
 from dalembert.equations.quantities import Show
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds
@@ -40,10 +40,24 @@ def show_bodies(system: System, show: Show, numbers: tuple[str, str] = ("(6)", "
     show.also("Pi", jacobian, "∂ω/∂q̇, body axes", lambda: of_all([b.D for b in bodies]), names)
 
 
-def shown_speeds(speeds: Speeds, show: Show, number: str = "(5)", mark: str = "") -> Speeds:
-    """The speeds, with W and X of q̇ = W u + X shown under their letters, which may bear a mark."""
+def shown_speeds(system: System, speeds: Speeds, show: Show, number: str = "(5)", mark: str = "") -> Speeds:
+    """The speeds, with W and X of q̇ = W u + X shown under their letters, which may bear a mark.
+
+    Where a reader looks, long entries go on by their names, and so do their rates: what follows is short.
+    """
     W = show(f"W{mark}", number, f"∂q̇/∂u{mark}: the directions that the speeds admit", speeds.W)
-    return replace(speeds, W=W, X=show(f"X{mark}", number, f"q̇ at u{mark} = 0", speeds.X))
+    X = show(f"X{mark}", number, f"q̇ at u{mark} = 0", speeds.X)
+    by_name = replace(speeds, W=show.named(f"W{mark}", W), X=show.named(f"X{mark}", X))
+    changing: list[tuple[Array, Array]] = []
+    for letter, whole, names in (("W", W, by_name.W), ("X", X, by_name.X)):
+        if names is whole:
+            continue
+        rate = system.rate_of(whole, by_name)
+        rate = show(f"{letter}_dot{mark}", number, f"the rate of {letter}{mark}", rate)
+        chosen = [i for i in np.ndindex(*whole.shape) if names[i] != whole[i]]
+        rates = show.named(f"{letter}_dot{mark}", rate)
+        changing.append((vector([names[i] for i in chosen]), vector([rates[i] for i in chosen])))
+    return replace(by_name, named=tuple(changing))
 
 
 def shown_rows(system: System, show: Show, number: str) -> tuple[Array, Array]:

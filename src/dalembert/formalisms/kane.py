@@ -44,7 +44,7 @@ ABOUT = About(
 def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M u̇ = f with M = Σ m V_uᵀV_u + w_uᵀ I w_u."""
     show_bodies(system, show)
-    speeds = shown_speeds(system.speeds, show)
+    speeds = shown_speeds(system, system.speeds, show)
     d = len(speeds.u)
     show_partial_velocities(system, speeds, show)
     F = show("F", "(9)", "generalized active forces", active_forces(system.motion, speeds.W))

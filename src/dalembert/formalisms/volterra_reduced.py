@@ -84,7 +84,8 @@ def _speeds(system: System, momenta: Array, G: Array, show: Show) -> Speeds:
     Z = show("Z_NI", "(42)", "of the speeds u_NI = Y_NI q̇ + Z_NI", full.Z[chosen])
     assert known.reduced_order is not None  # refused before where no speeds serve
     rows = [(M_prime, N_prime), (system.A, system.b)]
-    return shown_speeds(invert(system.motion, full.u[chosen], Y, Z, rows, known.reduced_order), show, "(44)", "_NI")
+    reduced = invert(system.motion, full.u[chosen], Y, Z, rows, known.reduced_order)
+    return shown_speeds(system, reduced, show, "(44)", "_NI")
 
 
 def reaction(system: System) -> Array:

@@ -48,7 +48,8 @@ class Reading(Value):
     @cached_property
     def record(self) -> Record:
         """All that the formalism shows on its way."""
-        record = Record(self.shortening.refreshed())
+        short = self.shortening.refreshed()
+        record = Record(short, short.named)
         self.derivation.machine.derived(self.system, record)
         return record
 

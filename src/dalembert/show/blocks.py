@@ -76,13 +76,16 @@ class Shortening:
 
     def named(self, key: str, value: Array) -> Array:
         """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
-        letter, number = key.rsplit("_", 1)
+        letter, number = (key.rsplit("_", 1) if key[-1].isdigit() else (key, ""))
         out = np.empty(value.shape, dtype=object)
         for index in np.ndindex(*value.shape):
             entry = self._short(se.sympify(value[index]))
             places = [i + 1 for i in index] if value.size > 1 else []
-            name = f"{letter}[{','.join(map(str, [number, *places]))}]"
-            out[index] = entry if se.count_ops(entry) <= _SHORT else se.Symbol(name)
+            name = f"{letter}[{','.join(map(str, [*([number] if number else []), *places]))}]"
+            if se.count_ops(entry) > _SHORT or _has_denominator(entry):
+                self._velocities.add(name)  # what follows is collected by it
+                entry = se.Symbol(name)
+            out[index] = entry
         return out
 
 
@@ -251,6 +254,13 @@ class Block(Value):
 
 def _nested(entries: Array) -> object:
     return [_nested(entry) for entry in entries] if np.ndim(entries) else text.formula(se.sympify(entries))
+
+
+def _has_denominator(entry: Formula) -> bool:
+    """True where a sum of terms that move stands below a line."""
+    if isinstance(entry, se.Pow) and isinstance(entry.args[0], se.Add) and not entry.args[1].is_positive:
+        return any(isinstance(part, se.sin | se.cos) for part in entry.args[0].atoms(se.Function))
+    return any(map(_has_denominator, entry.args))
 
 
 def _rows(entries: Array) -> Array:
