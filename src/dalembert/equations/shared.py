@@ -50,11 +50,10 @@ def shown_speeds(system: System, speeds: Speeds, show: Show, number: str = "(5)"
     by_name = replace(speeds, W=show.named(f"W{mark}", W), X=show.named(f"X{mark}", X))
     changing: list[tuple[Array, Array]] = []
     for letter, whole, names in (("W", W, by_name.W), ("X", X, by_name.X)):
-        if names is whole:
+        chosen = [i for i in np.ndindex(*whole.shape) if names[i] is not whole[i] and names[i] != whole[i]]
+        if not chosen:
             continue
-        rate = system.rate_of(whole, by_name)
-        rate = show(f"{letter}_dot{mark}", number, f"the rate of {letter}{mark}", rate)
-        chosen = [i for i in np.ndindex(*whole.shape) if names[i] != whole[i]]
+        rate = show(f"{letter}_dot{mark}", number, f"the rate of {letter}{mark}", system.rate_of(whole, by_name))
         rates = show.named(f"{letter}_dot{mark}", rate)
         changing.append((vector([names[i] for i in chosen]), vector([rates[i] for i in chosen])))
     return replace(by_name, named=tuple(changing))

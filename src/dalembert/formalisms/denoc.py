@@ -30,6 +30,7 @@ import symengine as se
 from dalembert.algebra import Algebra, Array, matrix, stack, vector, zeros
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
 from dalembert.equations.quantities import SILENT, Naming, Quantity, Show, Stage
+from dalembert.equations.shared import multipliers
 from dalembert.kinematics.loops import loop_rows
 from dalembert.recursive import Moving, Tree, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
 from dalembert.recursive.complement import Complement, complement_of
@@ -144,6 +145,24 @@ def show_blocks(system: System, chain: Moving, show: Show) -> None:
         show.also("N_d_modules", "(45)", "lets the joints of every module move", lambda: grouped.N_d)
     if system.model.loops:
         show.also("J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N)
+
+
+def show_law(system: System, parts: Complement, show: Show) -> None:
+    """I θ̈ + C θ̇ = τ + Jᵀλ: (17), (49), (54)."""
+    tree = parts.tree
+    number = "(54)" if system.model.loops else "(17)" if parts.centred else "(49)"
+    words, uses = "I θ̈ + C θ̇ = τ" + (" + Jᵀλ" if system.model.loops else ""), ("I", "C")
+
+    def rows() -> tuple[Array, Array]:
+        turned = to_speed_rates(tree, system.algebra, list(system.q), list(system.qd), list(system.qdd))
+        left = show.short(mass_matrix(parts.moving)) @ turned + convective(system, parts) @ joint_rates(system, tree)
+        tau = efforts(system, parts)
+        if system.model.loops:
+            J = cut_joints(system, parts) @ parts.N
+            tau = tau + J.T @ multipliers(system, len(J))
+        return left, tau
+
+    show.law(number, words, uses, rows)
 
 
 def convective(system: System, parts: Complement) -> Array:

@@ -62,7 +62,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     ud = rates(system, speeds.u)
     F_star = show("F_star", "refs. [13, 14]", "generalized inertia forces", f - F - M @ ud)
     show.law("refs. [13, 14]", "F + F* = 0", ("F", "F_star"), lambda: vanishing(F + F_star))
-    show.law("(5)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
+    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
     return in_speeds("kane", system, speeds, M, f)
 
 

@@ -20,6 +20,7 @@ from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Shortening, Step, block_of
 from dalembert.show.laws import WrittenLaw, written_law
+from dalembert.show.pages import Page, page_of
 from dalembert.structure import System, system_of
 
 
@@ -62,6 +63,11 @@ class Reading(Value):
     def laws(self) -> tuple[WrittenLaw, ...]:
         """The equations that the formalism ends with."""
         return tuple(written_law(law, self.shortening.refreshed()) for law in self.record.laws)
+
+    @cached_property
+    def page(self) -> Page:
+        """The equations that the formalism ends with, and what they are made of."""
+        return page_of(self.form, self.laws, self.blocks, self.record.names)
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""

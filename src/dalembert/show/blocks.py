@@ -195,14 +195,17 @@ class Block(Value):
         out: list[str] = []
         for index in np.ndindex(*self.entries.shape):
             if (entry := se.sympify(self.entries[index])) != 0:
-                name = names.for_text(self._entry(index)) if index else self.letter
+                name = names.for_text(self.entry(index)) if index else self.letter
                 line = f"{name} = {text.expression(entry)}"
                 out += textwrap.wrap(
                     line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False
                 )
         return out or ["  0"]
 
-    def _entry(self, index: tuple[int, ...]) -> str:
+    def entry(self, index: tuple[int, ...]) -> str:
+        """The name of an entry: M[1,2]; of a scalar the key itself."""
+        if not index:
+            return self.key
         return f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
 
     @property
@@ -230,7 +233,7 @@ class Block(Value):
         lines = []
         for index in np.ndindex(*rows.shape):
             if rows[index] != 0:
-                lines.append(f"{names.for_latex(self._entry(index))} &= {cells[index[0]][index[1]]}")
+                lines.append(f"{names.for_latex(self.entry(index))} &= {cells[index[0]][index[1]]}")
         return " \\\\\n".join(lines or [f"{self.latex} &= 0"])
 
     def to_dict(self) -> dict[str, object]:
