@@ -89,7 +89,7 @@ def _latex(found: Sequence[tuple[Equations, Reading]]) -> str:
     for equations, reading in found:
         counts = f"{equations.n_dynamic} dynamic, {equations.n_states} states, {equations.operations} operations"
         head = [f"{equations.model.name} by {equations.formalism}: {counts}", *equations.notes]
-        parts.append("\n".join([*(f"% {line}" for line in head), latex.equations(reading.form)]))
+        parts.append("\n".join([*(f"% {line}" for line in head), latex.page(reading.page)]))
     return "\n".join(parts)
 
 

@@ -99,7 +99,9 @@ def show_constrained(system: System, s: Array, linear: LinearSystem, show: Show)
         free = of.with_rows(system.facts.rows if system.facts.dropped else slice(None))
         return of.M @ graph(system.algebra, free)[0] - of.f
 
-    show.also("B_s", "(3.27)", "A_s M_s^(−1/2), by the root L√D of M_s = L D Lᵀ", lambda: scaled_rows(system.algebra, known))
+    show.also(
+        "B_s", "(3.27)", "A_s M_s^(−1/2), by the root L√D of M_s = L D Lᵀ", lambda: scaled_rows(system.algebra, known)
+    )
     show.also("ideal", "(3.25)", "M_s^(1/2) B_s⁺ (b_s − A_s a_s)", lambda: constraint_force(alone))
     if known.C is not None:
         beyond = lambda: constraint_force(known) - constraint_force(alone)  # noqa: E731
@@ -108,7 +110,9 @@ def show_constrained(system: System, s: Array, linear: LinearSystem, show: Show)
     S_c = system.algebra.symbols([f"S_c[{i + 1}]" for i in range(len(linear.f))])
     words = "M_s ṡ = S + S_c with S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s)"
     words += " + M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s" if known.C is not None else ""
-    show.law("(3.47)" if known.C is not None else "(3.35)", words, ("M_s", "S"), lambda: (linear.M @ sd, linear.f + S_c))
+    show.law(
+        "(3.47)" if known.C is not None else "(3.35)", words, ("M_s", "S"), lambda: (linear.M @ sd, linear.f + S_c)
+    )
     show.law("(3.5)", "A_s ṡ = b_s", ("A_s", "b_s"), lambda: (A_s @ sd, b_s))
 
 

@@ -59,7 +59,9 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
         momenta = show("p_I", "(22)", "constant momenta of the ignorable coordinates", momenta)
     M22 = algebra.jacobian(momenta, system.qd[I])  # (14)
     rest = algebra.substitute(momenta, {str(x): 0 for x in system.qd[I]})  # M₂₁ q̇_NI + N₂, (23)
-    qd_I = show("qd_I", "(23)", "rates of the ignorable coordinates", ldl_solve(algebra, M22, G - rest)) if I else zeros(0)
+    qd_I = (
+        show("qd_I", "(23)", "rates of the ignorable coordinates", ldl_solve(algebra, M22, G - rest)) if I else zeros(0)
+    )
     gone = {str(x): value for x, value in zip(system.qd[I], qd_I, strict=True)}
     (L,) = algebra.substitute(vector([T - potential(system.motion)]), gone)
     R = show("R", "Table 1", "the Routhian, L − G_I·q̇_I", L - G @ qd_I if I else L)

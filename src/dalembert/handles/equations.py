@@ -239,10 +239,10 @@ class Equations(Value):
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""
-        return latex.equations(self.symbolic)
+        return latex.page(Reading(self.derivation).page)
 
     def _repr_latex_(self) -> str:
-        return latex.display(self.symbolic)
+        return latex.display(Reading(self.derivation).page)
 
     def __repr__(self) -> str:
         return (

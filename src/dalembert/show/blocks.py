@@ -30,7 +30,7 @@ _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
 _HUGE = 200_000  # operations of a value on the way to others
 _LONG = 2_000  # operations of an entry that is left as it is
-_SECONDS = 3.0  # for bringing the entries of one value to a short form
+_SECONDS = 20.0  # for bringing the entries of one value to a short form
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
@@ -47,6 +47,7 @@ class Shortening:
 
     def __init__(self, velocities: Collection[str]) -> None:
         self._velocities = set(velocities)
+        self._meanings: dict[Formula, Formula] = {}  # of names that were given
         self._known: dict[Formula, Formula] = {}
         self._until = 0.0
 
@@ -57,12 +58,29 @@ class Shortening:
 
     def __call__(self, value: Array) -> Array:
         """The value with its entries in a short form."""
-        out = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            out[index] = self._short(se.sympify(value[index]))
+        out = self._each(value)
+        if self._meanings and not self._meanings.keys().isdisjoint(_symbols(out)):
+            whole = self._each(self.without_names(value))
+            out = min(whole, out, key=_operations)  # where terms cancel, names stood in the way
         length = _operations(out)
         if length > _HUGE:
             raise TooLong(length)
+        return out
+
+    def _each(self, value: Array) -> Array:
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            out[index] = self._short(se.sympify(value[index]))
+        return out
+
+    def without_names(self, value: Array) -> Array:
+        """The value with what its names stand for."""
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            entry = se.sympify(value[index])
+            while not self._meanings.keys().isdisjoint(entry.free_symbols):
+                entry = entry.xreplace(self._meanings)
+            out[index] = entry
         return out
 
     def _short(self, entry: Formula) -> Formula:
@@ -76,7 +94,7 @@ class Shortening:
 
     def named(self, key: str, value: Array) -> Array:
         """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
-        letter, number = (key.rsplit("_", 1) if key[-1].isdigit() else (key, ""))
+        letter, number = key.rsplit("_", 1) if key[-1].isdigit() else (key, "")
         out = np.empty(value.shape, dtype=object)
         for index in np.ndindex(*value.shape):
             entry = self._short(se.sympify(value[index]))
@@ -84,6 +102,7 @@ class Shortening:
             name = f"{letter}[{','.join(map(str, [*([number] if number else []), *places]))}]"
             if se.count_ops(entry) > _SHORT or _has_denominator(entry):
                 self._velocities.add(name)  # what follows is collected by it
+                self._meanings[se.Symbol(name)] = entry
                 entry = se.Symbol(name)
             out[index] = entry
         return out
@@ -310,6 +329,10 @@ def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
     return Block(quantity.key, quantity.equation, quantity.meaning, value, operations, model, speed_names, quantity.of)
+
+
+def _symbols(entries: Array) -> set[Formula]:
+    return set().union(*(se.sympify(entry).free_symbols for entry in entries.flat)) if entries.size else set()
 
 
 def _is_text(entries: Array) -> bool:

@@ -6,10 +6,14 @@ from typing import ClassVar
 
 import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
+from sympy.printing.latex import LatexPrinter
+from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
 from dalembert.show import names
+from dalembert.show.breaking import width
 
+_LONG = 34.0  # width of a numerator that stands beside its fraction
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -56,3 +60,34 @@ class PrettyPrinter(FormulaPrinter):
             closed = base.is_Symbol or (base.is_Function and inside.endswith(")"))
             return (inside if closed else f"({inside})") + str(power).translate(_RAISED)
         return super()._print_Pow(expr, rational)
+
+
+class LinePrinter(LatexPrinter):
+    """SymPy's LaTeX with our names, in brackets that a line break may part, and with long numerators beside their fraction."""
+
+    def __init__(self) -> None:
+        super().__init__({"fold_func_brackets": True})
+
+    def _print_Symbol(self, expr: sympy.Symbol, style: str = "plain") -> str:
+        return names.for_latex(expr.name)
+
+    def parenthesize(self, item: sympy.Basic, level: int, is_neg: bool = False, strict: bool = False) -> str:
+        """A part in brackets where it needs them."""
+        return _plain(super().parenthesize(item, level, is_neg, strict))
+
+    def _print_Function(self, expr: sympy.Function, exp: str | None = None) -> str:
+        return _plain(super()._print_Function(expr, exp))
+
+    def _print_Mul(self, expr: sympy.Mul) -> str:
+        top, bottom = sympy.fraction(expr)
+        if bottom == 1 or width(self._print(top)) <= _LONG:
+            return _plain(super()._print_Mul(expr))
+        sign = "- " if expr.could_extract_minus_sign() else ""
+        number, rest = (-top if sign else top).as_coeff_Mul()
+        factor = self._print(sympy.Mul(number, 1 / bottom)) if number != 1 else rf"\frac{{1}}{{{self._print(bottom)}}}"
+        return f"{sign}{factor} {self.parenthesize(rest, PRECEDENCE['Mul'])}"
+
+
+def _plain(tex: str) -> str:
+    r"""Brackets without \left and \right."""
+    return tex.replace(r"\left(", "(").replace(r"\right)", ")")
