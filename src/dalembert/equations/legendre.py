@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.algebra import Array, Scalar, identity, vector
-from dalembert.algebra.linear import ldl, ldl_apply
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
+from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.expressions import Kind
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.structure.system import System
+
+LARGE = 4  # rows of a block of M that is not inverted by cofactors
 
 
 @dataclass(frozen=True)
@@ -29,17 +34,25 @@ class Canonical:
     H_pq: Array
     H_pt: Array
     H_t: Scalar
+    L_q: Array  # −H_q by velocities: (5.278) with (5.272)
 
 
-def canonical_of(system: System) -> Canonical:
+def canonical_of(system: System, show: Show = SILENT) -> Canonical:
     """The four steps below (5.280) of papers/desapio, and the derivatives of H."""
     algebra, q, qd = system.algebra, system.q, system.qd
     p = algebra.symbols([Kind.MOMENTUM.of(name) for name in system.model.coordinate_names])
-    L = kinetic(system.motion, qd) - potential(system.motion)
-    momenta = algebra.gradient(L, qd)  # step 1, (5.270)
-    factors = ldl(algebra, algebra.jacobian(momenta, qd))
-    N = algebra.substitute(momenta, {str(x): 0 for x in qd})
+    T = show("T", "(5.275)", "kinetic energy", kinetic(system.motion, qd))
+    V = show("V", "(5.275)", "potential energy", potential(system.motion))
+    L = T - V
+    momenta = show("p", "(5.270)", "generalized momenta ∂L/∂q̇", algebra.gradient(L, qd))  # step 1
+    M = algebra.jacobian(momenta, qd)
+    factors = ldl(algebra, M)
+    rest = {str(x): 0 for x in qd}
+    N = algebra.substitute(momenta, rest)
     H_p = ldl_apply(algebra, *factors, p - N)  # step 2, which is (5.278)
+    if show is not SILENT:
+        (T_0,) = algebra.substitute(vector([T]), rest)
+        show_hamiltonian(system, show, M, p - N, V - T_0)
     (H,) = system.at_rates(vector([p @ qd - L]), H_p)  # steps 3 and 4, (5.275)
     p_q = system.at_rates(algebra.jacobian(momenta, q), H_p)
     (H_t,) = system.at_rates(-algebra.gradient(L, vector([system.t])), H_p)
@@ -54,4 +67,62 @@ def canonical_of(system: System) -> Canonical:
         H_pq=-ldl_apply(algebra, *factors, p_q),
         H_pt=-ldl_apply(algebra, *factors, p_t),
         H_t=H_t,
+        L_q=algebra.gradient(L, q),
     )
+
+
+def show_hamiltonian(system: System, show: Show, M: Array, p: Array, V: Scalar) -> None:
+    """q̇ = M⁻¹ p and H = ½ pᵀM⁻¹p + V for the reader, M inverted by the names of its entries; p less its part at rest."""
+    M = show.named("M", show("M", "(5.270)", "mass matrix ∂p/∂q̇", M))
+    qd = show("qd", "(5.278)", "velocities by momenta", named_solve(system.algebra, show, M, p))
+    show("H", "(5.275)", "the Hamiltonian p·q̇ − L", system.algebra.half * (p @ qd) + V)
+
+
+def named_solve(algebra: Algebra, show: Show, M: Array, b: Array) -> Array:
+    """M⁻¹ b for a symmetric M: block by block by cofactors over a determinant that has a name; large blocks by elimination."""
+    out, dets = zeros(len(b)), 0
+    for block in _blocks(algebra, M):
+        part, right = M[np.ix_(block, block)], b[block]
+        if len(block) == 1:
+            out[block[0]] = right[0] / part[0, 0]
+        elif len(block) > LARGE:
+            out[block] = ldl_solve(algebra, part, right)
+        else:
+            dets += 1
+            D = show(f"D_{dets}", "(5.278)", "a determinant of M", vector([determinant(part)]))
+            (D_name,) = show.named(f"D_{dets}", D)
+            out[block] = (cofactors(part) @ right) / D_name
+    return out
+
+
+def _blocks(algebra: Algebra, M: Array) -> list[list[int]]:
+    """The sets of rows that M couples."""
+    left, out = set(range(len(M))), []
+    while left:
+        block, queue = set(), [min(left)]
+        while queue:
+            i = queue.pop()
+            block.add(i)
+            queue += [j for j in left - block if not algebra.is_zero(M[i, j])]
+        left -= block
+        out.append(sorted(block))
+    return out
+
+
+def determinant(M: Array) -> Scalar:
+    """The determinant by its first row."""
+    if len(M) == 1:
+        return M[0, 0]
+    total: Scalar = 0
+    for j in range(len(M)):
+        rest = np.delete(M[1:], j, axis=1)
+        total = total + (-1) ** j * M[0, j] * determinant(rest)
+    return total
+
+
+def cofactors(M: Array) -> Array:
+    """The matrix of cofactors of a symmetric matrix."""
+    out = zeros(*M.shape)
+    for i, j in np.ndindex(*M.shape):
+        out[i, j] = (-1) ** (i + j) * determinant(np.delete(np.delete(M, i, axis=0), j, axis=1))
+    return out

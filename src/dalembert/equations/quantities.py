@@ -78,6 +78,10 @@ class Show:
     def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
         """A quantity beside the way, made when it is looked at."""
 
+    def value(self, key: str) -> Array:
+        """The short form of a quantity that was shown."""
+        raise KeyError(key)
+
     def law(self, equation: str, words: str, uses: Sequence[str], make: Callable[[], Rows]) -> None:
         """Equations that the derivation ends with, made when they are looked at."""
 
@@ -95,6 +99,7 @@ class Record(Show):
 
     def __init__(self, short: Short | None = None, naming: Naming | None = None) -> None:
         self._short, self._naming = short, naming
+        self._found: dict[str, Array] = {}
         self.names: dict[str, Scalar] = {}  # what names of entries stand for
         self.quantities: dict[str, Quantity] = {}
         self.laws: list[Law] = []
@@ -106,7 +111,7 @@ class Record(Show):
     def __call__(self, key: str, equation: str, meaning: str, value: Shown, of: Sequence[str] = ()) -> Shown:
         """Keeps the quantity, and gives back its shorter form."""
         whole = np.asarray(value, dtype=object)
-        found = self.short(whole)
+        found = self._found[key] = self.short(whole)
         self.also(key, equation, meaning, lambda: whole, of)
         return found if isinstance(value, np.ndarray) else found[()]  # pyright: ignore[reportReturnType]
 
@@ -121,6 +126,10 @@ class Record(Show):
     def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
         """Keeps the quantity."""
         self.quantities[key] = Quantity(key, equation, meaning, make, tuple(of))
+
+    def value(self, key: str) -> Array:
+        """The short form of a quantity that was shown."""
+        return self._found[key][()]
 
     def law(self, equation: str, words: str, uses: Sequence[str], make: Callable[[], Rows]) -> None:
         """Keeps the law."""

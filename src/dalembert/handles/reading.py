@@ -47,12 +47,16 @@ class Reading(Value):
         return machine.derived(self.system) if self.numbers else machine.symbolic
 
     @cached_property
-    def record(self) -> Record:
-        """All that the formalism shows on its way."""
+    def told(self) -> tuple[Record, LinearForm]:
+        """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
         short = self.shortening.refreshed()
         record = Record(short, short.named)
-        self.derivation.machine.derived(self.system, record)
-        return record
+        return record, self.derivation.machine.derived(self.system, record)
+
+    @property
+    def record(self) -> Record:
+        """All that the formalism shows on its way."""
+        return self.told[0]
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -67,7 +71,7 @@ class Reading(Value):
     @cached_property
     def page(self) -> Page:
         """The equations that the formalism ends with, and what they are made of."""
-        return page_of(self.form, self.laws, self.blocks, self.record.names)
+        return page_of(self.told[1], self.laws, self.blocks, self.record.names)
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""

@@ -98,6 +98,14 @@ class Shortening:
         out = np.empty(value.shape, dtype=object)
         for index in np.ndindex(*value.shape):
             entry = self._short(se.sympify(value[index]))
+            if (
+                value.ndim == 2
+                and index[0] > index[1]
+                and value.T.shape == value.shape
+                and value[index] == value.T[index]
+            ):
+                out[index] = out[index[::-1]]  # of a symmetric matrix
+                continue
             places = [i + 1 for i in index] if value.size > 1 else []
             name = f"{letter}[{','.join(map(str, [*([number] if number else []), *places]))}]"
             if se.count_ops(entry) > _SHORT or _has_denominator(entry):
