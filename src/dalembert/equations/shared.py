@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.algebra import Array, vector, zeros
 from dalembert.equations.quantities import Show
 from dalembert.expressions import Kind
-from dalembert.kinematics import Speeds
+from dalembert.kinematics import Speeds, non_ideal_forces
 from dalembert.structure.system import System
 
 
@@ -74,6 +74,14 @@ def shown_rows(system: System, show: Show, number: str) -> tuple[Array, Array]:
         )
     A = show("A", number, "constraint matrix", A)
     return A, show("beta", number, "right side of A q̈ = β", beta)
+
+
+def beyond(system: System, speeds: Speeds) -> tuple[Array, str]:
+    """WᵀC, what constraints that are not ideal push along the speeds, and what the law says of it; nothing where all are ideal."""
+    C = non_ideal_forces(system.motion)
+    if C is None:
+        return zeros(len(speeds.u)), ""
+    return speeds.W.T @ system.at_rates(C, speeds.qd), " + WᵀC"
 
 
 def multipliers(system: System, count: int) -> Array:

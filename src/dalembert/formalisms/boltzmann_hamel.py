@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import rates, show_bodies
+from dalembert.equations.shared import beyond, rates, show_bodies
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
 from dalembert.kinematics.speeds import invert
@@ -66,8 +66,9 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     # now, and only now, the constrained quasi-velocities vanish
     hold = {str(w): 0 for w in full.u[d:]}
     M, f = algebra.substitute(M[:, :d], hold), algebra.substitute(f, hold)
-    words, ud = "d/dt ∂T*/∂u − ∂T*/∂π + Σ ∂T*/∂w (γ w) = U − ∂V/∂π", rates(system, system.speeds.u)
-    show.law("refs. [12, 29, 30]", words, ("T_star", "gamma", "U"), lambda: (M @ ud - f, zeros(d)))
+    (push, plus), ud = beyond(system, system.speeds), rates(system, system.speeds.u)
+    words = f"d/dt ∂T*/∂u − ∂T*/∂π + Σ ∂T*/∂w (γ w) = U − ∂V/∂π{plus}"
+    show.law("refs. [12, 29, 30]", words, ("T_star", "gamma", "U"), lambda: (M @ ud - f - push, zeros(d)))
     show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, algebra.substitute(full.qd, hold)))
     return in_speeds("boltzmann_hamel", system, system.speeds, M, f)
 

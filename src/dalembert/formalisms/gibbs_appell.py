@@ -15,7 +15,7 @@ from __future__ import annotations
 from dalembert.algebra import Array, Scalar, identity
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import show_bodies, shown_speeds
+from dalembert.equations.shared import beyond, show_bodies, shown_speeds
 from dalembert.expressions import Kind
 from dalembert.kinematics import active_forces, velocities
 from dalembert.spatial import cross
@@ -53,7 +53,8 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     S_ud = algebra.gradient(S, ud)  # ∂S/∂u̇
     M = algebra.jacobian(S_ud, ud)
     rest = algebra.substitute(S_ud, {str(x): 0 for x in ud})
-    show.law("ref. [9]", "∂S/∂u̇ = U", ("S", "U"), lambda: (S_ud, U))
+    push, plus = beyond(system, speeds)
+    show.law("ref. [9]", f"∂S/∂u̇ = U{plus}", ("S", "U"), lambda: (S_ud, U + push))
     show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
     return in_speeds("gibbs_appell", system, speeds, M, U - rest)
 

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.algebra import Array, identity, zeros
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import rates, show_bodies, shown_speeds, vanishing
+from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds, vanishing
 from dalembert.kinematics import Speeds, active_forces, velocities
 from dalembert.spatial import cross
 from dalembert.structure import System
@@ -61,7 +61,8 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     )
     ud = rates(system, speeds.u)
     F_star = show("F_star", "refs. [13, 14]", "generalized inertia forces", f - F - M @ ud)
-    show.law("refs. [13, 14]", "F + F* = 0", ("F", "F_star"), lambda: vanishing(F + F_star))
+    push, plus = beyond(system, speeds)
+    show.law("refs. [13, 14]", f"F + F*{plus} = 0", ("F", "F_star"), lambda: vanishing(F + F_star + push))
     show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
     return in_speeds("kane", system, speeds, M, f)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
 from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta, show_momenta
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import rates, show_bodies, shown_speeds
+from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds
 from dalembert.kinematics import active_forces, kinetic
 from dalembert.structure import System
 
@@ -56,9 +56,10 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     K = show("K", "(2)", "momenta along changing directions", momenta_on_changing_directions(system, speeds))
     L = show("L", "(2)", "all that is free of u̇, U + K − A", U + K - A)
     ud = rates(system, speeds.u)
-    words = "d/dt ∂T/∂u − Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)] = U"
-    show.law("(2)", words, ("M", "A", "K", "U"), lambda: (M @ ud + A - K, U))
-    show.law("(2)", "M u̇ = L", ("M", "L"), lambda: (M @ ud, L))
+    push, plus = beyond(system, speeds)
+    words = f"d/dt ∂T/∂u − Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)] = U{plus}"
+    show.law("(2)", words, ("M", "A", "K", "U"), lambda: (M @ ud + A - K, U + push))
+    show.law("(2)", f"M u̇ = L{plus}", ("M", "L"), lambda: (M @ ud, L + push))
     show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
     return in_speeds("volterra", system, speeds, M, L)
 

@@ -21,7 +21,7 @@ from dalembert.algebra import Array
 from dalembert.equations import About, Constants, LinearForm, Velocities, in_speeds
 from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import rates, show_bodies, shown_speeds
+from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.kinematics.speeds import invert
@@ -66,7 +66,8 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     U = show("U_NI", "(33)", "applied forces along the speeds", active_forces(system.motion, speeds.W))
     L = show("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", U + K - A)  # corrected
     ud = rates(system, speeds.u)
-    show.law("(64)", "M_NI u̇_NI = L_NI", ("M_NI", "L_NI"), lambda: (M @ ud, L))
+    push, plus = beyond(system, speeds)
+    show.law("(64)", f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push))
     show.law("(43)", "q̇ = W_NI u_NI + X_NI", ("W_NI", "X_NI"), lambda: (system.qd, speeds.qd))
     return in_speeds("volterra_reduced", system, speeds, M, L, constants=Constants(G, momenta), notes=(_note(system),))
 

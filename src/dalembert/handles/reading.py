@@ -86,7 +86,7 @@ class Reading(Value):
         for stage in tell(self.system, short.named):
             yield Step(stage.heading, tuple(self.block(q, short.refreshed()) for q in stage.quantities))
 
-    @property
+    @cached_property
     def shortening(self) -> Shortening:
         """What brings values to a short form."""
         names = self.derivation.workspace.model.coordinate_names
@@ -107,7 +107,7 @@ class Blocks(Mapping[str, Block]):
     """
 
     def __init__(self, reading: Reading) -> None:
-        self._reading, self._short = reading, reading.shortening
+        self._reading = reading
         self._quantities = reading.record.quantities
         self._known: dict[str, Block] = {}
 
@@ -115,7 +115,7 @@ class Blocks(Mapping[str, Block]):
         if key not in self._quantities:
             raise KeyError(missing(self._reading.derivation, key, self._quantities))
         if key not in self._known:
-            self._known[key] = self._reading.block(self._quantities[key], self._short.refreshed())
+            self._known[key] = self._reading.block(self._quantities[key], self._reading.shortening.refreshed())
         return self._known[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -59,7 +59,7 @@ class Shortening:
     def __call__(self, value: Array) -> Array:
         """The value with its entries in a short form."""
         out = self._each(value)
-        if self._meanings and not self._meanings.keys().isdisjoint(_symbols(out)):
+        if self.has_names(out):
             whole = self._each(self.without_names(value))
             out = min(whole, out, key=_operations)  # where terms cancel, names stood in the way
         length = _operations(out)
@@ -72,6 +72,10 @@ class Shortening:
         for index in np.ndindex(*value.shape):
             out[index] = self._short(se.sympify(value[index]))
         return out
+
+    def has_names(self, value: Array) -> bool:
+        """True where names of entries stand in a value."""
+        return not _is_text(value) and not self._meanings.keys().isdisjoint(_symbols(value))
 
     def without_names(self, value: Array) -> Array:
         """The value with what its names stand for."""
@@ -134,15 +138,15 @@ class Block(Value):
     model: Description = field(repr=False)
     speed_names: tuple[str, ...] = field(default=(), repr=False)
     of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
+    whole: Array | None = field(default=None, repr=False, compare=False)  # its entries without names of other entries
 
     def __getitem__(self, name: str) -> Block:
         """The part that belongs to a body or a speed."""
         if name not in self.of:
             raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
-        entries = self.entries[self.of.index(name)]
-        return replace(
-            self, entries=entries, operations=_operations(entries), of=(), meaning=f"{self.meaning}, of {name}"
-        )
+        k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
+        entries, whole = self.entries[k], None if self.whole is None else self.whole[k]
+        return replace(self, entries=entries, whole=whole, operations=_operations(entries), of=(), meaning=meaning)
 
     @property
     def parts(self) -> tuple[Block, ...]:
@@ -179,8 +183,9 @@ class Block(Value):
                 f"block '{self.key}' of '{self.model.name}' has {self.operations} operations when it is written out. Expected "
                 f"at most {_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
             )
-        found = latex.to_sympy_matrix(self.model, _rows(self.entries), self.speed_names, shorten=False)
-        return found if self.entries.ndim else found[0]
+        entries = self.entries if self.whole is None else self.whole
+        found = latex.to_sympy_matrix(self.model, _rows(entries), self.speed_names, shorten=False)
+        return found if entries.ndim else found[0, 0]  # pyright: ignore[reportReturnType]
 
     def __str__(self) -> str:
         return self.text()
@@ -330,13 +335,17 @@ class Step(Value):
 
 def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening) -> Block:
     """A quantity with its value, for reading."""
+    whole = None
     try:
         value = quantity.make()
         value = value if _is_text(value) else short(value)
         operations = _operations(value)
+        if short.has_names(value):
+            whole = short.without_names(value)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
-    return Block(quantity.key, quantity.equation, quantity.meaning, value, operations, model, speed_names, quantity.of)
+    about = (quantity.key, quantity.equation, quantity.meaning)
+    return Block(*about, value, operations, model, speed_names, quantity.of, whole)
 
 
 def _symbols(entries: Array) -> set[Formula]:
