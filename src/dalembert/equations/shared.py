@@ -77,7 +77,7 @@ def shown_rows(system: System, show: Show, number: str) -> tuple[Array, Array]:
 
 
 def beyond(system: System, speeds: Speeds) -> tuple[Array, str]:
-    """WᵀC, what constraints that are not ideal push along the speeds, and what the law says of it; nothing where all are ideal."""
+    """WᵀC, what constraints that are not ideal push along the speeds, and what a law says of it."""
     C = non_ideal_forces(system.motion)
     if C is None:
         return zeros(len(speeds.u)), ""

@@ -133,7 +133,7 @@ def words_in_latex(words: str) -> str:
     out = []
     for token in _WORD.findall(unicodedata.normalize("NFD", words)):
         out.append(_in_latex(token))
-    return re.sub(r"\s+", " ", "".join(out)).strip()
+    return re.sub(r" (?=[\^,;)/])", "", re.sub(r"\s+", " ", "".join(out))).strip()
 
 
 def _in_latex(token: str) -> str:
