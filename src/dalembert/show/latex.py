@@ -162,9 +162,9 @@ def expression(value: Formula) -> str:
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2)
     '\\frac{\\dot{\\theta}_{1}^{2}}{2}'
     """
-    from dalembert.show.printers import LinePrinter
+    from dalembert.show.printers import LinePrinter, moving_last
 
-    return LinePrinter().doprint(readable(value))
+    return LinePrinter().doprint(moving_last(readable(value)))
 
 
 def escape(words: str) -> str:

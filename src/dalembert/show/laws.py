@@ -11,6 +11,7 @@ import symengine as se
 
 from dalembert.algebra import Array
 from dalembert.equations.quantities import Law
+from dalembert.expressions.formula import Formula
 from dalembert.model.frozen import Value
 from dalembert.show import latex, text
 
@@ -71,4 +72,18 @@ class WrittenLaw(Value):
 def written_law(law: Law, short: Callable[[Array], Array]) -> WrittenLaw:
     """A law with its rows in a short form."""
     left, right = (short(np.array([se.sympify(x) for x in side], dtype=object)) for side in law.make())
-    return WrittenLaw(law.equation, law.words, law.uses, left, right)
+    return WrittenLaw(
+        law.equation, law.words, law.uses, *(np.array([*map(_as_sum, s)], dtype=object) for s in (left, right))
+    )
+
+
+def _as_sum(side: Formula) -> Formula:
+    """A product with one sum in it as a sum: textbooks write m l² θ̈ + m g l sin θ, and not m l (l θ̈ + g sin θ)."""
+    if not isinstance(side, se.Mul):
+        return side
+    sums = [factor for factor in side.args if isinstance(factor, se.Add)]
+    if len(sums) != 1 or any(isinstance(factor, se.Pow) and not factor.args[1].is_positive for factor in side.args):
+        return side
+    common = side / sums[0]
+    whole = se.Add(*(common * term for term in sums[0].args))
+    return whole if se.count_ops(whole) <= 2 * se.count_ops(side) else side

@@ -40,9 +40,9 @@ def expression(value: Formula) -> str:
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2 - se.Symbol("m2"))
     'θ̇₁²/2 − m₂'
     """
-    from dalembert.show.printers import PrettyPrinter
+    from dalembert.show.printers import PrettyPrinter, moving_last
 
-    written = PrettyPrinter().doprint(readable(value))
+    written = PrettyPrinter().doprint(moving_last(readable(value)))
     return written.replace("**", "^").replace("*", "·").replace("-", "−")
 
 
