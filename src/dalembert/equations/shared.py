@@ -59,21 +59,37 @@ def shown_speeds(system: System, speeds: Speeds, show: Show, number: str = "(5)"
     return replace(by_name, named=tuple(changing))
 
 
-def shown_rows(system: System, show: Show, number: str) -> tuple[Array, Array]:
+def shown_rows(
+    system: System, show: Show, number: str, numbers: tuple[str, str] | None = None
+) -> tuple[Array, Array]:
     """A and β of A q̈ = β, the independent rows; shown with φ and ψ where there are constraints."""
-    known, A, beta = system.facts, system.A, system.beta
+    A, beta = system.A, system.beta
     if not len(beta):
         return A, beta
+    show_constraints(system, show, numbers or (number, number))
+    A = show("A", number, "constraint matrix", A)
+    return A, show("beta", number, "right side of A q̈ = β", beta)
+
+
+def show_constraints(system: System, show: Show, numbers: tuple[str, str]) -> None:
+    """φ and ψ, the independent ones; `numbers` are those of their equations."""
+    known = system.facts
     held = [i for i in known.rows if i < known.levels.held]
     moving = [i for i in known.rows if i >= known.levels.held]
     if held:
-        show.also("phi", number, "constraints on positions: φ(q, t) = 0", lambda: system.constraints.phi[held])
+        show.also("phi", numbers[0], "constraints on positions: φ(q, t) = 0", lambda: system.constraints.phi[held])
     if moving:
         show.also(
-            "psi", number, "constraints on velocities: ψ(q, q̇, t) = 0", lambda: system.constraints.velocity[moving]
+            "psi", numbers[1], "constraints on velocities: ψ(q, q̇, t) = 0", lambda: system.constraints.velocity[moving]
         )
-    A = show("A", number, "constraint matrix", A)
-    return A, show("beta", number, "right side of A q̈ = β", beta)
+
+
+def shown_push(system: System, show: Show, h: Array) -> Array:
+    """h, or h + C with C shown where the constraints are not ideal."""
+    C = non_ideal_forces(system.motion)
+    if C is None:
+        return h
+    return h + show("C", "poincare (3.44)", "what the constraints do beyond d'Alembert's principle", C)
 
 
 def beyond(system: System, speeds: Speeds) -> tuple[Array, str]:
