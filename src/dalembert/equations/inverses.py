@@ -13,15 +13,20 @@ from dalembert.equations.quantities import Show
 _SMALL = 3  # rows of a block whose cofactors are written out
 
 
-def inverse(algebra: DifferentialAlgebra, show: Show, key: str, M: Array, *, symmetric: bool = True) -> Array:
+def inverse(
+    algebra: DifferentialAlgebra, show: Show, key: str, number: str, M: Array, *, symmetric: bool = True
+) -> Array:
     """M⁻¹; where names are in use, the entries of blocks larger than 3×3 are symbols called after `key`: M_inv[1,2].
 
     >>> from dalembert.algebra.symbolic import SYMBOLIC
     >>> a, b = SYMBOLIC.symbols(["a", "b"])
-    >>> inverse(SYMBOLIC, Show(), "M_inv", np.array([[a, 0], [0, b]], dtype=object)).tolist()
+    >>> inverse(SYMBOLIC, Show(), "M_inv", "(1)", np.array([[a, 0], [0, b]], dtype=object)).tolist()
     [[1/a, 0], [0, 1/b]]
     """
     out = zeros(*M.shape)
+    if _only_names(algebra, show, M):
+        text = f"of a {len(M)}×{len(M)} matrix; its entries are not written out"
+        show.also(key, number, "an inverse", lambda: np.array([text], dtype=object))
     for rows, columns in blocks_of(algebra, M):
         part, place = M[np.ix_(rows, columns)], np.ix_(columns, rows)
         if len(rows) <= _SMALL:
@@ -33,15 +38,22 @@ def inverse(algebra: DifferentialAlgebra, show: Show, key: str, M: Array, *, sym
     return out
 
 
-def is_written(algebra: DifferentialAlgebra, M: Array) -> bool:
-    """True where all blocks are so small that the inverse is written out."""
-    return all(len(rows) <= _SMALL for rows, _ in blocks_of(algebra, M))
+def shown_inverse(
+    algebra: DifferentialAlgebra, show: Show, key: str, number: str, meaning: str, M: Array
+) -> Array:
+    """M⁻¹ of a symmetric matrix, shown and by the names of its long entries; where M is large it has only names."""
+    out = inverse(algebra, show, key, number, M)
+    return out if _only_names(algebra, show, M) else with_symmetric_names(show, key, show(key, number, meaning, out))
+
+
+def _only_names(algebra: DifferentialAlgebra, show: Show, M: Array) -> bool:
+    return show.by_names and any(len(rows) > _SMALL for rows, _ in blocks_of(algebra, M))
 
 
 def inverse_mass(algebra: DifferentialAlgebra, show: Show, M: Array, number: str) -> Array:
     """M⁻¹ of a mass matrix by the names of its entries; D, the determinants of its small blocks, is shown and called so."""
     named = with_symmetric_names(show, "M", M)
-    out = inverse(algebra, show, "M_inv", named)
+    out = inverse(algebra, show, "M_inv", number, named)
     small = [rows for rows, _ in blocks_of(algebra, M) if 1 < len(rows) <= _SMALL]
     if small:
         D = vector([_determinant(algebra, named[np.ix_(rows, rows)]) for rows in small])
@@ -52,13 +64,16 @@ def inverse_mass(algebra: DifferentialAlgebra, show: Show, M: Array, number: str
     return out
 
 
-def inverse_root(algebra: DifferentialAlgebra, M: Array) -> tuple[Array, bool]:
-    """R with R Rᵀ = M⁻¹, and True where R is symmetric: M^(−1/2) of blocks up to 2×2, else (L√D)⁻ᵀ of M = L D Lᵀ."""
+def inverse_root(algebra: DifferentialAlgebra, show: Show, M: Array) -> tuple[Array, str]:
+    """R with R Rᵀ = M⁻¹, and which: M^(−1/2) of blocks up to 2×2, else (L√D)⁻ᵀ of M = L D Lᵀ, or names where M is large."""
     found = [rows for rows, _ in blocks_of(algebra, M)]
+    if _only_names(algebra, show, M):
+        everything = list(range(len(M)))
+        return _names(algebra, "M_root", everything, everything, symmetric=True), "M^(−1/2), called M_root"
     if max(map(len, found)) > 2:  # noqa: PLR2004
         L, D = ldl(algebra, M)
         root = vector([algebra.sqrt(d) for d in D])
-        return (lower_solve(algebra, L, identity(len(M))) / root[:, None]).T, False
+        return (lower_solve(algebra, L, identity(len(M))) / root[:, None]).T, "M^(−1/2), by the root L√D of M = L D Lᵀ"
     out = zeros(*M.shape)
     for rows in found:
         place = np.ix_(rows, rows)
@@ -69,7 +84,7 @@ def inverse_root(algebra: DifferentialAlgebra, M: Array) -> tuple[Array, bool]:
             s = algebra.sqrt(_determinant(algebra, part))
             t = algebra.sqrt(part[0, 0] + part[1, 1] + 2 * s)
             out[place] = (_adjugate(algebra, part) + s * identity(2)) / (s * t)
-    return out, True
+    return out, "M^(−1/2)"
 
 
 def with_symmetric_names(show: Show, key: str, M: Array) -> Array:

@@ -58,8 +58,9 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
 def _show_law(system: System, show: Show, free: tuple[Array, Array], W: Array, rows: tuple[Array, Array]) -> None:
     """The d projected equations, and the constraints that close them."""
     (M, h), (A, beta), qdd, W = free, rows, system.qdd, show.named("W", W)
-    left = M @ qdd - shown_push(system, show, h)
-    show.law("ref. [11]", "Wᵀ(M q̈ − h) = 0", ("W", "M", "h"), lambda: vanishing(W.T @ left))
+    push = shown_push(system, show, h)
+    words = "Wᵀ(M q̈ − h) = 0" if push is h else "Wᵀ(M q̈ − h − C) = 0"
+    show.law("ref. [11]", words, ("W", "M", "h"), lambda: vanishing(W.T @ (M @ qdd - push)))
     if len(beta):
         show.law("ref. [11]", "A q̈ = β", ("A", "beta"), lambda: (A @ qdd, beta))
 

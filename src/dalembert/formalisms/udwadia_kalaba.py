@@ -70,10 +70,10 @@ def _show_equation(system: System, show: Show, M: Array, h: Array) -> None:
     if not len(beta):
         return show.law("(3.22)", "q̈ = q̈₀", ("qdd_free",), lambda: (system.qdd, qdd_free))
     A, beta = show.named("A", A), show.named("beta", beta)
-    root, symmetric = inverse_root(algebra, with_symmetric_names(show, "M", M))
-    show("B", "(3.27)", "A M^(−1/2)" + ("" if symmetric else ", by the root L√D of M = L D Lᵀ"), A @ root)
+    root, which = inverse_root(algebra, show, with_symmetric_names(show, "M", M))
+    show("B", "(3.27)", f"A {which}", A @ root)
     pull = M_inv @ A.T  # M^(−1/2) Bᵀ
-    K = pull @ inverse(algebra, show, "BB_inv", A @ pull)  # B⁺ = Bᵀ (B Bᵀ)⁻¹ for independent rows
+    K = pull @ inverse(algebra, show, "BB_inv", "(3.35)", A @ pull)  # B⁺ = Bᵀ (B Bᵀ)⁻¹ for independent rows
     K = show.named("K", show("K", "(3.35)", "M^(−1/2) B⁺: from what the free motion misses to accelerations", K))
     words, uses = "q̈ = q̈₀ + M^(−1/2) B⁺ (β − A q̈₀)", ("qdd_free", "K", "beta", "A")
     return show.law("(3.35)", words, uses, lambda: (system.qdd, qdd_free + K @ (beta - A @ qdd_free)))
@@ -83,7 +83,7 @@ def _show_principle(system: System, show: Show, M: Array, h: Array) -> None:
     """Where M is singular there is no q̈₀: d'Alembert's principle for all directions that A admits, and A q̈ = β."""
     A, beta = shown_rows(system, show, "(3.5)", ("(3.1)", "(3.2)"))
     left = M @ system.qdd - shown_push(system, show, h)
-    free = identity(len(h)) - A.T @ inverse(system.algebra, show, "AA_inv", A @ A.T) @ A
+    free = identity(len(h)) - A.T @ inverse(system.algebra, show, "AA_inv", "(3.19)", A @ A.T) @ A
     show.law("(3.19)", "(1 − A⁺A)(M q̈ − h) = 0", ("M", "h", "A"), lambda: vanishing(free @ left))
     show.law("(3.5)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
 

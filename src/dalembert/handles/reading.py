@@ -19,6 +19,7 @@ from dalembert.handles.derivation import Derivation
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Shortening, Step, block_of
+from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
 from dalembert.show.pages import Page, page_of
 from dalembert.structure import System, system_of
@@ -50,7 +51,7 @@ class Reading(Value):
     def told(self) -> tuple[Record, LinearForm]:
         """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
         short = self.shortening.refreshed()
-        record = Record(short, short.named)
+        record = Record(short, short.named, without_factors)
         return record, self.derivation.machine.derived(self.system, record)
 
     @property

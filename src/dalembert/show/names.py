@@ -14,8 +14,8 @@ from dalembert.expressions.internal import Kind, kind_of, parted
 _DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
 # the accents of a paper's letters, as M_tilde has one: in text behind the letter, in LaTeX around it
 _ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "ddot": "\u0308"}
-_SIGNS = {"star": "*", "prime": "′", "inv": "⁻¹"}  # behind the letter
-_SIGNS_IN_LATEX = {"star": "^{*}", "prime": "'", "inv": "^{-1}"}
+_SIGNS = {"star": "*", "prime": "′", "inv": "⁻¹", "qd": "q\u0307"}  # behind the letter
+_SIGNS_IN_LATEX = {"star": "^{*}", "prime": "'", "inv": "^{-1}", "qd": r"\dot{q}"}
 _SPELT = {"qd": "q_dot", "qdd": "q_ddot", "ud": "u_dot", "gaussian": "G"}  # letters that keys spell out
 
 
