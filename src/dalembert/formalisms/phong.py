@@ -84,7 +84,7 @@ def _show_projection(system: System, show: Show, M: Array, h: Array, trials: lis
     if held and any(system.facts.levels.servo):  # feedback brings them to zero only in time
         show.law("(2.1b)", "G q̈ = β", ("G",), lambda: (system.A @ system.qdd, system.beta))
     elif held:
-        show.law("(2.1b)", "g(q, t) = 0", ("phi", "psi"), lambda: vanishing(held_rows(system)))
+        show.law("(2.1b)", "g(q, t) = 0", (), lambda: vanishing(held_rows(system)))
 
 
 def directions(algebra: Algebra, G: Array, trials: list[int], show: Show = SILENT) -> Array:
