@@ -71,9 +71,18 @@ class Show:
         """A quantity on the way of the derivation; what is given back is what it goes on with."""
         return value
 
+    by_names = False  # True where long entries go on by their names
+
     def named(self, key: str, value: Array) -> Array:
         """A value by the names of its entries where they are long: M[1,2] is an entry of M."""
         return value
+
+    def direction(self, value: Array) -> Array:
+        """A vector whose length means nothing, in a shorter length."""
+        return value
+
+    def beside(self, tell: Callable[[], None]) -> None:
+        """Quantities beside the way that are made one from another: `tell` shows them, where somebody looks."""
 
     def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
         """A quantity beside the way, made when it is looked at."""
@@ -97,8 +106,11 @@ class Record(Show):
     (3, ['T'])
     """
 
-    def __init__(self, short: Short | None = None, naming: Naming | None = None) -> None:
-        self._short, self._naming = short, naming
+    def __init__(
+        self, short: Short | None = None, naming: Naming | None = None, direction: Short | None = None
+    ) -> None:
+        self._short, self._naming, self._direction = short, naming, direction
+        self.by_names = naming is not None
         self._found: dict[str, Array] = {}
         self.names: dict[str, Scalar] = {}  # what names of entries stand for
         self.quantities: dict[str, Quantity] = {}
@@ -122,6 +134,14 @@ class Record(Show):
         found = self._naming(key, value)
         self.names |= {str(a): b for a, b in zip(found.flat, value.flat, strict=True) if a is not b and a != b}
         return found
+
+    def direction(self, value: Array) -> Array:
+        """The vector in a shorter length, where there is one."""
+        return value if self._direction is None else self._direction(value)
+
+    def beside(self, tell: Callable[[], None]) -> None:
+        """Has the quantities shown."""
+        tell()
 
     def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
         """Keeps the quantity."""

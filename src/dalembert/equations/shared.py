@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.algebra import Array, vector, zeros
+from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations.quantities import Show
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, non_ideal_forces
@@ -59,21 +59,42 @@ def shown_speeds(system: System, speeds: Speeds, show: Show, number: str = "(5)"
     return replace(by_name, named=tuple(changing))
 
 
-def shown_rows(system: System, show: Show, number: str) -> tuple[Array, Array]:
+def shown_rows(
+    system: System, show: Show, number: str, numbers: tuple[str, str] | None = None
+) -> tuple[Array, Array]:
     """A and β of A q̈ = β, the independent rows; shown with φ and ψ where there are constraints."""
-    known, A, beta = system.facts, system.A, system.beta
+    A, beta = system.A, system.beta
     if not len(beta):
         return A, beta
+    show_constraints(system, show, numbers or (number, number))
+    A = show("A", number, "constraint matrix", A)
+    return A, show("beta", number, "right side of A q̈ = β", beta)
+
+
+def show_constraints(system: System, show: Show, numbers: tuple[str, str]) -> None:
+    """φ and ψ, the independent ones; `numbers` are those of their equations."""
+    known, rows = system.facts, system.constraints
     held = [i for i in known.rows if i < known.levels.held]
     moving = [i for i in known.rows if i >= known.levels.held]
     if held:
-        show.also("phi", number, "constraints on positions: φ(q, t) = 0", lambda: system.constraints.phi[held])
+        show.also("phi", numbers[0], "constraints on positions: φ(q, t) = 0", lambda: rows.phi[held])
     if moving:
-        show.also(
-            "psi", number, "constraints on velocities: ψ(q, q̇, t) = 0", lambda: system.constraints.velocity[moving]
-        )
-    A = show("A", number, "constraint matrix", A)
-    return A, show("beta", number, "right side of A q̈ = β", beta)
+        show.also("psi", numbers[1], "constraints on velocities: ψ(q, q̇, t) = 0", lambda: rows.velocity[moving])
+
+
+def held_rows(system: System) -> Array:
+    """What the independent constraints keep at zero: φ, and below them ψ."""
+    known, rows = system.facts, system.constraints
+    held = known.levels.held
+    return stack(rows.phi[[i for i in known.rows if i < held]], rows.velocity[[i for i in known.rows if i >= held]])
+
+
+def shown_push(system: System, show: Show, h: Array) -> Array:
+    """h, or h + C with C shown where the constraints are not ideal."""
+    C = non_ideal_forces(system.motion)
+    if C is None:
+        return h
+    return h + show("C", "poincare (3.44)", "what the constraints do beyond d'Alembert's principle", C)
 
 
 def beyond(system: System, speeds: Speeds) -> tuple[Array, str]:

@@ -239,7 +239,12 @@ class Equations(Value):
         for name, value in (("q", positions), ("qd", velocities)):
             if value.shape != (n,):
                 raise InputError(f"blocks_at: {name} has shape {value.shape}. Expected ({n},), one state.")
-        return blocks_at(self.derivation, tuple(keys), positions, velocities, float(t), self.values)
+        state = np.concatenate([positions, velocities, [float(t)]])
+
+        def accelerations() -> np.ndarray:
+            return self.accelerations(positions, velocities, t)
+
+        return blocks_at(self.derivation, tuple(keys), state, accelerations, self.values)
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,13 +12,14 @@ from dalembert import formalisms
 from dalembert.algebra import Array, stack, vector
 from dalembert.equations import LinearForm
 from dalembert.equations.quantities import Quantity, Record
-from dalembert.errors import InputError, nearest
+from dalembert.errors import EngineError, InputError, nearest
 from dalembert.expressions import Kind
 from dalembert.expressions.numbers import exact
 from dalembert.handles.derivation import Derivation
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Shortening, Step, block_of
+from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
 from dalembert.show.pages import Page, page_of
 from dalembert.structure import System, system_of
@@ -50,7 +51,7 @@ class Reading(Value):
     def told(self) -> tuple[Record, LinearForm]:
         """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
         short = self.shortening.refreshed()
-        record = Record(short, short.named)
+        record = Record(short, short.named, without_factors)
         return record, self.derivation.machine.derived(self.system, record)
 
     @property
@@ -135,12 +136,19 @@ def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> st
 
 
 def blocks_at(
-    derivation: Derivation, keys: tuple[str, ...], q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray
+    derivation: Derivation,
+    keys: tuple[str, ...],
+    state: np.ndarray,
+    accelerations: Callable[[], np.ndarray],
+    parameters: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """The values of quantities at one state, for a model of any size."""
-    space = derivation.workspace
+    """The values of quantities at one state (q, q̇, t), for a model of any size; q̈ is asked for where a quantity has it.
+
+    Quantities of unknowns other than q̈ and the velocity variables, such as multipliers, are left out unless they are asked for.
+    """
+    system = derivation.workspace.system
     record = Record()
-    derivation.machine.derived(space.system, record)
+    form = derivation.machine.derived(system, record)
     found = record.quantities
     for key in keys:
         if key not in found:
@@ -150,14 +158,35 @@ def blocks_at(
         value = found[key].make()
         if value.size and isinstance(value.flat[0], str):
             continue
-        out[key] = _evaluated(derivation, value, np.concatenate([q, qd, [t]]), parameters)
+        value = _in_rates(form, value)
+        try:
+            out[key] = _evaluated(derivation, value, system.qdd[:0], state, parameters)
+        except EngineError:  # it is a function of more than (q, q̇, t)
+            whole = np.concatenate([accelerations(), state])
+            try:
+                out[key] = _evaluated(derivation, value, system.qdd, whole, parameters)
+            except EngineError:
+                if keys:
+                    raise
     return out
 
 
-def _evaluated(derivation: Derivation, value: Array, state: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+def _in_rates(form: LinearForm, value: Array) -> Array:
+    """A value with q̇ and q̈ in the place of the velocity variables and their rates."""
+    v, system = form.velocity, form.system
+    if v.v is system.qd:
+        return value
+    moving = zip(v.v, v.v_from_qd, system.derivative(v.v_from_qd), strict=True)
+    table = {name: x for u, by, rate in moving for name, x in ((str(u), by), (Kind.RATE.of(str(u)), rate))}
+    return system.algebra.substitute(value, {a: b for a, b in table.items() if a not in map(str, system.qd)})
+
+
+def _evaluated(
+    derivation: Derivation, value: Array, more: Array, state: np.ndarray, parameters: np.ndarray
+) -> np.ndarray:
     """Numbers for an array over the algebra of the engine, without machine code: it is asked for once."""
     space = derivation.workspace
     system, names = space.system, list(space.model.parameter_values)
-    inputs = stack(system.q, system.qd, vector([system.t]))
+    inputs = stack(more, system.q, system.qd, vector([system.t]))
     function = compile_function(system.algebra, inputs, value.ravel(), system.algebra.symbols(names), "python")
     return function(state, parameters).reshape(value.shape)

@@ -110,7 +110,7 @@ class Shortening:
             ):
                 out[index] = out[index[::-1]]  # of a symmetric matrix
                 continue
-            places = [i + 1 for i in index] if value.size > 1 else []
+            places = [i + 1 for i in index] if value.size > 1 or not number else []
             name = f"{letter}[{','.join(map(str, [*([number] if number else []), *places]))}]"
             if se.count_ops(entry) > _SHORT or _has_denominator(entry):
                 self._velocities.add(name)  # what follows is collected by it

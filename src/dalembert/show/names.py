@@ -14,9 +14,9 @@ from dalembert.expressions.internal import Kind, kind_of, parted
 _DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
 # the accents of a paper's letters, as M_tilde has one: in text behind the letter, in LaTeX around it
 _ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "ddot": "\u0308"}
-_SIGNS = {"star": "*", "prime": "′"}  # behind the letter
-_SIGNS_IN_LATEX = {"star": "^{*}", "prime": "'"}
-_RATES = {"qd": "q_dot", "qdd": "q_ddot", "ud": "u_dot"}  # keys that begin with a rate
+_SIGNS = {"star": "*", "prime": "′", "inv": "⁻¹", "qd": "q\u0307"}  # behind the letter
+_SIGNS_IN_LATEX = {"star": "^{*}", "prime": "'", "inv": "^{-1}", "qd": r"\dot{q}"}
+_SPELT = {"qd": "q_dot", "qdd": "q_ddot", "ud": "u_dot", "gaussian": "G"}  # letters that keys spell out
 
 
 def split(name: str) -> tuple[Kind | None, str]:
@@ -106,8 +106,8 @@ def _accented(word: str, *, for_text: bool) -> tuple[str, list[str]]:
     from sympy.printing.pretty.pretty_symbology import greek_unicode
 
     base, *below = word.split("_")
-    if base in _RATES:
-        base, *below = [*_RATES[base].split("_"), *below]
+    if base in _SPELT:
+        base, *below = [*_SPELT[base].split("_"), *below]
     accents = [part for part in below if part in _ACCENTS]
     signs = [part for part in below if part in _SIGNS]
     below = [part for part in below if part not in _ACCENTS and part not in _SIGNS]

@@ -60,7 +60,7 @@ def page_of(
             continue
         found.append(Section(law.words, law.equation, (), is_law=True))
         for key in law.uses:
-            if key not in shown and not blocks[key].is_long:
+            if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
                 found.append(_section(blocks[key]))
                 shown.add(key)
     found = _through_names([*found, *_where(found, meanings)], form)
