@@ -38,9 +38,7 @@ def inverse(
     return out
 
 
-def shown_inverse(
-    algebra: DifferentialAlgebra, show: Show, key: str, number: str, meaning: str, M: Array
-) -> Array:
+def shown_inverse(algebra: DifferentialAlgebra, show: Show, key: str, number: str, meaning: str, M: Array) -> Array:
     """M⁻¹ of a symmetric matrix, shown and by the names of its long entries; where M is large it has only names."""
     out = inverse(algebra, show, key, number, M)
     return out if _only_names(algebra, show, M) else with_symmetric_names(show, key, show(key, number, meaning, out))
@@ -70,7 +68,7 @@ def inverse_root(algebra: DifferentialAlgebra, show: Show, M: Array) -> tuple[Ar
     if _only_names(algebra, show, M):
         everything = list(range(len(M)))
         return _names(algebra, "M_root", everything, everything, symmetric=True), "M^(−1/2), called M_root"
-    if max(map(len, found)) > 2:  # noqa: PLR2004
+    if max(map(len, found)) > 2:
         L, D = ldl(algebra, M)
         root = vector([algebra.sqrt(d) for d in D])
         return (lower_solve(algebra, L, identity(len(M))) / root[:, None]).T, "M^(−1/2), by the root L√D of M = L D Lᵀ"

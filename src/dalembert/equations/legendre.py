@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
-from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
+from dalembert.algebra import Array, Scalar, identity, vector
+from dalembert.algebra.linear import ldl, ldl_apply
+from dalembert.equations.inverses import inverse_mass
 from dalembert.equations.quantities import SILENT, Show
 from dalembert.expressions import Kind
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.structure.system import System
-
-LARGE = 4  # rows of a block of M that is not inverted by cofactors
 
 
 @dataclass(frozen=True)
@@ -73,56 +70,6 @@ def canonical_of(system: System, show: Show = SILENT) -> Canonical:
 
 def show_hamiltonian(system: System, show: Show, M: Array, p: Array, V: Scalar) -> None:
     """q̇ = M⁻¹ p and H = ½ pᵀM⁻¹p + V for the reader, M inverted by the names of its entries; p less its part at rest."""
-    M = show.named("M", show("M", "(5.270)", "mass matrix ∂p/∂q̇", M))
-    qd = show("qd", "(5.278)", "velocities by momenta", named_solve(system.algebra, show, M, p))
+    M = show("M", "(5.270)", "mass matrix ∂p/∂q̇", M)
+    qd = show("qd", "(5.278)", "velocities by momenta", inverse_mass(system.algebra, show, M, "(5.278)") @ p)
     show("H", "(5.275)", "the Hamiltonian p·q̇ − L", system.algebra.half * (p @ qd) + V)
-
-
-def named_solve(algebra: Algebra, show: Show, M: Array, b: Array) -> Array:
-    """M⁻¹ b for a symmetric M: block by block by cofactors over a determinant that has a name; large blocks by elimination."""
-    out, dets = zeros(len(b)), 0
-    for block in _blocks(algebra, M):
-        part, right = M[np.ix_(block, block)], b[block]
-        if len(block) == 1:
-            out[block[0]] = right[0] / part[0, 0]
-        elif len(block) > LARGE:
-            out[block] = ldl_solve(algebra, part, right)
-        else:
-            dets += 1
-            D = show(f"D_{dets}", "(5.278)", "a determinant of M", vector([determinant(part)]))
-            (D_name,) = show.named(f"D_{dets}", D)
-            out[block] = (cofactors(part) @ right) / D_name
-    return out
-
-
-def _blocks(algebra: Algebra, M: Array) -> list[list[int]]:
-    """The sets of rows that M couples."""
-    left, out = set(range(len(M))), []
-    while left:
-        block, queue = set(), [min(left)]
-        while queue:
-            i = queue.pop()
-            block.add(i)
-            queue += [j for j in left - block if not algebra.is_zero(M[i, j])]
-        left -= block
-        out.append(sorted(block))
-    return out
-
-
-def determinant(M: Array) -> Scalar:
-    """The determinant by its first row."""
-    if len(M) == 1:
-        return M[0, 0]
-    total: Scalar = 0
-    for j in range(len(M)):
-        rest = np.delete(M[1:], j, axis=1)
-        total = total + (-1) ** j * M[0, j] * determinant(rest)
-    return total
-
-
-def cofactors(M: Array) -> Array:
-    """The matrix of cofactors of a symmetric matrix."""
-    out = zeros(*M.shape)
-    for i, j in np.ndindex(*M.shape):
-        out[i, j] = (-1) ** (i + j) * determinant(np.delete(np.delete(M, i, axis=0), j, axis=1))
-    return out

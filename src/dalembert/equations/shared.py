@@ -59,9 +59,7 @@ def shown_speeds(system: System, speeds: Speeds, show: Show, number: str = "(5)"
     return replace(by_name, named=tuple(changing))
 
 
-def shown_rows(
-    system: System, show: Show, number: str, numbers: tuple[str, str] | None = None
-) -> tuple[Array, Array]:
+def shown_rows(system: System, show: Show, number: str, numbers: tuple[str, str] | None = None) -> tuple[Array, Array]:
     """A and β of A q̈ = β, the independent rows; shown with φ and ψ where there are constraints."""
     A, beta = system.A, system.beta
     if not len(beta):

@@ -94,7 +94,12 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
 
 
 def _show_equations(
-    system: System, show: Show, t: Array, inertia: tuple[Array, Array], loads: tuple[Array, Array], joints: tuple[Array, Array]
+    system: System,
+    show: Show,
+    t: Array,
+    inertia: tuple[Array, Array],
+    loads: tuple[Array, Array],
+    joints: tuple[Array, Array],
 ) -> None:
     """Every body on its own, and what its joints take from it: (48), (9a), and the wrenches that do no work."""
     (M, gyro), (wrench, tau), (N, e), size = inertia, loads, joints, len(t)
