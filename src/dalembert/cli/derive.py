@@ -76,7 +76,7 @@ def _width() -> int:
 def _text(found: Sequence[tuple[Equations, Reading]]) -> str:
     parts = []
     for equations, reading in found:
-        sheet = text.page(reading.form, _width())
+        sheet = text.page(reading.page, _width())
         said = " ".join(sheet.split()).lower()
         notes = [f"Note: {note}." for note in equations.notes if note.lower() not in said]
         parts.append("\n".join([sheet, f"{equations.operations} operations, the linear solve included", *notes]))
@@ -89,7 +89,7 @@ def _latex(found: Sequence[tuple[Equations, Reading]]) -> str:
     for equations, reading in found:
         counts = f"{equations.n_dynamic} dynamic, {equations.n_states} states, {equations.operations} operations"
         head = [f"{equations.model.name} by {equations.formalism}: {counts}", *equations.notes]
-        parts.append("\n".join([*(f"% {line}" for line in head), latex.equations(reading.form)]))
+        parts.append("\n".join([*(f"% {line}" for line in head), latex.page(reading.page)]))
     return "\n".join(parts)
 
 

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from dalembert.algebra import Array
+from dalembert.algebra import Array, vector
 from dalembert.equations.linear_form import LinearForm, Rows, constrained, in_velocities
 from dalembert.equations.linear_system import Solver
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.kinematics.applied import generalized_forces
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.structure.system import System
 
 
-def free_equations(system: System) -> tuple[Array, Array]:
-    """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h."""
+def free_equations(system: System, show: Show = SILENT, numbers: tuple[str, str] = ("", "")) -> tuple[Array, Array]:
+    """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h; `numbers` are those of their equations in a paper."""
     algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)
+    T, V = show.short(vector([kinetic(system.motion, qd), potential(system.motion)]))
     p = algebra.gradient(T, qd)
     push = generalized_forces(system.motion) + algebra.gradient(T - V, q)
-    return algebra.jacobian(p, qd), push - algebra.total_derivative(p, (q, qd), system.clock)
+    M = show("M", numbers[0], "mass matrix, ∂²T/∂q̇²", algebra.jacobian(p, qd))
+    h = push - algebra.total_derivative(p, (q, qd), system.clock)
+    return M, show("h", numbers[1], "all that is free of q̈: M q̈ = h without constraints", h)
 
 
-def held_form(formalism: str, system: System, solver: Solver, count: int | None = None) -> LinearForm:
+def free_parts(system: System) -> tuple[Array, Array, Array]:
+    """b, g and τ of h = τ − b − g, from the energies: (5.217) of papers/desapio, ∂V/∂q, and Q."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T, V = kinetic(system.motion, qd), potential(system.motion)
+    b = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), system.clock) - algebra.gradient(T, q)
+    return b, algebra.gradient(V, q), generalized_forces(system.motion)
+
+
+def held_form(
+    formalism: str, system: System, free: tuple[Array, Array], solver: Solver, count: int | None = None
+) -> LinearForm:
     """M q̈ = h with all rows of A q̈ = β, redundant ones too, left to the solver of a formalism."""
-    linear = constrained(system, *free_equations(system), Rows.ALL)
+    linear = constrained(system, *free, Rows.ALL)
     return in_velocities(formalism, system, linear, Rows.ALL, solver=solver, count=count)
 
 

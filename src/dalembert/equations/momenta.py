@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
 from dalembert.algebra import Array, identity, zeros
-from dalembert.kinematics import Speeds, active_forces, kinetic, velocities
+from dalembert.equations.quantities import Show
+from dalembert.kinematics import MovingBody, Speeds, active_forces, kinetic, velocities
 from dalembert.spatial import skew
 from dalembert.structure.system import System
 
@@ -19,6 +25,19 @@ def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
         dw_u = system.rate_of(w_u, speeds) + skew(w) @ w_u  # C_NI, (58): inertial derivative, in body axes
         total = total + body.mass * dV_u.dot(V) + dw_u.T @ H  # (61), where D_NI is printed for C_NI
     return total
+
+
+def show_momenta(system: System, speeds: Speeds, show: Show) -> None:
+    """P = m V_G (world axes) and H_G = I ω (body axes) of every body."""
+    bodies, names = system.motion.bodies, [body.name for body in system.motion.bodies]
+
+    def momenta(of: Callable[[MovingBody], Array]) -> Array:
+        return np.array([of(body) for body in bodies], dtype=object)
+
+    P = partial(momenta, lambda body: body.mass * (body.B @ speeds.qd + body.C))
+    H = partial(momenta, lambda body: body.inertia @ (body.D @ speeds.qd + body.E))
+    show.also("P", "(8)", "linear momenta m V_G, world axes", P, names)
+    show.also("H_G", "(8)", "angular momenta about the mass centres, body axes", H, names)
 
 
 def reaction_by_momenta(system: System) -> Array:

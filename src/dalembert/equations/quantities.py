@@ -1,24 +1,30 @@
 """What a formalism shows of itself: its own quantities, by its own letters, each with the number of its equation.
 
-A formalism that has something to show has a function `blocks(system, short)`, which gives its quantities in the order of its
-paper, and may have `steps(system, named)`, which goes through its derivation. Both are made when they are looked at, over any
-algebra.
+`derive` of a formalism hands every quantity of its paper to `show` on the line that computes it, and goes on with what it gets
+back. Where equations are run nobody looks: `SILENT` gives the value back. Where they are read, `Record` keeps it, and gives
+back a shorter form of it, so that what follows is short too. What a paper shows beside the way comes by `also` and is made when
+it is looked at; what it ends with comes by `law`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from dalembert.algebra import Array
+import numpy as np
+
+from dalembert.algebra import Array, Scalar
 
 Short = Callable[[Array], Array]  # a value in a shorter form; for reading only
 Naming = Callable[[str, Array], Array]  # a key and its value: the value by which it is called from then on
+Rows = tuple[Array, Array]  # left and right sides
+Shown = TypeVar("Shown")  # an array or a scalar
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One quantity of a paper; its value is a matrix, a vector, or names of things that are no numbers.
+    """One quantity of a paper; its value is a matrix, a vector, a scalar, or names of things that are no numbers.
 
     >>> from dalembert.algebra import identity
     >>> Quantity("N_l", "(9b)", "carries twists outwards", lambda: identity(2)).make().tolist()
@@ -29,6 +35,17 @@ class Quantity:
     equation: str  # its number in the paper of the formalism
     meaning: str
     make: Callable[[], Array]
+    of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
+
+
+@dataclass(frozen=True)
+class Law:
+    """Equations that a derivation ends with: in words, and row by row."""
+
+    equation: str  # its number in the paper
+    words: str  # by letters, as in M_NI u̇_NI = L_NI
+    uses: tuple[str, ...]  # the keys of the quantities in it
+    make: Callable[[], Rows]
 
 
 @dataclass(frozen=True)
@@ -37,3 +54,103 @@ class Stage:
 
     heading: str
     quantities: tuple[Quantity, ...]
+
+
+class Show:
+    """Shows quantities to nobody.
+
+    >>> Show()("T", "(7)", "kinetic energy", 3)
+    3
+    """
+
+    def short(self, value: Array) -> Array:
+        """A shorter form of a value that is not shown itself."""
+        return value
+
+    def __call__(self, key: str, equation: str, meaning: str, value: Shown, of: Sequence[str] = ()) -> Shown:
+        """A quantity on the way of the derivation; what is given back is what it goes on with."""
+        return value
+
+    by_names = False  # True where long entries go on by their names
+
+    def named(self, key: str, value: Array) -> Array:
+        """A value by the names of its entries where they are long: M[1,2] is an entry of M."""
+        return value
+
+    def direction(self, value: Array) -> Array:
+        """A vector whose length means nothing, in a shorter length."""
+        return value
+
+    def beside(self, tell: Callable[[], None]) -> None:
+        """Quantities beside the way that are made one from another: `tell` shows them, where somebody looks."""
+
+    def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
+        """A quantity beside the way, made when it is looked at."""
+
+    def value(self, key: str) -> Array:
+        """The short form of a quantity that was shown."""
+        raise KeyError(key)
+
+    def law(self, equation: str, words: str, uses: Sequence[str], make: Callable[[], Rows]) -> None:
+        """Equations that the derivation ends with, made when they are looked at."""
+
+
+SILENT = Show()
+
+
+class Record(Show):
+    """Keeps what is shown, in its order.
+
+    >>> record = Record()
+    >>> record("T", "(7)", "kinetic energy", 3), list(record.quantities)
+    (3, ['T'])
+    """
+
+    def __init__(
+        self, short: Short | None = None, naming: Naming | None = None, direction: Short | None = None
+    ) -> None:
+        self._short, self._naming, self._direction = short, naming, direction
+        self.by_names = naming is not None
+        self._found: dict[str, Array] = {}
+        self.names: dict[str, Scalar] = {}  # what names of entries stand for
+        self.quantities: dict[str, Quantity] = {}
+        self.laws: list[Law] = []
+
+    def short(self, value: Array) -> Array:
+        """A shorter form of a value, where there is one."""
+        return value if self._short is None else self._short(value)
+
+    def __call__(self, key: str, equation: str, meaning: str, value: Shown, of: Sequence[str] = ()) -> Shown:
+        """Keeps the quantity, and gives back its shorter form."""
+        whole = np.asarray(value, dtype=object)
+        found = self._found[key] = self.short(whole)
+        self.also(key, equation, meaning, lambda: whole, of)
+        return found if isinstance(value, np.ndarray) else found[()]  # pyright: ignore[reportReturnType]
+
+    def named(self, key: str, value: Array) -> Array:
+        """The value by the names of its entries, which are kept."""
+        if self._naming is None:
+            return value
+        found = self._naming(key, value)
+        self.names |= {str(a): b for a, b in zip(found.flat, value.flat, strict=True) if a is not b and a != b}
+        return found
+
+    def direction(self, value: Array) -> Array:
+        """The vector in a shorter length, where there is one."""
+        return value if self._direction is None else self._direction(value)
+
+    def beside(self, tell: Callable[[], None]) -> None:
+        """Has the quantities shown."""
+        tell()
+
+    def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
+        """Keeps the quantity."""
+        self.quantities[key] = Quantity(key, equation, meaning, make, tuple(of))
+
+    def value(self, key: str) -> Array:
+        """The short form of a quantity that was shown."""
+        return self._found[key][()]
+
+    def law(self, equation: str, words: str, uses: Sequence[str], make: Callable[[], Rows]) -> None:
+        """Keeps the law."""
+        self.laws.append(Law(equation, words, tuple(uses), make))

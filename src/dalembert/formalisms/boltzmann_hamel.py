@@ -17,10 +17,12 @@ The constrained w are set to zero only after every differentiation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dalembert.algebra import Array, stack, vector, zeros
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import beyond, rates, show_bodies
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
 from dalembert.kinematics.speeds import invert
@@ -55,24 +57,40 @@ class Hamel:
     drift: Array
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M u̇ = f for the d free quasi-velocities."""
-    algebra, full = system.algebra, square(system)
+    show_bodies(system, show)
+    algebra, full = system.algebra, _shown(system, square(system), show)
     d = len(system.speeds.u)
-    M, f = _operators(system, full, d)
+    M, f = _operators(system, full, d, show)
     # now, and only now, the constrained quasi-velocities vanish
     hold = {str(w): 0 for w in full.u[d:]}
     M, f = algebra.substitute(M[:, :d], hold), algebra.substitute(f, hold)
+    (push, plus), ud = beyond(system, system.speeds), rates(system, system.speeds.u)
+    words = f"d/dt ∂T*/∂u − ∂T*/∂π + Σ ∂T*/∂w (γ w) = U − ∂V/∂π{plus}"
+    show.law("refs. [12, 29, 30]", words, ("T_star", "gamma", "U"), lambda: (M @ ud - f - push, zeros(d)))
+    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, algebra.substitute(full.qd, hold)))
     return in_speeds("boltzmann_hamel", system, system.speeds, M, f)
 
 
-def _operators(system: System, full: Speeds, count: int) -> tuple[Array, Array]:
+def _shown(system: System, full: Speeds, show: Show) -> Speeds:
+    """All n quasi-velocities, with W, X and γ for the reader."""
+    W = show("W", "(5)", "∂q̇/∂w: the columns of the speeds, then those of the constraints", full.W)
+    X = show("X", "(5)", "q̇ at w = 0", full.X)
+    names = [str(w) for w in full.u]
+    words = "Hamel's coefficients γⁱ_jl, one matrix for each quasi-velocity i"
+    show.also("gamma", "refs. [12, 29, 30]", words, lambda: coefficients(system, replace(full, W=W, X=X)).gamma, names)
+    return replace(full, W=W, X=X)
+
+
+def _operators(system: System, full: Speeds, count: int, show: Show = SILENT) -> tuple[Array, Array]:
     """M and f of the first `count` equations, M ẇ = f with all n quasi-velocities free."""
     algebra, j = system.algebra, slice(count)
-    T = kinetic(system.motion, full.qd)
+    T = show("T_star", "refs. [12, 29, 30]", "kinetic energy in all quasi-velocities", kinetic(system.motion, full.qd))
     T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
     by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
     U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)
+    U = show("U", "(9)", "applied forces without potential along the quasi-velocities", U)
     turning = _turning(system, full, T_w)
     return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning[j] - system.rate_of(T_w[j], full)
 

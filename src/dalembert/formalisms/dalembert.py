@@ -22,6 +22,9 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
+from dalembert.equations.inverses import inverse_mass, shown_inverse
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import multipliers, show_bodies, show_constraints, shown_push
 from dalembert.kinematics import applied_forces
 from dalembert.spatial import skew
 from dalembert.structure import System
@@ -45,14 +48,27 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = τ − b − g + Φᵀλ with Φ q̈ = β."""
-    M, b, g, tau = parts(system)
+    show_bodies(system, show, ("(5.54)", "(5.49)"))
+    show.beside(lambda: _show_jacobians(system, show))
+    M, b, g, tau = parts(system, show)
+    if system.facts.rows:
+        show.beside(lambda: _show_constrained(system, show, M, (b, g, tau)))
+    else:
+        show.law("(5.59)", "τ = M q̈ + b + g", ("tau", "M", "b", "g"), lambda: (tau, M @ system.qdd + b + g))
     linear = constrained(system, M, tau - b - g, Rows.INDEPENDENT)
     return in_velocities("dalembert", system, linear, Rows.INDEPENDENT, solver=Solver(explicit))
 
 
-def parts(system: System) -> tuple[Array, Array, Array, Array]:
+def _show_jacobians(system: System, show: Show) -> None:
+    """Γ in the frames of the bodies, as Π is."""
+    bodies = system.motion.bodies
+    Gamma = np.array([body.R_WB.T @ body.B for body in bodies], dtype=object)
+    show("Gamma", "(5.49)", "∂V_G/∂q̇, body axes", Gamma, [body.name for body in bodies])
+
+
+def parts(system: System, show: Show = SILENT) -> tuple[Array, Array, Array, Array]:
     """M (5.56), b (5.57), g (5.58) and τ of τ = M q̈ + b + g (5.59)."""
     qd, n = system.qd, len(system.q)
     M, b = zeros(n, n), zeros(n)
@@ -70,8 +86,38 @@ def parts(system: System) -> tuple[Array, Array, Array, Array]:
         if load.potential is None:
             tau = tau + load.J.T @ load.force
         else:
-            g = g - load.J.T @ load.force  # (5.58); springs count with gravity
-    return M, b, g, tau
+            g = g - load.J.T @ load.force  # springs count with gravity
+    return (
+        show("M", "(5.56)", "mass matrix", M),
+        show("b", "(5.57)", "centrifugal and Coriolis forces", b),
+        show("g", "(5.58)", "gravity and springs", g),
+        show("tau", "(5.59)", "applied forces without potential", tau),
+    )
+
+
+def _show_constrained(system: System, show: Show, M: Array, forces: tuple[Array, Array, Array]) -> None:
+    """The constraint space, the multipliers, and the equation without them."""
+    algebra, qdd, (b, g, tau) = system.algebra, system.qdd, forces
+    show_constraints(system, show, ("(5.87)", "(5.87)"))
+    Phi = show("Phi", "(5.81)", "constraint matrix", system.A)
+    drift = show("Phi_dot_qd", "(5.89)", "Φ̇q̇ of Φ q̈ = −Φ̇q̇", -system.beta)
+    applied, lam = shown_push(system, show, tau), multipliers(system, len(drift))
+    words = "τ = M q̈ + b + g − Φᵀλ" if applied is tau else "τ + C = M q̈ + b + g − Φᵀλ"
+    show.law("(5.86)", words, ("tau", "M", "b", "g", "Phi"), lambda: (applied, M @ qdd + b + g - Phi.T @ lam))
+    show.law("(5.89)", "Φ q̈ = −Φ̇q̇", ("Phi", "Phi_dot_qd"), lambda: (Phi @ qdd, -drift))
+    Phi, drift = show.named("Phi", Phi), show.named("Phi_dot_qd", drift)
+    MiPt = inverse_mass(algebra, show, M, "(5.56)") @ Phi.T
+    H = shown_inverse(algebra, show, "H", "(5.90)", "constraint space mass matrix, (Φ M⁻¹ Φᵀ)⁻¹", Phi @ MiPt)
+    Phi_bar = show("Phi_bar", "(5.91)", "mass-weighted inverse of Φ, M⁻¹ Φᵀ H", MiPt @ H)
+    Phi_bar = show.named("Phi_bar", Phi_bar)
+    Theta = show("Theta", "(5.95)", "onto the null space of Φ, 1 − Φ̄ Φ", identity(len(M)) - Phi_bar @ Phi)
+    alpha = show("alpha", "(5.152)", "Φ̄ᵀ b − H Φ̇q̇: b at the constraints", Phi_bar.T @ b - H @ drift)
+    rho = show("rho", "(5.153)", "Φ̄ᵀ g: gravity at the constraints", Phi_bar.T @ g)
+    Theta, alpha, rho = (show.named(key, x) for key, x in (("Theta", Theta), ("alpha", alpha), ("rho", rho)))
+    words, uses = "λ = −Φ̄ᵀ(τ − b − g) − H Φ̇q̇", ("Phi_bar", "H", "Phi_dot_qd")
+    show.law("(5.93)", words, uses, lambda: (lam, -Phi_bar.T @ applied + alpha + rho))
+    words, uses = "Θᵀτ = M q̈ + b + g − Φᵀ(α + ρ)", ("Theta", "M", "b", "g", "Phi", "alpha", "rho")
+    show.law("(5.154)", words, uses, lambda: (Theta.T @ applied, M @ qdd + b + g - Phi.T @ (alpha + rho)))
 
 
 def explicit(algebra: Algebra, linear: LinearSystem) -> tuple[Array, Array]:

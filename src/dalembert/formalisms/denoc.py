@@ -29,7 +29,8 @@ import symengine as se
 
 from dalembert.algebra import Algebra, Array, matrix, stack, vector, zeros
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
-from dalembert.equations.quantities import Naming, Quantity, Short, Stage
+from dalembert.equations.quantities import SILENT, Naming, Quantity, Show, Stage
+from dalembert.equations.shared import multipliers
 from dalembert.kinematics.loops import loop_rows
 from dalembert.recursive import Moving, Tree, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
 from dalembert.recursive.complement import Complement, complement_of
@@ -66,7 +67,7 @@ ABOUT = About(
 FEW = 6
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT, modules: Named | None = None) -> LinearForm:
     """I θ̈ = τ − C θ̇ + Jᵀλ with J θ̈ = β, in q̇."""
     chain = in_motion(system)
     M, bent, tau = mass_matrix(chain), inverse_dynamics(chain, _turned(system, chain)), loads(system)  # (18)–(26)
@@ -78,6 +79,8 @@ def derive(system: System) -> LinearForm:
             M, bent = M + norm.mass * (norm.B.T @ norm.B), bent + norm.mass * (norm.B.T @ still)
     linear = constrained(system, M, tau - bent, Rows.INDEPENDENT)
     large = len(system.q) > FEW and not linear.constrained
+    if show is not SILENT:
+        show_blocks(system, chain, show, modules)
     solver = Solver(partial(eliminated, chain=chain, tau=tau), knows_more=True) if large else None
     return in_velocities("denoc", system, linear, Rows.INDEPENDENT, solver=solver)  # (17), (54)
 
@@ -120,33 +123,46 @@ def eliminated(algebra: Algebra, linear: LinearSystem, chain: Moving, tau: Array
     return forward_dynamics(chain, pushed)[0], zeros(0)
 
 
-def blocks(system: System, short: Short, modules: Named | None = None) -> Iterator[Quantity]:
+def show_blocks(system: System, chain: Moving, show: Show, modules: Named | None = None) -> None:
     """The matrices of the paper in its order, along world axes; `modules` are named groups of bodies."""
-    chain = in_motion(system)
-    parts = complement_of(chain, short=short)
+    parts = complement_of(chain, short=show.short)
     letter, carried, rates = ("B", "(8b)", "(5)") if parts.centred else ("A", "(36b)", "(36b)")
     split, grouped = "(9b)" if parts.centred else "(39)", Modular(parts, modules_of(parts, modules))
-    yield Quantity(letter, carried, "carries twists from each parent to its link", lambda: parts.propagation)
-    yield Quantity("p", rates, "the twists that unit joint rates give, one column each", lambda: parts.p)
-    yield Quantity("N_l", split, "carries twists outwards to all links", lambda: parts.N_l)
-    yield Quantity("N_d", split, "lets every joint move", lambda: parts.N_d)
-    yield Quantity(
-        "N", "(9a)" if parts.centred else "(43)", "the natural orthogonal complement: t = N θ̇", lambda: parts.N
-    )
-    yield Quantity("M_tilde", "(19)", "mass matrices of composite bodies, N_lᵀ M N_l", lambda: parts.M_tilde)
-    yield Quantity("I", "(21)", "generalized inertia matrix, N_dᵀ M̃ N_d", lambda: mass_matrix(chain))
-    yield Quantity("C", "(17)", "matrix of convective inertia: I θ̈ + C θ̇ = τ", lambda: convective(system, parts))
-    yield Quantity("U", "(28)", "upper triangular, of I = U D Uᵀ", lambda: parts.U)
-    yield Quantity("D", "(30)", "(block) diagonal, of I = U D Uᵀ", lambda: parts.D)
-    yield Quantity("I_inv", "(27)", "the inverse of I, by U and D", lambda: parts.inverse)
+    show.also(letter, carried, "carries twists from each parent to its link", lambda: parts.propagation)
+    show.also("p", rates, "the twists that unit joint rates give, one column each", lambda: parts.p)
+    show.also("N_l", split, "carries twists outwards to all links", lambda: parts.N_l)
+    show.also("N_d", split, "lets every joint move", lambda: parts.N_d)
+    show.also("N", "(9a)" if parts.centred else "(43)", "the natural orthogonal complement: t = N θ̇", lambda: parts.N)
+    show.also("M_tilde", "(19)", "mass matrices of composite bodies, N_lᵀ M N_l", lambda: parts.M_tilde)
+    show.also("I", "(21)", "generalized inertia matrix, N_dᵀ M̃ N_d", lambda: mass_matrix(chain))
+    show.also("C", "(17)", "matrix of convective inertia: I θ̈ + C θ̇ = τ", lambda: convective(system, parts))
+    show.also("U", "(28)", "upper triangular, of I = U D Uᵀ", lambda: parts.U)
+    show.also("D", "(30)", "(block) diagonal, of I = U D Uᵀ", lambda: parts.D)
+    show.also("I_inv", "(27)", "the inverse of I, by U and D", lambda: parts.inverse)
     if modules is not None or len(grouped.modules) > 1:
-        yield Quantity("modules", "(38)", "the links of each kinematic module", lambda: grouped.names)
-        yield Quantity("N_l_modules", "(44)", "carries twists from module to module", lambda: grouped.N_l)
-        yield Quantity("N_d_modules", "(45)", "lets the joints of every module move", lambda: grouped.N_d)
+        show.also("modules", "(38)", "the links of each kinematic module", lambda: grouped.names)
+        show.also("N_l_modules", "(44)", "carries twists from module to module", lambda: grouped.N_l)
+        show.also("N_d_modules", "(45)", "lets the joints of every module move", lambda: grouped.N_d)
     if system.model.loops:
-        yield Quantity(
-            "J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N
-        )
+        show.also("J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N)
+
+
+def show_law(system: System, parts: Complement, show: Show) -> None:
+    """I θ̈ + C θ̇ = τ + Jᵀλ: (17), (49), (54)."""
+    tree = parts.tree
+    number = "(54)" if system.model.loops else "(17)" if parts.centred else "(49)"
+    words, uses = "I θ̈ + C θ̇ = τ" + (" + Jᵀλ" if system.model.loops else ""), ("I", "C")
+
+    def rows() -> tuple[Array, Array]:
+        turned = to_speed_rates(tree, system.algebra, list(system.q), list(system.qd), list(system.qdd))
+        left = show.short(mass_matrix(parts.moving)) @ turned + convective(system, parts) @ joint_rates(system, tree)
+        tau = efforts(system, parts)
+        if system.model.loops:
+            J = cut_joints(system, parts) @ parts.N
+            tau = tau + J.T @ multipliers(system, len(J))
+        return left, tau
+
+    show.law(number, words, uses, rows)
 
 
 def modular(system: System, modules: Named | None) -> Modular:

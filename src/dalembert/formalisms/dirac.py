@@ -26,11 +26,15 @@ them gives another motion than d'Alembert's principle does.
 
 from __future__ import annotations
 
+import numpy as np
+
 from dalembert.algebra import identity, scaled, stack, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm, LinearSystem, Multipliers, Rows, Velocities, VelocityMap
-from dalembert.equations.legendre import canonical_of
+from dalembert.equations.legendre import Canonical, canonical_of
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.equations.secondary import canonical_surface, pushed
+from dalembert.equations.shared import rates, show_bodies
 from dalembert.equations.surface import Surface
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
@@ -56,9 +60,10 @@ ABOUT = About(
 )
 
 
-def derive(system: System, alpha: float = 0.0) -> LinearForm:
+def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearForm:
     """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −αc − c_t − c_q H_p): (5.295) with q̇ = H_p − c_pᵀΛ eliminated."""
-    can = canonical_of(system)
+    show_bodies(system, show, ("volterra (6)", "volterra (54)"))
+    can = canonical_of(system, show)
     tau = system.at_rates(generalized_forces(system.motion), can.H_p)
     C = non_ideal_forces(system.motion)
     push = pushed(system, can)
@@ -72,6 +77,8 @@ def derive(system: System, alpha: float = 0.0) -> LinearForm:
     change = known.c_t + scaled(alpha, known.c) if alpha else known.c_t  # (5.293)
     f = stack(tau - can.H_q, -change - known.c_q @ can.H_p)
     C = None if C is None else stack(system.at_rates(C, can.H_p), zeros(k))
+    if show is not SILENT:
+        show_laws(system, can, known, show)
     behind = Multipliers(
         S=-known.c_p.T,  # (5.291)
         J=known.c_q if known.on_momenta else system.A,
@@ -88,6 +95,34 @@ def derive(system: System, alpha: float = 0.0) -> LinearForm:
         order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
         notes=_notes(known),
     )
+
+
+def show_laws(system: System, can: Canonical, known: Surface, show: Show) -> None:
+    """(5.291) and (5.292), both with their Λ terms; H_q = −∂L/∂q by velocities H_p."""
+    pd, H_p = rates(system, can.p), show.value("qd")
+    Lambda = system.algebra.symbols([f"Lambda[{i + 1}]" for i in range(len(known.names))])
+    C = non_ideal_forces(system.motion)
+    push = generalized_forces(system.motion) + can.L_q
+    push = system.at_rates(push if C is None else push + C, H_p)
+    if len(known.names):
+        words = "constraints on coordinates and momenta, with what they imply: c(q, p, t) = 0"
+        show.also("c", "(5.287)", words, lambda: system.at_rates(known.c, H_p), known.names)
+        show.also(
+            "H_aug",
+            "(5.288)",
+            "the augmented Hamiltonian, H − Λᵀc",
+            lambda: np.array(show.value("H") - Lambda @ known.c),
+        )
+    plus = (" − c_pᵀΛ", " + c_qᵀΛ") if len(known.names) else ("", "")
+    show.law("(5.291)", f"q̇ = ∂H/∂p{plus[0]}", ("qd",), lambda: (system.qd, H_p - known.c_p.T @ Lambda))
+    show.law("(5.292)", f"ṗ = τ − ∂H/∂q{plus[1]}", ("H",), lambda: (pd, push + known.c_q.T @ Lambda))
+    if len(known.names):
+        show.law(
+            "(5.294)",
+            "c_q q̇ + c_p ṗ + c_t = 0",
+            ("c",),
+            lambda: (known.c_q @ system.qd + known.c_p @ pd + known.c_t, zeros(len(Lambda))),
+        )
 
 
 def _notes(known: Surface) -> tuple[str, ...]:

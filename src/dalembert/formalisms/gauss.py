@@ -16,8 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.algebra import Array
 from dalembert.equations import About, LinearForm, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.free_motion import free_equations, held_form, unexplained_force
+from dalembert.equations.inverses import inverse_mass, with_symmetric_names
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import multipliers, show_bodies, shown_push, shown_rows, vanishing
 from dalembert.structure import System
 
 ABOUT = About(
@@ -43,9 +47,28 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations."""
-    return held_form("gauss", system, Solver(numeric=Numeric.LEAST_SQUARES))
+    show_bodies(system, show, ("(2.11)", "(2.11)"))
+    M, h = free_equations(system, show, ("(2.12)", "(2.15)"))
+    show.beside(lambda: _show_gaussian(system, show, M, h))
+    return held_form("gauss", system, (M, h), Solver(numeric=Numeric.LEAST_SQUARES))
+
+
+def _show_gaussian(system: System, show: Show, M: Array, h: Array) -> None:
+    """What is made smallest, under which condition, and where its gradient is a combination of the rows of A."""
+    qdd_free = inverse_mass(system.algebra, show, M, "(2.12)") @ shown_push(system, show, show.named("h", h))
+    qdd_free = show.named("qdd_free", show("qdd_free", "(3.22)", "acceleration without constraints, M⁻¹ h", qdd_free))
+    gap = system.qdd - qdd_free
+    named = with_symmetric_names(show, "M", M)
+    show("gaussian", "(3.36)", "(q̈ − q̈₀)ᵀ M (q̈ − q̈₀), least among all q̈ that are admitted", gap @ named @ gap)
+    A, beta = shown_rows(system, show, "(3.5)", ("(3.1)", "(3.2)"))
+    lam = multipliers(system, len(beta))
+    if len(beta):
+        show.law("(3.36)", "G(q̈) → min: ½ ∂G/∂q̈ = Aᵀλ", ("gaussian", "A"), lambda: (M @ gap, A.T @ lam))
+        show.law("(3.5)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
+    else:
+        show.law("(3.36)", "G(q̈) → min: ½ ∂G/∂q̈ = 0", ("gaussian",), lambda: vanishing(M @ gap))
 
 
 reaction = unexplained_force  # M (q̈ − q̈₀): half the gradient of the Gaussian

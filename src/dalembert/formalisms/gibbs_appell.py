@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from dalembert.algebra import Array, Scalar, identity
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import beyond, show_bodies, shown_speeds
 from dalembert.expressions import Kind
 from dalembert.kinematics import active_forces, velocities
 from dalembert.spatial import cross
@@ -40,15 +42,20 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """∂S/∂u̇ = U, which is linear in u̇: M u̇ = U − (∂S/∂u̇ at u̇ = 0)."""
-    algebra, speeds = system.algebra, system.speeds
+    show_bodies(system, show)
+    algebra, speeds = system.algebra, shown_speeds(system, system.speeds, show)
     ud = algebra.symbols([Kind.RATE.of(name) for name in system.facts.speed_names])
-    S = _energy_of_acceleration(system, speeds.qd, (system.q, speeds.qd), (speeds.u, ud))
+    S = _energy_of_acceleration(system, speeds.qd, (system.q, speeds.qd), *speeds.named, (speeds.u, ud))
+    S = show("S", "ref. [9]", "the energy of acceleration, Σ ½ m a·a + ½ α·I α + α·(ω × I ω)", S)
+    U = show("U", "(9)", "applied forces along the speeds", active_forces(system.motion, speeds.W))
     S_ud = algebra.gradient(S, ud)  # ∂S/∂u̇
     M = algebra.jacobian(S_ud, ud)
     rest = algebra.substitute(S_ud, {str(x): 0 for x in ud})
-    U = active_forces(system.motion, speeds.W)  # (9)
+    push, plus = beyond(system, speeds)
+    show.law("ref. [9]", f"∂S/∂u̇ = U{plus}", ("S", "U"), lambda: (S_ud, U + push))
+    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
     return in_speeds("gibbs_appell", system, speeds, M, U - rest)
 
 

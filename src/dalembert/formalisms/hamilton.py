@@ -18,9 +18,12 @@ With a gain α of first order, φ̇ + α φ = 0 (5.285) gives β the term −α 
 
 from __future__ import annotations
 
-from dalembert.algebra import identity
+from dalembert.algebra import Array, identity, zeros
+from dalembert.algebra.linear import ldl_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
-from dalembert.equations.legendre import canonical_of
+from dalembert.equations.legendre import Canonical, canonical_of
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import multipliers, rates, show_bodies
 from dalembert.kinematics import generalized_forces, non_ideal_forces
 from dalembert.structure import System
 
@@ -46,9 +49,10 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """ṗ = τ − H_q + Φᵀλ with Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt)."""
-    c = canonical_of(system)
+    show_bodies(system, show, ("volterra (6)", "volterra (54)"))
+    c = canonical_of(system, show)
     tau = system.at_rates(generalized_forces(system.motion), c.H_p)
     Phi, beta = system.at_rates(system.A, c.H_p), system.at_rates(system.beta, c.H_p)
     bias = c.H_pq @ c.H_p + c.H_pt  # q̈ − H_pp ṗ
@@ -61,5 +65,31 @@ def derive(system: System) -> LinearForm:
         C=None if C is None else system.at_rates(C, c.H_p),
         J=Phi,  # (5.283)
     )
+    if show is not SILENT:
+        show_laws(system, c, linear, show)
     velocity = VelocityMap(c.p, c.momenta, c.H_p, c.H_pp, bias)  # (5.270), (5.279)
     return LinearForm(formalism="hamilton", system=system, velocity=velocity, linear=linear, rows=Rows.INDEPENDENT)
+
+
+def show_laws(system: System, c: Canonical, linear: LinearSystem, show: Show) -> None:
+    """q̇ = H_p and ṗ = τ − H_q + Φᵀλ, with H_q = −∂L/∂q by velocities, which the first equation gives."""
+    pd, constrained = rates(system, c.p), linear.constrained
+    lam, C = multipliers(system, len(linear.beta)), non_ideal_forces(system.motion)
+    push = generalized_forces(system.motion) + c.L_q
+    push = push if C is None else push + C
+    if constrained:
+        held = system.facts.levels.held == len(system.facts.levels.names)
+        if held:
+            show.also("phi", "(5.284)", "constraints on positions: φ(q, t) = 0", lambda: system.phi)
+        words = "multipliers: Φ H_pp Φᵀ λ = β − Φ (H_pq q̇ + H_pt) − Φ H_pp (τ − H_q), Errata of (5.286)"
+        show.also("lambda", "(5.286)", words, lambda: multipliers_by_momenta(system, linear))
+    show.law("(5.279)", "q̇ = ∂H/∂p", ("qd",), lambda: (system.qd, show.value("qd")))
+    words = "ṗ = τ − ∂H/∂q" + (" + C" if C is not None else "") + (" + Φᵀλ" if constrained else "")
+    show.law("(5.283)" if constrained else "(5.280)", words, ("H",), lambda: (pd, push + system.A.T @ lam))
+    if constrained:
+        show.law("(5.285)", "Φ q̇ = −φ_t", (), lambda: (system.velocity, zeros(len(lam))))
+
+
+def multipliers_by_momenta(system: System, linear: LinearSystem) -> Array:
+    """λ of the linear system with M = 1."""
+    return ldl_solve(system.algebra, linear.A @ linear.directions.T, linear.beta - linear.A @ linear.push)

@@ -12,9 +12,13 @@ Source: papers/volterra (4)–(6), (9) and refs. [13, 14]; Σ partial velocity �
 
 from __future__ import annotations
 
+import numpy as np
+
 from dalembert.algebra import Array, identity, zeros
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
-from dalembert.kinematics import active_forces, velocities
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds, vanishing
+from dalembert.kinematics import Speeds, active_forces, velocities
 from dalembert.spatial import cross
 from dalembert.structure import System
 
@@ -37,18 +41,37 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M u̇ = f with M = Σ m V_uᵀV_u + w_uᵀ I w_u."""
-    speeds = system.speeds
+    show_bodies(system, show)
+    speeds = shown_speeds(system, system.speeds, show)
     d = len(speeds.u)
-    M, f = zeros(d, d), active_forces(system.motion, speeds.W).copy()  # (9)
+    show_partial_velocities(system, speeds, show)
+    F = show("F", "(9)", "generalized active forces", active_forces(system.motion, speeds.W))
+    M, f = zeros(d, d), F.copy()
     for body, velocity in velocities(system.motion, speeds.qd, speeds.W):
         V, w = velocity.V, velocity.w  # (6)
         V_u, w_u = velocity.V_u, velocity.w_u  # partial velocities
         a, alpha = system.acceleration(V, speeds), system.rate_of(w, speeds)  # with u̇ = 0
         M = M + body.mass * V_u.dot(V_u) + w_u.T @ (body.inertia @ w_u)
         f = f - body.mass * V_u.dot(a) - w_u.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
+    M, f = (
+        show("M", "refs. [13, 14]", "mass matrix of the speeds", M),
+        show("f", "refs. [13, 14]", "F + F* at u̇ = 0", f),
+    )
+    ud = rates(system, speeds.u)
+    F_star = show("F_star", "refs. [13, 14]", "generalized inertia forces", f - F - M @ ud)
+    push, plus = beyond(system, speeds)
+    show.law("refs. [13, 14]", f"F + F*{plus} = 0", ("F", "F_star"), lambda: vanishing(F + F_star + push))
+    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
     return in_speeds("kane", system, speeds, M, f)
+
+
+def show_partial_velocities(system: System, speeds: Speeds, show: Show) -> None:
+    """∂V_G/∂u = B W and ∂ω/∂u = D W of every body."""
+    bodies, names = system.motion.bodies, [body.name for body in system.motion.bodies]
+    show.also("V_partial", "(6)", "∂V_G/∂u, world axes", lambda: np.array([b.B @ speeds.W for b in bodies]), names)
+    show.also("omega_partial", "(6)", "∂ω/∂u, body axes", lambda: np.array([b.D @ speeds.W for b in bodies]), names)
 
 
 def reaction(system: System) -> Array:

@@ -13,8 +13,12 @@ Source: papers/volterra (7), (13), (17).
 
 from __future__ import annotations
 
-from dalembert.equations import About, LinearForm, Rows, Velocities, constrained, in_velocities
-from dalembert.kinematics import generalized_forces, kinetic, potential
+import numpy as np
+
+from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, in_velocities
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import multipliers, show_bodies, shown_rows, vanishing
+from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
 
 ABOUT = About(
@@ -38,13 +42,27 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
-    """M q̈ = h + Aᵀλ with A q̈ = β."""
+def derive(system: System, show: Show = SILENT) -> LinearForm:
+    """M q̈ = h + C + Aᵀλ with A q̈ = β."""
     algebra, q, qd = system.algebra, system.q, system.qd
-    T, V = kinetic(system.motion, qd), potential(system.motion)  # (7)
-    Q = generalized_forces(system.motion)
-    p = algebra.gradient(T, qd)  # ∂L/∂q̇, since V does not contain q̇
-    M = algebra.jacobian(p, qd)  # (13)
+    show_bodies(system, show)
+    T = show("T", "(7)", "kinetic energy", kinetic(system.motion, qd))
+    V = show("V", "Definition 1", "potential energy", potential(system.motion))
+    L = show("L", "Definition 1", "the Lagrangian, T − V", T - V)
+    p = show("p", "(13)", "momenta ∂L/∂q̇", algebra.gradient(T, qd))  # V does not contain q̇
+    Q = show("Q", "(17)", "applied forces without potential", generalized_forces(system.motion))
+    M = show("M", "(13)", "mass matrix, ∂p/∂q̇", algebra.jacobian(p, qd))
     pd = algebra.total_derivative(p, (q, qd), system.clock)  # d/dt ∂L/∂q̇ without its q̈ part
-    h = Q + algebra.gradient(T - V, q) - pd  # (17)
-    return in_velocities("lagrange", system, constrained(system, M, h, Rows.INDEPENDENT), Rows.INDEPENDENT)
+    h = show("h", "(17)", "all that is free of q̈: M q̈ = h + Aᵀλ", Q + algebra.gradient(L, q) - pd)
+    A, beta = shown_rows(system, show, "(17)")
+    lam, C = multipliers(system, len(beta)), non_ideal_forces(system.motion)
+    if len(beta) and system.facts.levels.held == len(system.facts.levels.names):
+        show.also(
+            "L_aug", "desapio (5.264)", "the augmented Lagrangian, L + λᵀφ", lambda: np.array(L + lam @ system.phi)
+        )
+    words = "d/dt ∂L/∂q̇ − ∂L/∂q = Q" + (" + C" if C is not None else "") + (" + Aᵀλ" if len(beta) else "")
+    push = h if C is None else h + C
+    show.law("(17)", words, ("M", "h"), lambda: vanishing(M @ system.qdd - push - A.T @ lam))
+    if len(beta):
+        show.law("(17)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
+    return in_velocities("lagrange", system, LinearSystem(M, h, A, beta, C), Rows.INDEPENDENT)

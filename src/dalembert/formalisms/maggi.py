@@ -6,14 +6,16 @@ Source: papers/volterra, ref. [11], in the form its authors compute with; W from
 |---|---|---|
 | M q̈ − h | `M`, `h` | Lagrange's operators d/dt ∂L/∂q̇ − ∂L/∂q − Q |
 | W | `W` | q̇ = W u + X; its columns span the free directions |
-| A q̈ = β | `system.A`, `system.beta` | constraints at acceleration level |
+| A q̈ = β | `A`, `beta` | constraints at acceleration level |
 """
 
 from __future__ import annotations
 
-from dalembert.algebra import stack, zeros
+from dalembert.algebra import Array, stack, zeros
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, in_velocities
 from dalembert.equations.free_motion import free_equations, unexplained_force
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import show_bodies, shown_push, shown_rows, vanishing
 from dalembert.kinematics import non_ideal_forces
 from dalembert.structure import System
 
@@ -40,13 +42,27 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """[WᵀM; A] q̈ = [Wᵀh; β]."""
-    M, h = free_equations(system)
-    W, C = system.speeds.W, non_ideal_forces(system.motion)  # (5)
+    show_bodies(system, show)
+    M, h = free_equations(system, show, ("(13)", "(17)"))
+    W = show("W", "(5)", "∂q̇/∂u: its columns span the free directions", system.speeds.W)
+    A, beta = shown_rows(system, show, "(17)")
+    show.beside(lambda: _show_law(system, show, (M, h), W, (A, beta)))
+    C = non_ideal_forces(system.motion)
     push = None if C is None else stack(W.T @ C, zeros(len(system.facts.rows)))
-    linear = LinearSystem.without_rows(stack(W.T @ M, system.A), stack(W.T @ h, system.beta), push)
+    linear = LinearSystem.without_rows(stack(W.T @ M, A), stack(W.T @ h, beta), push)
     return in_velocities("maggi", system, linear, Rows.NONE, order=system.facts.maggi_order)
+
+
+def _show_law(system: System, show: Show, free: tuple[Array, Array], W: Array, rows: tuple[Array, Array]) -> None:
+    """The d projected equations, and the constraints that close them."""
+    (M, h), (A, beta), qdd, W = free, rows, system.qdd, show.named("W", W)
+    push = shown_push(system, show, h)
+    words = "Wᵀ(M q̈ − h) = 0" if push is h else "Wᵀ(M q̈ − h − C) = 0"
+    show.law("ref. [11]", words, ("W", "M", "h"), lambda: vanishing(W.T @ (M @ qdd - push)))
+    if len(beta):
+        show.law("ref. [11]", "A q̈ = β", ("A", "beta"), lambda: (A @ qdd, beta))
 
 
 reaction = unexplained_force  # M q̈ − h: what Lagrange's operators leave over

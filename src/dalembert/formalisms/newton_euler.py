@@ -25,9 +25,11 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import kkt_solve, ldl_solve
 from dalembert.equations import About, Accelerations, LinearForm, LinearSystem, Rows, Solver, Velocities, VelocityMap
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import multipliers, rates, show_bodies, shown_push, shown_rows
 from dalembert.expressions.internal import TWIST
 from dalembert.kinematics import applied_forces, non_ideal_forces
-from dalembert.spatial import cross
+from dalembert.spatial import cross, skew
 from dalembert.structure import System
 
 ABOUT = About(
@@ -51,11 +53,12 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """diag(𝓜, 0) (ṫ, q̈) = (w_A − ω×Iω, τ) + [1 −N; 0 A]ᵀ (w_C, λ), with ṫ − N q̈ = Ṅq̇ + ė and A q̈ = β."""
     algebra, n = system.algebra, len(system.q)
     bodies = system.motion.masses
     size = 6 * len(bodies)
+    show_bodies(system, show, ("(1)", "(9a)"))
     N = np.concatenate([np.concatenate([body.B, body.D]) for body in bodies])
     e = np.concatenate([np.concatenate([body.C, body.E]) for body in bodies])
     twists = algebra.symbols([part.of(body.name) for body in bodies for part in TWIST])
@@ -69,6 +72,7 @@ def derive(system: System) -> LinearForm:
         Mass[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = body.inertia
         gyro[6 * i + 3 : 6 * i + 6] = cross(w, body.inertia @ w)  # (11)
     wrench, tau = _loads(system, size)
+    show.beside(lambda: _show_equations(system, show, twists, (Mass, gyro), (wrench, tau), (N, e)))
     A, beta = system.at_rates(system.A, qd), system.at_rates(system.beta, qd)
     r = len(system.facts.rows)
     M, rows = zeros(size + n, size + n), zeros(size + r, size + n)
@@ -87,6 +91,43 @@ def derive(system: System) -> LinearForm:
         behind=Accelerations(),
         solver=Solver(partial(graph, size=size)),
     )
+
+
+def _show_equations(
+    system: System,
+    show: Show,
+    t: Array,
+    inertia: tuple[Array, Array],
+    loads: tuple[Array, Array],
+    joints: tuple[Array, Array],
+) -> None:
+    """Every body on its own, and what its joints take from it: (48), (9a), and the wrenches that do no work."""
+    (M, gyro), (wrench, tau), (N, e), size = inertia, loads, joints, len(t)
+    Omega, E = zeros(size, size), zeros(size, size)
+    for i in range(0, size, 6):
+        Omega[i : i + 3, i : i + 3] = Omega[i + 3 : i + 6, i + 3 : i + 6] = skew(t[i + 3 : i + 6])
+        E[i + 3 : i + 6, i + 3 : i + 6] = identity(3)
+    show("M", "(14)", "mass matrix of all bodies, about their mass centres", M)
+    show("Omega", "(47b)", "ω × of all bodies", Omega)
+    show("E", "(47b)", "takes ω from a twist (V_G, ω)", E)
+    w_E = show("w_E", "(16)", "applied wrenches: forces in world axes, moments in body axes", wrench)
+    td, w_C = rates(system, t), system.algebra.symbols([f"w_C[{i + 1}]" for i in range(size)])
+    show.law("(48)", "M ṫ + Ω M E t = w_E + w_C", ("M", "w_E"), lambda: (M @ td + gyro, w_E + w_C))
+    N = show("N", "(9a)", "joint rows: the twists that the joints admit, t = N q̇", N)
+    drift = system.algebra.total_derivative(N @ system.qd + e, (system.q, system.qd), system.clock)
+    drift = show.named("N_dot_qd", show("N_dot_qd", "(16)", "Ṅ q̇ of ṫ = N q̈ + Ṅ q̇", drift))
+    show.law("(9a)", "ṫ = N q̈ + Ṅ q̇", ("N", "N_dot_qd"), lambda: (td, N @ system.qdd + drift))
+    A, beta = shown_rows(system, show, "(52a)")
+    pull, terms = zeros(len(tau)), list[str]()
+    if any(not system.algebra.is_zero(x) for x in tau):
+        pull, terms = show("tau", "(17)", "drives in the joints", tau), ["τ"]
+    if (push := shown_push(system, show, pull)) is not pull:
+        pull, terms = push, [*terms, "C"]
+    right = pull + A.T @ multipliers(system, len(beta))
+    words = " + ".join([*terms, *(["Aᵀλ"] if len(beta) else [])]) or "0"
+    show.law("(16)", f"Nᵀ w_C = {words}", ("N",), lambda: (N.T @ w_C, right))
+    if len(beta):
+        show.law("(52a)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
 
 
 def _loads(system: System, size: int) -> tuple[Array, Array]:

@@ -21,7 +21,10 @@ from functools import partial
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl_solve, orthogonal_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.free_motion import free_equations, free_parts, held_form, unexplained_force
+from dalembert.equations.inverses import inverse
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import show_bodies, show_constraints, shown_push
 from dalembert.structure import System
 
 ABOUT = About(
@@ -48,10 +51,51 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = h, projected by `Solver` on the null space of A."""
+    show_bodies(system, show, ("(5.54)", "(5.49)"))
+    M, h = free_equations(system, show, ("(5.296)", "(5.296)"))
+    show.beside(lambda: _show_projection(system, show, M))
     solver = Solver(partial(graph, dependent=system.facts.dependent), Numeric.NULL_SPACE)
-    return held_form("nullspace", system, solver, system.facts.d)
+    return held_form("nullspace", system, (M, h), solver, system.facts.d)
+
+
+def _show_projection(system: System, show: Show, M: Array) -> None:
+    """W by a partition of the coordinates, whose free ones are q_p, and what it makes of M, b, g and τ."""
+    b, g, tau = free_parts(system)
+    b = show("b", "(5.217)", "centrifugal and Coriolis forces", b)
+    g = show("g", "(5.296)", "∂V/∂q", g)
+    tau = shown_push(system, show, show("tau", "(5.296)", "applied forces without potential", tau))
+    free = [i for i in range(len(M)) if i not in system.facts.dependent]
+    W, drift = _shown_basis(system, show, free)
+    M_p = show("M_p", "(5.303)", "Wᵀ M W", W.T @ M @ W)
+    b_p = show("b_p", "(5.304)", "Wᵀ b + Wᵀ M Ẇ q̇_p", W.T @ b + W.T @ (M @ drift))
+    g_p = show("g_p", "(5.305)", "Wᵀ g", W.T @ g)
+    tau_p = show("tau_p", "(5.306)", "Wᵀ τ", W.T @ tau)
+    qdd, dependent = system.qdd, list(system.facts.dependent)
+    words, uses = "τ_p = M_p q̈_p + b_p + g_p", ("M_p", "b_p", "g_p", "tau_p")
+    show.law("(5.302)", words, uses, lambda: (tau_p, M_p @ qdd[free] + b_p + g_p))
+    if dependent:
+        back = (W @ qdd[free] + drift)[dependent]
+        show.law("(5.301)", "q̈ = W q̈_p + Ẇ q̇_p", ("W", "W_dot_qd"), lambda: (qdd[dependent], back))
+
+
+def _shown_basis(system: System, show: Show, free: list[int]) -> tuple[Array, Array]:
+    """W, and q̈ at q̈_p = 0, which is Ẇ q̇_p: both from Φ q̈ = −Φ̇q̇."""
+    n, dependent = len(system.q), list(system.facts.dependent)
+    W, drift = zeros(n, len(free)), zeros(n)
+    W[free] = identity(len(free))
+    if dependent:
+        show_constraints(system, show, ("(5.87)", "(5.87)"))
+        Phi = show.named("Phi", show("Phi", "(5.299)", "constraint matrix", system.A))
+        rate = show.named("Phi_dot_qd", show("Phi_dot_qd", "(5.89)", "Φ̇q̇ of Φ q̈ = −Φ̇q̇", -system.beta))
+        back = inverse(system.algebra, show, "Phi_inv", "(5.299)", Phi[:, dependent], symmetric=False)
+        W[dependent], drift[dependent] = -back @ Phi[:, free], -back @ rate
+    names = ", ".join(system.model.coordinate_names[i] for i in free)
+    W = show.named("W", show("W", "(5.299)", f"a basis of ker Φ, by the partition with q_p = ({names})", W))
+    if dependent:
+        drift = show.named("W_dot_qd", show("W_dot_qd", "(5.304)", "Ẇ q̇_p", drift))
+    return W, drift
 
 
 reaction = unexplained_force  # τ_C = M q̈ − h, which (5.83) makes orthogonal to every column of W

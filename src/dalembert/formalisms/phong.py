@@ -27,7 +27,9 @@ import numpy as np
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
 from dalembert.algebra.linear import PivotOrder, lu_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.free_motion import free_equations, held_form, unexplained_force
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import held_rows, show_bodies, show_constraints, shown_push, vanishing
 from dalembert.structure import System
 
 ABOUT = About(
@@ -54,32 +56,68 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
     trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
-    return held_form("phong", system, Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT), system.facts.d)
+    show_bodies(system, show, ("(2.3)", "(2.3)"))
+    M, h = free_equations(system, show, ("(2.3)", "(2.3)"))
+    show.beside(lambda: _show_projection(system, show, M, h, trials))
+    solver = Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT)
+    return held_form("phong", system, (M, h), solver, system.facts.d)
 
 
 reaction = unexplained_force  # r = M q̈ − h: (2.4)
 
 
-def directions(algebra: Algebra, G: Array, trials: list[int]) -> Array:
+def _show_projection(system: System, show: Show, M: Array, h: Array, trials: list[int]) -> None:
+    """The two steps, the equations of motion with the constraints that close them, and the reactions after."""
+    held, G = len(system.facts.rows) > 0, system.A
+    if held:
+        show_constraints(system, show, ("(2.1b)", "(2.1b)"))
+        G = show.named("G", show("G", "(2.6)", "Jacobian of the constraints", G))
+    D = directions(system.algebra, G, trials, show)
+    push, D = shown_push(system, show, h), show.named("D", D)
+    if held:
+        show("r", "(2.4)", "generalized reactions M q̈ − h, once q̈ is known", M @ system.qdd - h)
+    words = "Dᵀ(M q̈ − h) = 0" if push is h else "Dᵀ(M q̈ − h − C) = 0"
+    show.law("(2.7)", words, ("D", "M", "h"), lambda: vanishing(D.T @ (M @ system.qdd - push)))
+    if held and any(system.facts.levels.servo):  # feedback brings them to zero only in time
+        show.law("(2.1b)", "G q̈ = β", ("G",), lambda: (system.A @ system.qdd, system.beta))
+    elif held:
+        show.law("(2.1b)", "g(q, t) = 0", (), lambda: vanishing(held_rows(system)))
+
+
+def directions(algebra: Algebra, G: Array, trials: list[int], show: Show = SILENT) -> Array:
     """D (n×m) by the two-step Gram–Schmidt, over any algebra; `trials` are the indices of the unit vectors x_i."""
     n = G.shape[1]
-    basis: list[Array] = []
-    for row in G:  # step 1
-        basis.append(_orthogonal(algebra, row, basis))
-    found = []
-    for i in trials:  # step 2
-        found.append(_orthogonal(algebra, identity(n)[i], [*basis, *found]))
-    return np.array(found, dtype=object).reshape(len(found), n).T
+    basis = _orthogonalized(algebra, list(G), [], show, "b")  # step 1
+    if basis:
+        show("b", "Step 1", "the rows of G made orthogonal, one column each", _columns(basis, n))
+    x = identity(n)[:, trials]
+    show("x", "Step 2", "trial vectors, one column each: unit vectors that no constraint takes", x)
+    found = _orthogonalized(algebra, list(x.T), list(show.named("b", _columns(basis, n)).T), show, "D")  # step 2
+    meaning = "directions that the constraints admit, G D = 0; their lengths are free"
+    return show("D", "(2.6)", meaning, _columns(found, n))
 
 
-def _orthogonal(algebra: Algebra, x: Array, basis: list[Array]) -> Array:
-    """x less its parts along the basis."""
+def _orthogonalized(algebra: Algebra, given: list[Array], basis: list[Array], show: Show, key: str) -> list[Array]:
+    """The vectors, each less its parts along the basis and along those before it."""
+    found: list[Array] = []
+    for x in given:
+        known = list(show.named(key, _columns(found, len(x))).T)
+        found.append(show.direction(_orthogonal(algebra, x, [*basis, *known], as_printed=show.by_names)))
+    return found
+
+
+def _columns(vectors: list[Array], n: int) -> Array:
+    return np.array(vectors, dtype=object).reshape(len(vectors), n).T
+
+
+def _orthogonal(algebra: Algebra, x: Array, basis: list[Array], *, as_printed: bool) -> Array:
+    """x less its parts along the basis: xᵀb_j b_j as the paper prints it, or with what is left of x, which rounds less."""
     out = x
     for b in basis:
-        along = out @ b
+        along = (x if as_printed else out) @ b
         if not algebra.is_zero(along):
             out = out - along / (b @ b) * b
     return out

@@ -20,12 +20,15 @@ G is made of the user's speeds (their homogeneous part) completed by rates of co
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, zeros
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Rows, Solver, Velocities, VelocityMap
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import rates, show_bodies
 from dalembert.kinematics import Speeds, generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
 
@@ -51,25 +54,66 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M_s ṡ = S + S_c with A_s ṡ = b_s."""
     algebra, q, t = system.algebra, system.q, system.clock
+    show_bodies(system, show, ("volterra (6)", "volterra (54)"))
     speeds = _square(system)
-    G, H, s, qd = speeds.Y, speeds.W, speeds.u, speeds.qd  # (2.2)(2.3)
+    G = show("G", "(2.2)", "quasi-velocities s = G q̇", speeds.Y)
+    H = show("H", "(2.3)", "G⁻¹: q̇ = H s", speeds.W)
+    speeds = replace(speeds, Y=G, W=H)
+    s, qd = speeds.u, speeds.qd
     M_s, S = _unconstrained(system, speeds)
+    M_s = show("M_s", "(2.13)", "mass matrix of the quasi-velocities, HᵀM H", M_s)
+    S = show("S", "(2.15)", "all that is free of ṡ: M_s ṡ = S without constraints", S)
     A = system.at_rates(system.constraints.A, qd)
     beta = system.at_rates(system.constraints.beta, qd)
     bias = algebra.total_derivative(qd, (q, qd), t)  # Ḣ s
     C = non_ideal_forces(system.motion)
     C_s = None if C is None else H.T @ system.at_rates(C, qd)  # (3.45)
+    linear = LinearSystem(M_s, S, A @ H, beta - A @ bias, C_s)  # (3.5)
+    show_constrained(system, s, linear, show)
+    show.law("(2.16)", "q̇ = H s", ("H",), lambda: (system.qd, qd))
     return LinearForm(
         formalism="poincare",
         system=system,
         velocity=VelocityMap(s, G @ system.qd, qd, H, bias),
-        linear=LinearSystem(M_s, S, A @ H, beta - A @ bias, C_s),  # (3.5)
+        linear=linear,
         rows=Rows.ALL,
         solver=Solver(graph, Numeric.MOORE_PENROSE),
     )
+
+
+def show_constrained(system: System, s: Array, linear: LinearSystem, show: Show) -> None:
+    """A_s, b_s, B_s and S_c, and M_s ṡ = S + S_c: (3.23) with (3.25), or with (3.47) where constraints are not ideal."""
+    sd = rates(system, s)
+    if not linear.constrained:
+        show.law("(2.14)", "M_s ṡ = S", ("M_s", "S"), lambda: (linear.M @ sd, linear.f))
+        return
+    A_s = show("A_s", "(3.5)", "constraints on quasi-accelerations: A_s ṡ = b_s", linear.A)
+    b_s = show("b_s", "(3.5)", "right side of A_s ṡ = b_s", linear.beta)
+    known = replace(linear, A=A_s, beta=b_s)
+    alone = replace(known, C=None)
+
+    def constraint_force(of: LinearSystem) -> Array:
+        free = of.with_rows(system.facts.rows if system.facts.dropped else slice(None))
+        return of.M @ graph(system.algebra, free)[0] - of.f
+
+    show.also(
+        "B_s", "(3.27)", "A_s M_s^(−1/2), by the root L√D of M_s = L D Lᵀ", lambda: scaled_rows(system.algebra, known)
+    )
+    show.also("ideal", "(3.25)", "M_s^(1/2) B_s⁺ (b_s − A_s a_s)", lambda: constraint_force(alone))
+    if known.C is not None:
+        beyond = lambda: constraint_force(known) - constraint_force(alone)  # noqa: E731
+        show.also("non_ideal", "(3.47)", "M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s", beyond)
+    show.also("S_c", "(3.47)", "the force of the constraints", lambda: constraint_force(known))
+    S_c = system.algebra.symbols([f"S_c[{i + 1}]" for i in range(len(linear.f))])
+    words = "M_s ṡ = S + S_c with S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s)"
+    words += " + M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s" if known.C is not None else ""
+    show.law(
+        "(3.47)" if known.C is not None else "(3.35)", words, ("M_s", "S"), lambda: (linear.M @ sd, linear.f + S_c)
+    )
+    show.law("(3.5)", "A_s ṡ = b_s", ("A_s", "b_s"), lambda: (A_s @ sd, b_s))
 
 
 def _unconstrained(system: System, speeds: Speeds) -> tuple[Array, Array]:
@@ -117,6 +161,13 @@ def reaction(system: System) -> Array:
     there = {str(x): value for x, value in zip(speeds.u, s, strict=True)}
     S_c = M_s @ system.derivative(s) - system.algebra.substitute(S, there)
     return speeds.Y.T @ S_c
+
+
+def scaled_rows(algebra: Algebra, linear: LinearSystem) -> Array:
+    """B = A M^(−1/2) (3.27), with the root L√D."""
+    L, D = ldl(algebra, linear.M)
+    root = np.array([algebra.sqrt(d) for d in D], dtype=object)
+    return (lower_solve(algebra, L, linear.A.T) / root[:, None]).T
 
 
 def graph(algebra: Algebra, linear: LinearSystem) -> tuple[Array, Array]:

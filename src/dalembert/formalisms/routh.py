@@ -17,6 +17,8 @@ from __future__ import annotations
 from dalembert.algebra import Array, identity, vector, zeros
 from dalembert.algebra.linear import ldl_solve
 from dalembert.equations import About, Constants, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import multipliers, show_bodies
 from dalembert.expressions import Kind
 from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
 from dalembert.structure import System
@@ -42,7 +44,7 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M_R q̈_NI = f + A_NIᵀλ with A_NI q̈_NI = β."""
     algebra, q = system.algebra, system.q
     known, names = system.facts, system.model.coordinate_names
@@ -50,14 +52,19 @@ def derive(system: System) -> LinearForm:
     N = [i for i in range(len(q)) if i not in I]
     v = system.qd[N]
     G = algebra.symbols([Kind.CONSTANT.of(names[i]) for i in I])
-    T = kinetic(system.motion, system.qd)
+    show_bodies(system, show)
+    T = show("T", "(7)", "kinetic energy", kinetic(system.motion, system.qd))
     momenta = algebra.gradient(T, system.qd[I])  # (22)
+    if I:
+        momenta = show("p_I", "(22)", "constant momenta of the ignorable coordinates", momenta)
     M22 = algebra.jacobian(momenta, system.qd[I])  # (14)
     rest = algebra.substitute(momenta, {str(x): 0 for x in system.qd[I]})  # M₂₁ q̇_NI + N₂, (23)
-    qd_I = ldl_solve(algebra, M22, G - rest) if I else zeros(0)
+    qd_I = (
+        show("qd_I", "(23)", "rates of the ignorable coordinates", ldl_solve(algebra, M22, G - rest)) if I else zeros(0)
+    )
     gone = {str(x): value for x, value in zip(system.qd[I], qd_I, strict=True)}
     (L,) = algebra.substitute(vector([T - potential(system.motion)]), gone)
-    R = L - G @ qd_I if I else L
+    R = show("R", "Table 1", "the Routhian, L − G_I·q̇_I", L - G @ qd_I if I else L)
     p = algebra.gradient(R, v)
     qd = zeros(len(q))
     qd[N], qd[I] = v, qd_I
@@ -71,11 +78,19 @@ def derive(system: System) -> LinearForm:
     bias[I] = algebra.total_derivative(qd_I, *along)
     A, beta = algebra.substitute(system.A[:, N], gone), algebra.substitute(system.beta, gone)
     C = None if C is None else algebra.substitute(C[N], gone)
+    M = algebra.jacobian(p, v)
+    push, lam, lagged = f if C is None else f + C, multipliers(system, len(beta)), system.qdd[N]
+    words = "d/dt ∂R/∂q̇_NI − ∂R/∂q_NI = Q_NI" + (" + A_NIᵀλ" if len(beta) else "")
+    show.law("(18)", words, ("R",), lambda: (M @ lagged - push - A.T @ lam, zeros(len(N))))
+    if len(beta):
+        show.law("(18)", "A_NI q̈_NI = β", (), lambda: (A @ lagged, beta))
+    if I:
+        show.law("(23)", "q̇_I = M₂₂⁻¹ (G_I − M₂₁ q̇_NI − N₂)", ("qd_I",), lambda: (system.qd[I], qd_I))
     return LinearForm(
         formalism="routh",
         system=system,
         velocity=VelocityMap(v, v, qd, W, bias),
-        linear=LinearSystem(algebra.jacobian(p, v), f, A, beta, C),
+        linear=LinearSystem(M, f, A, beta, C),
         rows=Rows.INDEPENDENT,
         constants=Constants(G, momenta),
         notes=(_note(system),),

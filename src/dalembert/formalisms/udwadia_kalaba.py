@@ -18,10 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array
+from dalembert.algebra import Algebra, Array, identity
 from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import held_form, unexplained_force
+from dalembert.equations.free_motion import free_equations, held_form, unexplained_force
+from dalembert.equations.inverses import inverse, inverse_mass, inverse_root, with_symmetric_names
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import show_bodies, shown_push, shown_rows, vanishing
 from dalembert.structure import System
 
 ABOUT = About(
@@ -49,9 +52,40 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = h + Q_c, left to `Solver` to find Q_c."""
-    return held_form("udwadia_kalaba", system, Solver(graph, Numeric.MOORE_PENROSE))
+    show_bodies(system, show, ("(2.11)", "(2.11)"))
+    M, h = free_equations(system, show, ("(2.12)", "(2.15)"))
+    show.beside(lambda: (_show_equation if system.facts.regular_mass else _show_principle)(system, show, M, h))
+    return held_form("udwadia_kalaba", system, (M, h), Solver(graph, Numeric.MOORE_PENROSE))
+
+
+def _show_equation(system: System, show: Show, M: Array, h: Array) -> None:
+    """q̈₀, B = A M^(−1/2) and the explicit q̈."""
+    algebra, h = system.algebra, shown_push(system, show, show.named("h", h))
+    M_inv = inverse_mass(algebra, show, M, "(2.12)")
+    qdd_free = show("qdd_free", "(3.22)", "acceleration without constraints, M⁻¹ h", M_inv @ h)
+    qdd_free = show.named("qdd_free", qdd_free)
+    A, beta = shown_rows(system, show, "(3.5)", ("(3.1)", "(3.2)"))
+    if not len(beta):
+        return show.law("(3.22)", "q̈ = q̈₀", ("qdd_free",), lambda: (system.qdd, qdd_free))
+    A, beta = show.named("A", A), show.named("beta", beta)
+    root, which = inverse_root(algebra, show, with_symmetric_names(show, "M", M))
+    show("B", "(3.27)", f"A {which}", A @ root)
+    pull = M_inv @ A.T  # M^(−1/2) Bᵀ
+    K = pull @ inverse(algebra, show, "BB_inv", "(3.35)", A @ pull)  # B⁺ = Bᵀ (B Bᵀ)⁻¹ for independent rows
+    K = show.named("K", show("K", "(3.35)", "M^(−1/2) B⁺: from what the free motion misses to accelerations", K))
+    words, uses = "q̈ = q̈₀ + M^(−1/2) B⁺ (β − A q̈₀)", ("qdd_free", "K", "beta", "A")
+    return show.law("(3.35)", words, uses, lambda: (system.qdd, qdd_free + K @ (beta - A @ qdd_free)))
+
+
+def _show_principle(system: System, show: Show, M: Array, h: Array) -> None:
+    """Where M is singular there is no q̈₀: d'Alembert's principle for all directions that A admits, and A q̈ = β."""
+    A, beta = shown_rows(system, show, "(3.5)", ("(3.1)", "(3.2)"))
+    left = M @ system.qdd - shown_push(system, show, h)
+    free = identity(len(h)) - A.T @ inverse(system.algebra, show, "AA_inv", "(3.19)", A @ A.T) @ A
+    show.law("(3.19)", "(1 − A⁺A)(M q̈ − h) = 0", ("M", "h", "A"), lambda: vanishing(free @ left))
+    show.law("(3.5)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
 
 
 # Q_c = M (q̈ − q̈₀) of (3.35): no multipliers, which are large where constraints are nearly dependent

@@ -16,7 +16,9 @@ d/dt of a vector is meant in the inertial frame: with ω in body axes, ω × (�
 from __future__ import annotations
 
 from dalembert.equations import About, LinearForm, Velocities, in_speeds
-from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta
+from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta, show_momenta
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds
 from dalembert.kinematics import active_forces, kinetic
 from dalembert.structure import System
 
@@ -40,15 +42,26 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M u̇ = U + Σ [P·d/dt(∂V_G/∂u) + H·d/dt(∂ω/∂u)] − (d/dt ∂T/∂u at u̇ = 0)."""
-    algebra, speeds = system.algebra, system.speeds  # (3)–(5)
-    T = kinetic(system.motion, speeds.qd)  # (7) with (6)
+    algebra = system.algebra
+    show_bodies(system, show)
+    speeds = shown_speeds(system, system.speeds, show)  # (3)–(5)
+    T = show("T", "(7)", "kinetic energy in the speeds", kinetic(system.motion, speeds.qd))  # with (6)
+    show_momenta(system, speeds, show)
+    U = show("U", "(9)", "applied forces along the speeds", active_forces(system.motion, speeds.W))
     T_u = algebra.gradient(T, speeds.u)
-    M = algebra.jacobian(T_u, speeds.u)
-    U = active_forces(system.motion, speeds.W)  # (9)
-    f = U + momenta_on_changing_directions(system, speeds) - system.rate_of(T_u, speeds)  # (2)
-    return in_speeds("volterra", system, speeds, M, f)
+    M = show("M", "(2)", "∂²T/∂u∂u", algebra.jacobian(T_u, speeds.u))
+    A = show("A", "(2)", "d/dt ∂T/∂u at u̇ = 0", system.rate_of(T_u, speeds))
+    K = show("K", "(2)", "momenta along changing directions", momenta_on_changing_directions(system, speeds))
+    L = show("L", "(2)", "all that is free of u̇, U + K − A", U + K - A)
+    ud = rates(system, speeds.u)
+    push, plus = beyond(system, speeds)
+    words = f"d/dt ∂T/∂u − Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)] = U{plus}"
+    show.law("(2)", words, ("M", "A", "K", "U"), lambda: (M @ ud + A - K, U + push))
+    show.law("(2)", f"M u̇ = L{plus}", ("M", "L"), lambda: (M @ ud, L + push))
+    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
+    return in_speeds("volterra", system, speeds, M, L)
 
 
 reaction = reaction_by_momenta  # what (2) leaves over

@@ -20,6 +20,8 @@ from __future__ import annotations
 from dalembert.algebra import Array
 from dalembert.equations import About, Constants, LinearForm, Velocities, in_speeds
 from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta
+from dalembert.equations.quantities import SILENT, Show
+from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, active_forces, kinetic
 from dalembert.kinematics.speeds import invert
@@ -46,36 +48,45 @@ ABOUT = About(
 )
 
 
-def derive(system: System) -> LinearForm:
+def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M_NI u̇_NI = L_NI, (64)."""
     algebra, known = system.algebra, system.facts
+    show_bodies(system, show)
     G = algebra.symbols([Kind.CONSTANT.of(system.model.coordinate_names[i]) for i in known.ignorable])
     qd_I = system.qd[list(known.ignorable)]
-    momenta = algebra.gradient(
-        kinetic(system.motion, system.qd), qd_I
-    )  # M′ q̇ + N₂ = ∂T/∂q̇_I: (22), (23), G_I at the start: (26)
-    speeds = _speeds(system, momenta, G)
+    momenta = algebra.gradient(kinetic(system.motion, system.qd), qd_I)  # M′ q̇ + N₂ = ∂T/∂q̇_I: (22), (23)
+    if known.s:
+        momenta = show("G_I", "(26)", "constant momenta of the ignorable coordinates, ∂T/∂q̇_I", momenta)
+    speeds = _speeds(system, momenta, G, show)
     T = kinetic(system.motion, speeds.qd)  # (46)
     T_u = algebra.gradient(T, speeds.u)  # (50)
-    M = algebra.jacobian(T_u, speeds.u)  # (47)
-    A = system.rate_of(T_u, speeds)  # (52)
-    K = momenta_on_changing_directions(system, speeds)  # (63)
-    U = active_forces(system.motion, speeds.W)  # (33)
-    L = U + K - A  # (65), corrected
+    M = show("M_NI", "(47)", "mass matrix of the speeds that remain", algebra.jacobian(T_u, speeds.u))
+    A = show("A_NI", "(52)", "d/dt ∂T/∂u_NI at u̇_NI = 0", system.rate_of(T_u, speeds))
+    K = show("K_NI", "(63)", "momenta along changing directions", momenta_on_changing_directions(system, speeds))
+    U = show("U_NI", "(33)", "applied forces along the speeds", active_forces(system.motion, speeds.W))
+    L = show("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", U + K - A)  # corrected
+    ud = rates(system, speeds.u)
+    push, plus = beyond(system, speeds)
+    show.law("(64)", f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push))
+    show.law("(43)", "q̇ = W_NI u_NI + X_NI", ("W_NI", "X_NI"), lambda: (system.qd, speeds.qd))
     return in_speeds("volterra_reduced", system, speeds, M, L, constants=Constants(G, momenta), notes=(_note(system),))
 
 
-def _speeds(system: System, momenta: Array, G: Array) -> Speeds:
+def _speeds(system: System, momenta: Array, G: Array, show: Show) -> Speeds:
     """u_NI and q̇ = W_NI u_NI + X_NI: (42)–(44)."""
     algebra, known, full = system.algebra, system.facts, system.speeds
     chosen = list(known.reduced)
-    M_prime = algebra.jacobian(momenta, system.qd)  # (24)
-    rest = dict.fromkeys((str(v) for v in system.qd), 0)
-    N_prime = algebra.substitute(momenta, rest) - G  # (25)
-    u = full.u[chosen]
+    M_prime, N_prime = algebra.jacobian(momenta, system.qd), -G
+    if known.s:
+        rest = dict.fromkeys((str(v) for v in system.qd), 0)
+        M_prime = show("M_prime", "(24)", "of the dynamical constraints M′ q̇ + N′ = 0", M_prime)
+        N_prime = show("N_prime", "(25)", "N₂ − G_I", algebra.substitute(momenta, rest) - G)
+    Y = show("Y_NI", "(42)", "of the speeds u_NI = Y_NI q̇ + Z_NI", full.Y[chosen])
+    Z = show("Z_NI", "(42)", "of the speeds u_NI = Y_NI q̇ + Z_NI", full.Z[chosen])
     assert known.reduced_order is not None  # refused before where no speeds serve
     rows = [(M_prime, N_prime), (system.A, system.b)]
-    return invert(system.motion, u, full.Y[chosen], full.Z[chosen], rows, known.reduced_order)
+    reduced = invert(system.motion, full.u[chosen], Y, Z, rows, known.reduced_order)
+    return shown_speeds(system, reduced, show, "(44)", "_NI")
 
 
 def reaction(system: System) -> Array:

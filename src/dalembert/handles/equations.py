@@ -15,7 +15,6 @@ from dalembert.analysis import consistency
 from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.equations import About, LinearForm
-from dalembert.equations.legendre import canonical_of
 from dalembert.errors import InputError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
@@ -33,6 +32,7 @@ from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
 from dalembert.show import latex
 from dalembert.show.blocks import Step
+from dalembert.show.laws import WrittenLaw
 from dalembert.structure import Choice, facts_of
 
 if TYPE_CHECKING:
@@ -201,6 +201,11 @@ class Equations(Value):
         return latex.to_sympy_matrix(self.model, array, self.workspace.facts.speed_names)
 
     @cached_property
+    def reading(self) -> Reading:
+        """The derivation for the reader: its quantities and its laws."""
+        return Reading(self.derivation)
+
+    @property
     def blocks(self) -> Blocks:
         """The formalism's own quantities by key, in the order of its paper, each with the number of its equation.
 
@@ -208,11 +213,16 @@ class Equations(Value):
         >>> dl.derive("robot-2-link", "denoc").blocks["N_l"].equation
         '(9b)'
         """
-        return Reading(self.derivation).blocks
+        return self.reading.blocks
+
+    @property
+    def laws(self) -> tuple[WrittenLaw, ...]:
+        """The equations that the formalism ends with, as its paper writes them, row by row."""
+        return self.reading.laws
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step, each with its equation numbers."""
-        return Reading(self.derivation).steps()
+        return self.reading.steps()
 
     def blocks_at(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0, *, keys: Sequence[str] = ()
@@ -229,14 +239,19 @@ class Equations(Value):
         for name, value in (("q", positions), ("qd", velocities)):
             if value.shape != (n,):
                 raise InputError(f"blocks_at: {name} has shape {value.shape}. Expected ({n},), one state.")
-        return blocks_at(self.derivation, tuple(keys), positions, velocities, float(t), self.values)
+        state = np.concatenate([positions, velocities, [float(t)]])
+
+        def accelerations() -> np.ndarray:
+            return self.accelerations(positions, velocities, t)
+
+        return blocks_at(self.derivation, tuple(keys), state, accelerations, self.values)
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""
-        return latex.equations(self.symbolic)
+        return latex.page(self.reading.page)
 
     def _repr_latex_(self) -> str:
-        return latex.display(self.symbolic)
+        return latex.display(self.reading.page)
 
     def __repr__(self) -> str:
         return (
@@ -349,8 +364,7 @@ class Equations(Value):
         """H(q, p, t) as a SymPy expression; for the formalisms hamilton and dirac."""
         if not self.about.velocities.are_momenta:
             raise InputError(f"formalism '{self.formalism}' has no Hamiltonian. Derive by hamilton or dirac.")
-        H = np.array([[canonical_of(self.workspace.symbolic).H]], dtype=object)
-        return self._sympy(H).flat()[0]
+        return self.blocks["H"].value  # pyright: ignore[reportReturnType]
 
     @cached_property
     def directions(self) -> sympy.Matrix:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
@@ -13,14 +13,17 @@ from dalembert import formalisms
 from dalembert.algebra import Array, stack, vector
 from dalembert.arguments import shown
 from dalembert.equations import LinearForm
-from dalembert.equations.quantities import Quantity
-from dalembert.errors import InputError, nearest
+from dalembert.equations.quantities import Quantity, Record
+from dalembert.errors import EngineError, InputError, nearest
 from dalembert.expressions import Kind
 from dalembert.expressions.numbers import exact
 from dalembert.handles.derivation import Derivation
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Shortening, Step, block_of
+from dalembert.show.directions import without_factors
+from dalembert.show.laws import WrittenLaw, written_law
+from dalembert.show.pages import Page, page_of
 from dalembert.structure import System, system_of
 
 
@@ -47,22 +50,46 @@ class Reading(Value):
         return machine.derived(self.system) if self.numbers else machine.symbolic
 
     @cached_property
+    def told(self) -> tuple[Record, LinearForm]:
+        """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
+        short = self.shortening.refreshed()
+        record = Record(short, short.named, without_factors)
+        return record, self.derivation.machine.derived(self.system, record, **self.derivation.told)
+
+    @property
+    def record(self) -> Record:
+        """All that the formalism shows on its way."""
+        return self.told[0]
+
+    @cached_property
     def blocks(self) -> Blocks:
         """The formalism's own quantities, in the order of its paper."""
         return Blocks(self)
 
+    @cached_property
+    def laws(self) -> tuple[WrittenLaw, ...]:
+        """The equations that the formalism ends with."""
+        return tuple(written_law(law, self.shortening.refreshed()) for law in self.record.laws)
+
+    @cached_property
+    def page(self) -> Page:
+        """The equations that the formalism ends with, and what they are made of."""
+        return page_of(self.told[1], self.laws, self.blocks, self.record.names)
+
     def steps(self) -> Iterator[Step]:
-        """The derivation step by step; where a formalism tells none of its own, its quantities one by one."""
+        """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
         tell = getattr(formalisms.find(self.derivation.formalism), "steps", None)
         if tell is None:
             for block in self.blocks.values():
                 yield Step(block.meaning, (block,))
+            for law in self.laws:
+                yield Step(law.words, (law,))
             return
         short = self.shortening
         for stage in tell(self.system, short.named, **self.derivation.told):
             yield Step(stage.heading, tuple(self.block(q, short.refreshed()) for q in stage.quantities))
 
-    @property
+    @cached_property
     def shortening(self) -> Shortening:
         """What brings values to a short form."""
         names = self.derivation.workspace.model.coordinate_names
@@ -83,15 +110,15 @@ class Blocks(Mapping[str, Block]):
     """
 
     def __init__(self, reading: Reading) -> None:
-        self._reading, self._short = reading, reading.shortening
-        self._quantities = quantities(reading.derivation, reading.system, self._short)
+        self._reading = reading
+        self._quantities = reading.record.quantities
         self._known: dict[str, Block] = {}
 
     def __getitem__(self, key: str) -> Block:
         if key not in self._quantities:
             raise KeyError(missing(self._reading.derivation, key, self._quantities))
         if key not in self._known:
-            self._known[key] = self._reading.block(self._quantities[key], self._short.refreshed())
+            self._known[key] = self._reading.block(self._quantities[key], self._reading.shortening.refreshed())
         return self._known[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -104,16 +131,9 @@ class Blocks(Mapping[str, Block]):
         return f"<Blocks: {', '.join(self) or 'none'}>"
 
 
-def quantities(derivation: Derivation, system: System, short: Shortening | None = None) -> dict[str, Quantity]:
-    """The quantities of a formalism over one algebra; none where it shows none."""
-    tell = getattr(formalisms.find(derivation.formalism), "blocks", None)
-    found = () if tell is None else tell(system, short or (lambda value: value), **derivation.told)
-    return {quantity.key: quantity for quantity in found}
-
-
 def with_modules(derivation: Derivation, modules: Mapping[str, Sequence[str]]) -> Derivation:
     """The derivation with kinematic modules by name: serial chains of bodies, which its blocks and steps then go through."""
-    if "modules" not in signature(getattr(formalisms.find(derivation.formalism), "blocks", lambda: ())).parameters:
+    if "modules" not in signature(formalisms.find(derivation.formalism).derive).parameters:
         raise InputError(
             f"modules: formalism '{derivation.formalism}' has none. Expected 'denoc'. Leave `modules` out."
         )
@@ -121,24 +141,31 @@ def with_modules(derivation: Derivation, modules: Mapping[str, Sequence[str]]) -
         if isinstance(bodies, str) or not bodies:
             raise InputError(f"modules: '{name}' is {shown(bodies)}. Expected the names of its bodies, one or more.")
     found = replace(derivation, modules=Frozen({name: tuple(bodies) for name, bodies in modules.items()}))
-    quantities(found, found.workspace.system)  # what is no module is told here
+    found.machine.derived(found.workspace.system, Record(), **found.told)  # what is no module is told here
     return found
 
 
 def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
     """That there is no such block, and which there are."""
     model = derivation.workspace.model.name
-    if not known:
-        return f"formalism '{derivation.formalism}' shows no blocks yet. Derive by denoc, or read the equations themselves."
     return f"there is no block '{key}' of '{model}' by {derivation.formalism}. {nearest(key, known)} Blocks: {', '.join(known)}."
 
 
 def blocks_at(
-    derivation: Derivation, keys: tuple[str, ...], q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray
+    derivation: Derivation,
+    keys: tuple[str, ...],
+    state: np.ndarray,
+    accelerations: Callable[[], np.ndarray],
+    parameters: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """The values of quantities at one state, for a model of any size."""
-    space = derivation.workspace
-    found = quantities(derivation, space.system)
+    """The values of quantities at one state (q, q̇, t), for a model of any size; q̈ is asked for where a quantity has it.
+
+    Quantities of unknowns other than q̈ and the velocity variables, such as multipliers, are left out unless they are asked for.
+    """
+    system = derivation.workspace.system
+    record = Record()
+    form = derivation.machine.derived(system, record)
+    found = record.quantities
     for key in keys:
         if key not in found:
             raise InputError(missing(derivation, key, found))
@@ -147,14 +174,35 @@ def blocks_at(
         value = found[key].make()
         if value.size and isinstance(value.flat[0], str):
             continue
-        out[key] = _evaluated(derivation, value, np.concatenate([q, qd, [t]]), parameters)
+        value = _in_rates(form, value)
+        try:
+            out[key] = _evaluated(derivation, value, system.qdd[:0], state, parameters)
+        except EngineError:  # it is a function of more than (q, q̇, t)
+            whole = np.concatenate([accelerations(), state])
+            try:
+                out[key] = _evaluated(derivation, value, system.qdd, whole, parameters)
+            except EngineError:
+                if keys:
+                    raise
     return out
 
 
-def _evaluated(derivation: Derivation, value: Array, state: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+def _in_rates(form: LinearForm, value: Array) -> Array:
+    """A value with q̇ and q̈ in the place of the velocity variables and their rates."""
+    v, system = form.velocity, form.system
+    if v.v is system.qd:
+        return value
+    moving = zip(v.v, v.v_from_qd, system.derivative(v.v_from_qd), strict=True)
+    table = {name: x for u, by, rate in moving for name, x in ((str(u), by), (Kind.RATE.of(str(u)), rate))}
+    return system.algebra.substitute(value, {a: b for a, b in table.items() if a not in map(str, system.qd)})
+
+
+def _evaluated(
+    derivation: Derivation, value: Array, more: Array, state: np.ndarray, parameters: np.ndarray
+) -> np.ndarray:
     """Numbers for an array over the algebra of the engine, without machine code: it is asked for once."""
     space = derivation.workspace
     system, names = space.system, list(space.model.parameter_values)
-    inputs = stack(system.q, system.qd, vector([system.t]))
+    inputs = stack(more, system.q, system.qd, vector([system.t]))
     function = compile_function(system.algebra, inputs, value.ravel(), system.algebra.symbols(names), "python")
     return function(state, parameters).reshape(value.shape)

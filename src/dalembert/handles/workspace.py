@@ -18,6 +18,7 @@ from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About, LinearForm
 from dalembert.equations.free_motion import free_equations
+from dalembert.equations.quantities import SILENT, Show
 from dalembert.errors import InputError, nearest
 from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.kinematics import non_ideal_forces
@@ -146,9 +147,10 @@ class Machine:
     def __init__(self, workspace: Workspace, formalism: str, alpha: float) -> None:
         self._module, self._alpha, self._workspace = formalisms.find(formalism), alpha, workspace
 
-    def derived(self, system: System) -> LinearForm:
-        """The form over one algebra."""
-        return self._module.derive(system, self._alpha) if self._alpha else self._module.derive(system)
+    def derived(self, system: System, show: Show = SILENT, **more: object) -> LinearForm:
+        """The form over one algebra; its quantities are handed to `show`."""
+        stabilized = {"alpha": self._alpha} if self._alpha else {}
+        return self._module.derive(system, show=show, **stabilized, **more)
 
     @cached_property
     def form(self) -> LinearForm:

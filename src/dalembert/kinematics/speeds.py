@@ -23,6 +23,7 @@ class Speeds:
     Z: Array
     W: Array
     X: Array
+    named: tuple[tuple[Array, Array], ...] = ()  # names in W and X that stand for functions of q, and their rates
 
     @property
     def qd(self) -> Array:

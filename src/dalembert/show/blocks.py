@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -14,12 +14,13 @@ import symengine as se
 
 from dalembert.algebra import Array
 from dalembert.equations.quantities import Quantity
-from dalembert.errors import InputError
+from dalembert.errors import InputError, nearest
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.model import Description
 from dalembert.model.frozen import Value
 from dalembert.show import latex, names, text
+from dalembert.show.laws import WrittenLaw
 from dalembert.show.tidying import tidy
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
 _HUGE = 200_000  # operations of a value on the way to others
 _LONG = 2_000  # operations of an entry that is left as it is
-_SECONDS = 3.0  # for bringing the entries of one value to a short form
+_SECONDS = 20.0  # for bringing the entries of one value to a short form
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
@@ -46,6 +47,7 @@ class Shortening:
 
     def __init__(self, velocities: Collection[str]) -> None:
         self._velocities = set(velocities)
+        self._meanings: dict[Formula, Formula] = {}  # of names that were given
         self._known: dict[Formula, Formula] = {}
         self._until = 0.0
 
@@ -56,12 +58,33 @@ class Shortening:
 
     def __call__(self, value: Array) -> Array:
         """The value with its entries in a short form."""
-        out = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            out[index] = self._short(se.sympify(value[index]))
+        out = self._each(value)
+        if self.has_names(out):
+            whole = self._each(self.without_names(value))
+            out = min(whole, out, key=_operations)  # where terms cancel, names stood in the way
         length = _operations(out)
         if length > _HUGE:
             raise TooLong(length)
+        return out
+
+    def _each(self, value: Array) -> Array:
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            out[index] = self._short(se.sympify(value[index]))
+        return out
+
+    def has_names(self, value: Array) -> bool:
+        """True where names of entries stand in a value."""
+        return not _is_text(value) and not self._meanings.keys().isdisjoint(_symbols(value))
+
+    def without_names(self, value: Array) -> Array:
+        """The value with what its names stand for."""
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            entry = se.sympify(value[index])
+            while not self._meanings.keys().isdisjoint(entry.free_symbols):
+                entry = entry.xreplace(self._meanings)
+            out[index] = entry
         return out
 
     def _short(self, entry: Formula) -> Formula:
@@ -75,13 +98,25 @@ class Shortening:
 
     def named(self, key: str, value: Array) -> Array:
         """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
-        letter, number = key.rsplit("_", 1)
+        letter, number = key.rsplit("_", 1) if key[-1].isdigit() else (key, "")
         out = np.empty(value.shape, dtype=object)
         for index in np.ndindex(*value.shape):
             entry = self._short(se.sympify(value[index]))
-            places = [i + 1 for i in index] if value.size > 1 else []
-            name = f"{letter}[{','.join(map(str, [number, *places]))}]"
-            out[index] = entry if se.count_ops(entry) <= _SHORT else se.Symbol(name)
+            if (
+                value.ndim == 2
+                and index[0] > index[1]
+                and value.T.shape == value.shape
+                and value[index] == value.T[index]
+            ):
+                out[index] = out[index[::-1]]  # of a symmetric matrix
+                continue
+            places = [i + 1 for i in index] if value.size > 1 or not number else []
+            name = f"{letter}[{','.join(map(str, [*([number] if number else []), *places]))}]"
+            if se.count_ops(entry) > _SHORT or _has_denominator(entry):
+                self._velocities.add(name)  # what follows is collected by it
+                self._meanings[se.Symbol(name)] = entry
+                entry = se.Symbol(name)
+            out[index] = entry
         return out
 
 
@@ -102,6 +137,21 @@ class Block(Value):
     operations: int  # of its entries, equal ones counted once
     model: Description = field(repr=False)
     speed_names: tuple[str, ...] = field(default=(), repr=False)
+    of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
+    whole: Array | None = field(default=None, repr=False, compare=False)  # its entries without names of other entries
+
+    def __getitem__(self, name: str) -> Block:
+        """The part that belongs to a body or a speed."""
+        if name not in self.of:
+            raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
+        k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
+        entries, whole = self.entries[k], None if self.whole is None else self.whole[k]
+        return replace(self, entries=entries, whole=whole, operations=_operations(entries), of=(), meaning=meaning)
+
+    @property
+    def parts(self) -> tuple[Block, ...]:
+        """The block by what it belongs to; itself where it is one."""
+        return tuple(self[name] for name in self.of) or (self,)
 
     @property
     def letter(self) -> str:
@@ -124,8 +174,8 @@ class Block(Value):
         return self.operations > _MOST
 
     @cached_property
-    def value(self) -> sympy.Matrix | tuple[str, ...]:
-        """A SymPy matrix; a tuple of names where there is nothing to compute."""
+    def value(self) -> sympy.Matrix | sympy.Expr | tuple[str, ...]:
+        """A SymPy matrix, of bodies one below the other; an expression; a tuple of names where there is nothing to compute."""
         if self.is_text:
             return tuple(self.entries)
         if self.is_long:
@@ -133,8 +183,9 @@ class Block(Value):
                 f"block '{self.key}' of '{self.model.name}' has {self.operations} operations when it is written out. Expected "
                 f"at most {_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
             )
-        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
-        return latex.to_sympy_matrix(self.model, rows, self.speed_names, shorten=False)
+        entries = self.entries if self.whole is None else self.whole
+        found = latex.to_sympy_matrix(self.model, _rows(entries), self.speed_names, shorten=False)
+        return found if entries.ndim else found[0, 0]  # pyright: ignore[reportReturnType]
 
     def __str__(self) -> str:
         return self.text()
@@ -144,19 +195,28 @@ class Block(Value):
 
     def text(self, width: int = _WIDTH) -> str:
         """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
-        shape = "" if self.is_long else f"; {'×'.join(map(str, self.entries.shape))}"
+        shape = "" if self.is_long or not self.entries.ndim else f"; {'×'.join(map(str, self.entries.shape))}"
         out = textwrap.wrap(f"{self.letter} {self.equation}: {self.meaning}{shape}", width, subsequent_indent="  ")
         if self.is_text:
             return "\n".join([*out, *(f"  {i + 1}: {name}" for i, name in enumerate(self.entries))])
         if self.is_long:
             return "\n".join([*out, f"  too long to write out: {self.operations} operations"])
-        return "\n".join([*out, *(self._grid(width) or self._lines(width))])
+        if self.of:
+            for name, part in zip(self.of, self.parts, strict=True):
+                out += [f"  of {name}:", *textwrap.indent("\n".join(part._body(width - 2)), "  ").split("\n")]
+            return "\n".join(out)
+        return "\n".join([*out, *self._body(width)])
+
+    def _body(self, width: int) -> list[str]:
+        return self._grid(width) or self._lines(width)
 
     def _grid(self, width: int) -> list[str] | None:
         """The rows of a matrix in brackets, None where they are too wide."""
         if self.entries.size > _WIDTH:
             return None
-        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
+        if not self.entries.ndim:
+            return None
+        rows = _rows(self.entries)
         cells = [[text.expression(se.sympify(x)) for x in row] for row in rows]
         widths = [max(len(row[j]) for row in cells) for j in range(rows.shape[1])]
         if sum(widths) + 2 * len(widths) + 4 > width:
@@ -167,12 +227,18 @@ class Block(Value):
         out: list[str] = []
         for index in np.ndindex(*self.entries.shape):
             if (entry := se.sympify(self.entries[index])) != 0:
-                name = names.for_text(f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]")
+                name = names.for_text(self.entry(index)) if index else self.letter
                 line = f"{name} = {text.expression(entry)}"
                 out += textwrap.wrap(
                     line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False
                 )
         return out or ["  0"]
+
+    def entry(self, index: tuple[int, ...]) -> str:
+        """The name of an entry: M[1,2]; of a scalar the key itself."""
+        if not index:
+            return self.key
+        return f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
 
     @property
     def _base(self) -> str:
@@ -192,15 +258,14 @@ class Block(Value):
             return f"{self.latex} &= {listed}"
         if self.is_long:
             return rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"
-        rows = self.entries if self.entries.ndim == 2 else self.entries[:, None]
+        rows = _rows(self.entries)
         cells = [[latex.expression(se.sympify(x)) for x in row] for row in rows]
         if rows.shape[1] <= latex.MOST_COLUMNS and max(sum(map(len, row)) for row in cells) <= 4 * _WIDTH:
             return f"{self.latex} &= {latex.brackets(cells) if rows.size != 1 else cells[0][0]}"
         lines = []
         for index in np.ndindex(*rows.shape):
             if rows[index] != 0:
-                name = f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
-                lines.append(f"{names.for_latex(name)} &= {cells[index[0]][index[1]]}")
+                lines.append(f"{names.for_latex(self.entry(index))} &= {cells[index[0]][index[1]]}")
         return " \\\\\n".join(lines or [f"{self.latex} &= 0"])
 
     def to_dict(self) -> dict[str, object]:
@@ -222,8 +287,20 @@ class Block(Value):
         }
 
 
-def _nested(entries: Array) -> list[object]:
-    return [_nested(entry) if isinstance(entry, np.ndarray) else text.formula(se.sympify(entry)) for entry in entries]
+def _nested(entries: Array) -> object:
+    return [_nested(entry) for entry in entries] if np.ndim(entries) else text.formula(se.sympify(entries))
+
+
+def _has_denominator(entry: Formula) -> bool:
+    """True where a sum of terms that move stands below a line."""
+    if isinstance(entry, se.Pow) and isinstance(entry.args[0], se.Add) and not entry.args[1].is_positive:
+        return any(isinstance(part, se.sin | se.cos) for part in entry.args[0].atoms(se.Function))
+    return any(map(_has_denominator, entry.args))
+
+
+def _rows(entries: Array) -> Array:
+    """The entries as a matrix: a vector is a column, more than two axes stand one below the other."""
+    return entries.reshape(-1, entries.shape[-1]) if entries.ndim >= 2 else entries.reshape(-1, 1)
 
 
 @dataclass(frozen=True)
@@ -231,7 +308,7 @@ class Step(Value):
     """One step of a derivation: a heading, and what is found there."""
 
     heading: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block | WrittenLaw, ...]
 
     @property
     def equations(self) -> tuple[str, ...]:
@@ -258,13 +335,21 @@ class Step(Value):
 
 def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening) -> Block:
     """A quantity with its value, for reading."""
+    whole = None
     try:
         value = quantity.make()
         value = value if _is_text(value) else short(value)
         operations = _operations(value)
+        if short.has_names(value):
+            whole = short.without_names(value)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
-    return Block(quantity.key, quantity.equation, quantity.meaning, value, operations, model, speed_names)
+    about = (quantity.key, quantity.equation, quantity.meaning)
+    return Block(*about, value, operations, model, speed_names, quantity.of, whole)
+
+
+def _symbols(entries: Array) -> set[Formula]:
+    return set().union(*(se.sympify(entry).free_symbols for entry in entries.flat)) if entries.size else set()
 
 
 def _is_text(entries: Array) -> bool:

@@ -5,25 +5,40 @@ SymPy is slow to import, so it is imported inside the functions.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dalembert.algebra import Array
-from dalembert.equations import LinearForm
 from dalembert.expressions import Kind, kind_of, rate, to_sympy
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import readable
 from dalembert.model import Elements
-from dalembert.show import names
-from dalembert.show.sheet import Section, Sheet, prepare
+from dalembert.show import breaking, names
 from dalembert.show.tidying import tidy
 
 if TYPE_CHECKING:
     import sympy
 
+    from dalembert.show.pages import Page, Section
+
 MOST_COLUMNS = 10  # of a matrix that is written out
-_SHORT = 60  # characters of LaTeX in an entry of a matrix
 _MOST_LINES = 120  # in a notebook
+_LOWERED = "₀₁₂₃₄₅₆₇₈₉"
+_MARKS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0307": "dot", "\u0308": "ddot"}
+_SIGNS = {
+    "∂": r"\partial ", "Σ": r"\sum ", "−": "-", "·": r"\cdot ", "√": r"\surd ", "ᵀ": r"^{\mathsf{T}} ", "⁺": "^{+} ",
+    "′": "' ", "×": r"\times ", "π": r"\pi ", "²": "^{2} ",
+}  # fmt: skip
+_WORD = re.compile(r"⁻¹|[^\W\d_][\u0300-\u036f]*(?:_\w+|[₀-₉]+)*|\s+|.")
+_HEAD = r"""\documentclass[11pt]{article}
+\usepackage[margin=2cm]{geometry}
+\usepackage{amsmath,amssymb}
+\allowdisplaybreaks
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{6pt}
+\begin{document}"""
 _WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _WORDS)
 
@@ -59,40 +74,85 @@ def to_sympy_matrix(
     return sympy.Matrix(*array.shape, entries)
 
 
-def equations(form: LinearForm) -> str:
-    r"""All equations of a form as LaTeX for a document with amsmath: sentences and `align*` environments.
-
-    >>> from dalembert import formalisms, gallery, structure
-    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
-    >>> r"l^{2} m \ddot{\theta} &= - g l m \sin{\left(\theta \right)}" in equations(form)
-    True
-    """
-    sheet = prepare(form)
-    n = sheet.form.system.model.name
-    out = [rf"\textbf{{{escape(n)}}} --- {escape(sheet.title)} ({sheet.counts})."]
-    out += [escape(f"{note[:1].upper()}{note[1:]}.") for note in sheet.notes]
-    for section in sheet.sections():
-        rows = " \\\\\n".join(_rows(sheet, section))
-        out.append(f"{_sentence(sheet, section)}\n\\begin{{align*}}\n{rows}\n\\end{{align*}}")
+def page(found: Page) -> str:
+    r"""A page as LaTeX for a document with amsmath: sentences and `align*` environments, long formulas across lines."""
+    out = [rf"\textbf{{{escape(found.model)}}} --- {escape(found.title)} ({found.counts})."]
+    out += [escape(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
+    for section in found.sections:
+        words = f"${words_in_latex(section.heading)}$" if section.is_law else _sentence(section.heading)
+        heading = f"{words} {escape(section.equation)}".rstrip()
+        out.append(heading + (":\n" + aligned(_lines(section)) if section.rows else "."))
     return "\n\n".join(out) + "\n"
 
 
-def display(form: LinearForm) -> str:
-    r"""The equations as one formula for a notebook; a very long list of intermediates is only counted.
+def document(pages: Iterable[str]) -> str:
+    """A whole document that compiles: the pages, in LaTeX, between its head and its foot."""
+    return "\n".join([_HEAD, "\n\\clearpage\n".join(pages), "\\end{document}", ""])
 
-    >>> from dalembert import formalisms, gallery, structure
-    >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
-    >>> display(form).startswith(r"$$\begin{aligned}")
-    True
-    """
-    sheet = prepare(form)
+
+def display(found: Page) -> str:
+    r"""A page as one formula for a notebook; of a very long one the first lines."""
     rows: list[str] = []
-    for section in sheet.sections():
-        lines = _rows(sheet, section)
-        if len(rows) + len(lines) > _MOST_LINES and section.heading == "Intermediates":
-            lines = [rf"&\text{{{len(lines)} lines z; latex() writes them all}}"]
-        rows += [rf"&\textbf{{{section.heading}}}", *lines]
+    for section in found.sections:
+        lines = _lines(section)
+        if len(rows) + len(lines) > _MOST_LINES:
+            rows.append(rf"&\text{{{len(lines)} lines more; latex() writes them all}}")
+            break
+        words = words_in_latex(section.heading) if section.is_law else rf"\textbf{{{escape(section.heading)}}}"
+        rows += [rf"&{words}", *lines]
     return "$$\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}$$"
+
+
+def aligned(lines: list[str]) -> str:
+    """Lines in an environment that may go over pages."""
+    return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
+
+
+def _lines(section: Section) -> list[str]:
+    return [line for left, right in section.rows for line in breaking.broken(expression(left), expression(right))]
+
+
+def _sentence(heading: str) -> str:
+    """A heading whose letter, before a colon, is a formula."""
+    letter, mark, meaning = heading.partition(": ")
+    return f"${words_in_latex(letter)}$: {_with_formulas(meaning)}" if mark else escape(heading)
+
+
+def _with_formulas(words: str) -> str:
+    """Words in which what is not plain text is a formula."""
+    parts = re.split(r"(\S*[^\x00-\x7f–’]\S*|\S*_\S*)", words)
+    return "".join(f"${words_in_latex(part)}$" if i % 2 else escape(part) for i, part in enumerate(parts))
+
+
+def words_in_latex(words: str) -> str:
+    r"""An equation in Unicode letters in LaTeX.
+
+    >>> words_in_latex("M_NI u̇_NI = L_NI"), words_in_latex("Aᵀλ − ∂L/∂q̇")
+    ('\\mathbf{M}_{NI} \\dot{u}_{NI} = \\mathbf{L}_{NI}', '\\mathbf{A}^{\\mathsf{T}} \\lambda - \\partial L/\\partial \\dot{q}')
+    """
+    out = []
+    for token in _WORD.findall(unicodedata.normalize("NFD", words)):
+        out.append(_in_latex(token))
+    return re.sub(r" (?=[\^,;)/])", "", re.sub(r"\s+", " ", "".join(out))).strip()
+
+
+def _in_latex(token: str) -> str:
+    letter = token[0]
+    if letter in _SIGNS:
+        return _SIGNS[letter]
+    if not letter.isalpha():
+        return token
+    marks = [_MARKS[mark] for mark in token if mark in _MARKS]
+    below = re.findall(r"_(\w+)", token)
+    lowered = "".join(c for c in token if c in _LOWERED).translate(str.maketrans(_LOWERED, "0123456789"))
+    greek = names.for_latex(unicodedata.name(letter).rsplit(" ", 1)[-1].lower()) if ord(letter) > 0x370 else letter
+    written = rf"\mathbf{{{letter}}}" if letter.isupper() and letter.isascii() and letter not in "TVLRSH" else greek
+    if letter.isupper() and letter.isascii() and below:
+        written = rf"\mathbf{{{letter}}}"
+    for mark in marks:
+        written = rf"\{mark}{{{written}}}"
+    index = ", ".join([*([lowered] if lowered else []), *below])
+    return f"{written}_{{{index}}} " if index else f"{written} "
 
 
 def expression(value: Formula) -> str:
@@ -102,11 +162,9 @@ def expression(value: Formula) -> str:
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2)
     '\\frac{\\dot{\\theta}_{1}^{2}}{2}'
     """
-    from sympy.printing.latex import latex
+    from dalembert.show.printers import LinePrinter, moving_last
 
-    written = readable(value)
-    table = {symbol: names.for_latex(symbol.name) for symbol in written.free_symbols}
-    return latex(written, symbol_names=table)
+    return LinePrinter().doprint(moving_last(readable(value)))
 
 
 def escape(words: str) -> str:
@@ -116,80 +174,6 @@ def escape(words: str) -> str:
     'wheel\\_1 \\& 2'
     """
     return words.translate(_ESCAPES)
-
-
-def _sentence(sheet: Sheet, section: Section) -> str:
-    x = _unknown(sheet)
-    if section.law == "dynamics":
-        law = rf"M {x} = f" + (" + C" if len(sheet.C) else "")
-        more = r", where $x$ is $\dot{v}$ followed by " + escape(sheet.behind.replace("q̈", "the accelerations"))
-        behind = more if sheet.form.behind else ""
-        if not len(sheet.A):
-            return f"Dynamics, ${law}${behind}:"
-        force = rf"{sheet.multipliers}^{{\mathsf{{T}}}} \lambda"
-        push = f"C + {force}" if len(sheet.C) else force
-        said = f"where ${push}$ are the generalized forces that the constraints exert on the system"
-        return f"Dynamics, ${law} + {force}${behind}, {said}:"
-    if section.law == "constraints":
-        return rf"Constraints ({escape(', '.join(sheet.constraints))}), $A {x} = \beta$:"
-    return f"{section.heading}:"
-
-
-def _unknown(sheet: Sheet) -> str:
-    return "x" if sheet.form.behind else r"\dot{v}"
-
-
-def _rows(sheet: Sheet, section: Section) -> list[str]:
-    """The rows of an aligned environment."""
-    written = [(names.for_latex(name), expression(value)) for name, value in section.lines]
-    if not section.law:
-        return [f"{name} &= {value}" for name, value in written]
-    short = {name: value for name, value in written if len(value) <= _SHORT}
-    law, used = _law(sheet, section.law, short)
-    return [law, *(f"{name} &= {value}" for name, value in written if name not in used)]
-
-
-def _law(sheet: Sheet, law: str, short: dict[str, str]) -> tuple[str, set[str]]:
-    """The equation in matrices, short entries written in them, and the names of these entries."""
-    left, right = ("M", "f") if law == "dynamics" else ("A", "beta")
-    unknown = [names.for_latex(Kind.RATE.of(v)) for v in sheet.velocities]
-    large = max(getattr(sheet, left).shape) > MOST_COLUMNS
-    if large or sheet.form.behind or len(sheet.J) or len(sheet.C):
-        plus = " + C" if law == "dynamics" and len(sheet.C) else ""
-        plus += rf" + {sheet.multipliers}^{{\mathsf{{T}}}} \lambda" if law == "dynamics" and len(sheet.A) else ""
-        equal = rf"{left} {_unknown(sheet)} &= {names.for_latex(right)}{plus}, \quad v = "
-        return equal + rf"\left({', '.join(map(names.for_latex, sheet.velocities))}\right)", set()
-    reaction = _reaction(sheet, short) if law == "dynamics" and len(sheet.A) else ""
-    matrix, column = _matrix(sheet, left, short), _matrix(sheet, right, short)
-    if len(unknown) == 1 and law == "dynamics":
-        factor = rf"\left({matrix}\right)" if " + " in matrix or " - " in matrix else matrix
-        return f"{factor} {unknown[0]} &= {column}{reaction}", set(short)
-    return f"{matrix} {brackets([[u] for u in unknown])} &= {column}{reaction}", set(short)
-
-
-def _reaction(sheet: Sheet, short: dict[str, str]) -> str:
-    """+ Aᵀλ in matrices."""
-    multipliers = [[rf"\lambda_{{{i + 1}}}"] for i in range(len(sheet.A))]
-    table = [[_entry(sheet, "A", (i, j), short) for i in range(len(sheet.A))] for j in range(sheet.A.shape[1])]
-    return f" + {brackets(table)} {multipliers[0][0] if len(multipliers) == 1 else brackets(multipliers)}"
-
-
-def _matrix(sheet: Sheet, name: str, short: dict[str, str]) -> str:
-    block: Array = getattr(sheet, name)
-    rows = block if block.ndim == 2 else block[:, None]
-    indices = [[(i, j) if block.ndim == 2 else (i,) for j in range(rows.shape[1])] for i in range(rows.shape[0])]
-    table = [[_entry(sheet, name, index, short) for index in row] for row in indices]
-    return table[0][0] if rows.shape == (1, 1) else brackets(table)
-
-
-def _entry(sheet: Sheet, name: str, index: tuple[int, ...], short: dict[str, str]) -> str:
-    """An entry of a matrix: zero, written out when it is short, else its name."""
-    if getattr(sheet, name)[index] == 0:
-        return "0"
-    if name == "M" and sheet.symmetric:
-        index = tuple(sorted(index))
-    called = names.for_latex(f"{name}[{','.join(str(i + 1) for i in index)}]")
-    return short.get(called, called)
 
 
 def brackets(table: list[list[str]]) -> str:

@@ -14,6 +14,9 @@ from dalembert.expressions.internal import Kind, kind_of, parted
 _DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
 # the accents of a paper's letters, as M_tilde has one: in text behind the letter, in LaTeX around it
 _ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "ddot": "\u0308"}
+_SIGNS = {"star": "*", "prime": "′", "inv": "⁻¹", "qd": "q\u0307"}  # behind the letter
+_SIGNS_IN_LATEX = {"star": "^{*}", "prime": "'", "inv": "^{-1}", "qd": r"\dot{q}"}
+_SPELT = {"qd": "q_dot", "qdd": "q_ddot", "ud": "u_dot", "gaussian": "G"}  # letters that keys spell out
 
 
 def split(name: str) -> tuple[Kind | None, str]:
@@ -39,6 +42,10 @@ def for_latex(name: str) -> str:
         letter, below = _accented(entry[1], for_text=False)
         return f"{letter}_{{{', '.join([*below, _indices(entry[2])])}}}"
     kind, rest = split(name)
+    inner, of = split(rest)
+    if kind in _DOTS and inner and inner not in _DOTS:  # the rate of a momentum
+        letter, *axis = inner
+        return rf"\{kind}{{{letter}}}_{{{', '.join([*axis, for_latex(of)])}}}"
     if kind and kind not in _DOTS:
         letter, *axis = kind
         return f"{letter}_{{{', '.join([*axis, for_latex(rest)])}}}"
@@ -63,6 +70,10 @@ def for_text(name: str) -> str:
         letter, below = _accented(entry[1], for_text=True)
         return "_".join([letter, *below]) + _lowered(_indices(entry[2]))
     kind, rest = split(name)
+    inner, of = split(rest)
+    if kind in _DOTS and inner and inner not in _DOTS:  # the rate of a momentum
+        letter = unicodedata.normalize("NFC", inner[0] + _DOTS[kind]) + inner[1:]
+        return f"{letter}_{for_text(of)}"
     if kind and kind not in _DOTS:
         return f"{kind}_{for_text(rest)}"
     base, below = _base_and_index(rest)
@@ -95,15 +106,19 @@ def _accented(word: str, *, for_text: bool) -> tuple[str, list[str]]:
     from sympy.printing.pretty.pretty_symbology import greek_unicode
 
     base, *below = word.split("_")
+    if base in _SPELT:
+        base, *below = [*_SPELT[base].split("_"), *below]
     accents = [part for part in below if part in _ACCENTS]
-    below = [part for part in below if part not in _ACCENTS]
+    signs = [part for part in below if part in _SIGNS]
+    below = [part for part in below if part not in _ACCENTS and part not in _SIGNS]
     if for_text:
         letter: str = greek_unicode.get(base) or base
-        return unicodedata.normalize("NFC", letter + "".join(_ACCENTS[accent] for accent in accents)), below
+        letter = unicodedata.normalize("NFC", letter + "".join(_ACCENTS[accent] for accent in accents))
+        return letter + "".join(_SIGNS[sign] for sign in signs), below
     letter = _letter_for_latex(base)
     for accent in accents:
         letter = rf"\{accent}{{{letter}}}"
-    return letter, below
+    return letter + "".join(_SIGNS_IN_LATEX[sign] for sign in signs), below
 
 
 def for_formula(name: str, taken: Collection[str]) -> str:

@@ -6,11 +6,37 @@ from typing import ClassVar
 
 import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
+from sympy.printing.latex import LatexPrinter
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
+from dalembert.expressions import Kind
 from dalembert.show import names
+from dalembert.show.breaking import width
 
+_MARK = "\uf8ff"  # sorts behind all letters; no name has it
+_LONG = 34.0  # width of a numerator that stands beside its fraction
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def moving_last(expression: sympy.Expr) -> sympy.Expr:
+    """The expression with names such that SymPy, which sorts by them, writes velocities behind parameters: m·l²·θ̈."""
+    marks = {Kind.RATE: _MARK, Kind.ACCELERATION: 2 * _MARK}
+    table = {
+        s: sympy.Symbol(marks[kind] + s.name)
+        for s in expression.free_symbols
+        if (kind := names.split(s.name)[0]) in marks
+    }
+    return expression.xreplace(table) if table else expression
+
+
+class _MovingFirst(Printer):
+    """Sums begin with their terms in accelerations, then come those in velocities."""
+
+    def _as_ordered_terms(self, expr: sympy.Expr, order: str | None = None) -> list[sympy.Expr]:
+        terms = super()._as_ordered_terms(expr, order)
+        return sorted(terms, key=lambda term: -max((s.name.count(_MARK) for s in term.free_symbols), default=0))
 
 
 class FormulaPrinter(StrPrinter):
@@ -38,13 +64,13 @@ class FormulaPrinter(StrPrinter):
         return f"({' or '.join(self._print(part) for part in expr.args)})"
 
 
-class PrettyPrinter(FormulaPrinter):
+class PrettyPrinter(_MovingFirst, FormulaPrinter):
     """The same with Greek letters and raised exponents."""
 
     _signs: ClassVar = {**FormulaPrinter._signs, sympy.pi: "π"}
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
-        return names.for_text(expr.name)
+        return names.for_text(expr.name.lstrip(_MARK))
 
     def _print_Float(self, expr: sympy.Float) -> str:
         return f"{float(expr):.10g}"
@@ -56,3 +82,34 @@ class PrettyPrinter(FormulaPrinter):
             closed = base.is_Symbol or (base.is_Function and inside.endswith(")"))
             return (inside if closed else f"({inside})") + str(power).translate(_RAISED)
         return super()._print_Pow(expr, rational)
+
+
+class LinePrinter(_MovingFirst, LatexPrinter):
+    """SymPy's LaTeX with our names, in brackets that a line break may part, and with long numerators beside their fraction."""
+
+    def __init__(self) -> None:
+        super().__init__({"fold_func_brackets": True})
+
+    def _print_Symbol(self, expr: sympy.Symbol, style: str = "plain") -> str:
+        return names.for_latex(expr.name.lstrip(_MARK))
+
+    def parenthesize(self, item: sympy.Basic, level: int, is_neg: bool = False, strict: bool = False) -> str:
+        """A part in brackets where it needs them."""
+        return _plain(super().parenthesize(item, level, is_neg, strict))
+
+    def _print_Function(self, expr: sympy.Function, exp: str | None = None) -> str:
+        return _plain(super()._print_Function(expr, exp))
+
+    def _print_Mul(self, expr: sympy.Mul) -> str:
+        top, bottom = sympy.fraction(expr)
+        if bottom == 1 or width(self._print(top)) <= _LONG:
+            return _plain(super()._print_Mul(expr))
+        sign = "- " if expr.could_extract_minus_sign() else ""
+        number, rest = (-top if sign else top).as_coeff_Mul()
+        factor = self._print(sympy.Mul(number, 1 / bottom)) if number != 1 else rf"\frac{{1}}{{{self._print(bottom)}}}"
+        return f"{sign}{factor} {self.parenthesize(rest, PRECEDENCE['Mul'])}"
+
+
+def _plain(tex: str) -> str:
+    r"""Brackets without \left and \right."""
+    return tex.replace(r"\left(", "(").replace(r"\right)", ")")

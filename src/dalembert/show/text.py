@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from dalembert.algebra import Array
 from dalembert.equations import LinearForm
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import readable
 from dalembert.show import names
-from dalembert.show.sheet import Section, Sheet, prepare, taken_names
+from dalembert.show.sheet import prepare, taken_names
+
+if TYPE_CHECKING:
+    from dalembert.show.pages import Page
 
 _WIDTH = 100
 
 
-def page(form: LinearForm, width: int = _WIDTH) -> str:
-    """All equations of a form in Unicode text, wrapped.
-
-    >>> from dalembert import formalisms, gallery, structure
-    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
-    >>> print(page(form))
-    simple-pendulum: Lagrange's equations with multipliers
-    1 dynamic equation, 2 states
-    <BLANKLINE>
-    Dynamics: M·v̇ = f with v = (θ̇)
-      M₁₁ = l²·m
-      f₁ = −g·l·m·sin(θ)
-    <BLANKLINE>
-    """
-    sheet = prepare(form)
-    out = [f"{form.system.model.name}: {sheet.title}", sheet.counts]
-    for note in sheet.notes:
+def page(found: Page, width: int = _WIDTH) -> str:
+    """A page in Unicode text, wrapped."""
+    out = [f"{found.model}: {found.title}", found.counts]
+    for note in found.notes:
         out += textwrap.wrap(f"{note[:1].upper()}{note[1:]}.", width)
-    for section in sheet.sections():
-        out += ["", *textwrap.wrap(_heading(sheet, section), width, subsequent_indent="  ")]
-        for name, value in section.lines:
-            line = f"{names.for_text(name)} = {expression(value)}"
+    for section in found.sections:
+        heading = f"{section.heading}  {section.equation}".rstrip()
+        out += ["", *textwrap.wrap(heading, width, subsequent_indent="  ")]
+        for left, right in section.rows:
+            line = f"{expression(left)} = {expression(right)}"
             out += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
     return "\n".join(out) + "\n"
 
@@ -48,9 +40,9 @@ def expression(value: Formula) -> str:
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2 - se.Symbol("m2"))
     'θ̇₁²/2 − m₂'
     """
-    from dalembert.show.printers import PrettyPrinter
+    from dalembert.show.printers import PrettyPrinter, moving_last
 
-    written = PrettyPrinter().doprint(readable(value))
+    written = PrettyPrinter().doprint(moving_last(readable(value)))
     return written.replace("**", "^").replace("*", "·").replace("-", "−")
 
 
@@ -116,20 +108,3 @@ def as_dict(form: LinearForm) -> dict[str, object]:
         "ignorable": [model.coordinate_names[i] for i in form.system.facts.ignorable],
         "notes": list(sheet.notes),
     }
-
-
-def _heading(sheet: Sheet, section: Section) -> str:
-    x = sheet.unknown
-    if section.law == "dynamics":
-        law = f"Dynamics: M·{x} = f" + (" + C" if len(sheet.C) else "")
-        v = f"with v = ({', '.join(map(names.for_text, sheet.velocities))})"
-        v += f", x = (v̇, {sheet.behind})" if sheet.form.behind else ""
-        symmetric = ", M symmetric" if sheet.symmetric and len(sheet.f) > 1 else ""
-        letter = sheet.multipliers
-        if not letter or not len(sheet.A):
-            return f"{law} {v}{symmetric}"
-        push = f"C + {letter}ᵀ·λ" if len(sheet.C) else f"{letter}ᵀ·λ"
-        return f"{law} + {letter}ᵀ·λ {v}{symmetric}; {push} is what the constraints exert on the system"
-    if section.law == "constraints":
-        return f"Constraints ({', '.join(sheet.constraints)}): A·{x} = β"
-    return section.heading

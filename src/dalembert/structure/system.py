@@ -89,7 +89,7 @@ class System:
 
     def rate_of(self, f: Array, speeds: Speeds) -> Array:
         """∂f/∂t + (∂f/∂q)(W u + X): the total derivative of a function of (q, u, t) with u̇ = 0."""
-        return self.algebra.total_derivative(f, (self.q, speeds.qd), self.clock)
+        return self.algebra.total_derivative(f, (self.q, speeds.qd), *speeds.named, self.clock)
 
     def acceleration(self, V: Resolved, speeds: Speeds) -> Resolved:
         """The rate of a velocity in the world with u̇ = 0."""

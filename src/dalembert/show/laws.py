@@ -1,0 +1,89 @@
+"""The equations that a formalism ends with, written out row by row."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import Array
+from dalembert.equations.quantities import Law
+from dalembert.expressions.formula import Formula
+from dalembert.model.frozen import Value
+from dalembert.show import latex, text
+
+_WIDTH = 100
+_MOST = 400  # operations of one row that is written out
+
+
+@dataclass(frozen=True)
+class WrittenLaw(Value):
+    """A law in words, such as M_NI u̇_NI = L_NI, and its rows.
+
+    >>> import dalembert as dl
+    >>> print(dl.derive("simple-pendulum", "lagrange").laws[0])
+    d/dt ∂L/∂q̇ − ∂L/∂q = Q  (17)
+      l²·m·θ̈ + g·l·m·sin(θ) = 0
+    """
+
+    equation: str
+    words: str
+    uses: tuple[str, ...]
+    left: Array = field(repr=False, compare=False)
+    right: Array = field(repr=False, compare=False)
+
+    @property
+    def operations(self) -> int:
+        """Of all rows together."""
+        return sum(int(se.count_ops(x)) for x in (*self.left, *self.right))
+
+    @property
+    def is_long(self) -> bool:
+        """True where a row would be a wall: then the words and the quantities in them say more."""
+        return any(se.count_ops(a) + se.count_ops(b) > _MOST for a, b in zip(self.left, self.right, strict=True))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = _WIDTH) -> str:
+        """The law in Unicode text."""
+        out = [f"{self.words}  {self.equation}"]
+        if self.is_long:
+            return "\n".join([*out, f"  {len(self.left)} rows, {self.operations} operations when written out"])
+        for a, b in zip(self.left, self.right, strict=True):
+            line = f"{text.expression(a)} = {text.expression(b)}"
+            out += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
+        return "\n".join(out)
+
+    def to_latex(self) -> str:
+        """The rows in LaTeX, aligned at the sign of equality."""
+        rows = zip(self.left, self.right, strict=True)
+        return " \\\\\n".join(f"{latex.expression(a)} &= {latex.expression(b)}" for a, b in rows)
+
+    def to_dict(self) -> dict[str, object]:
+        """The law as plain data; both sides are strings in the syntax of formulas."""
+        rows = [[text.formula(a), text.formula(b)] for a, b in zip(self.left, self.right, strict=True)]
+        return {"equation": self.equation, "words": self.words, "uses": list(self.uses), "rows": rows}
+
+
+def written_law(law: Law, short: Callable[[Array], Array]) -> WrittenLaw:
+    """A law with its rows in a short form."""
+    left, right = (short(np.array([se.sympify(x) for x in side], dtype=object)) for side in law.make())
+    return WrittenLaw(
+        law.equation, law.words, law.uses, *(np.array([*map(_as_sum, s)], dtype=object) for s in (left, right))
+    )
+
+
+def _as_sum(side: Formula) -> Formula:
+    """A product with one sum in it as a sum: textbooks write m l² θ̈ + m g l sin θ, and not m l (l θ̈ + g sin θ)."""
+    if not isinstance(side, se.Mul):
+        return side
+    sums = [factor for factor in side.args if isinstance(factor, se.Add)]
+    if len(sums) != 1 or any(isinstance(factor, se.Pow) and not factor.args[1].is_positive for factor in side.args):
+        return side
+    common = side / sums[0]
+    whole = se.Add(*(common * term for term in sums[0].args))
+    return whole if se.count_ops(whole) <= 2 * se.count_ops(side) else side

@@ -1,0 +1,132 @@
+"""The page of a formalism: the equations it ends with, and the quantities these are made of, whatever it is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import symengine as se
+
+from dalembert import formalisms
+from dalembert.equations import LinearForm
+from dalembert.expressions.formula import Formula
+from dalembert.show import intermediates
+from dalembert.show.blocks import Block
+from dalembert.show.laws import WrittenLaw
+
+_ROW = 120  # operations of a row of a law that is written out
+_LAW = 300  # operations of a law that is written out
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some equations, left = right, under a heading, with the number of the paper."""
+
+    heading: str
+    equation: str
+    rows: tuple[tuple[Formula, Formula], ...]
+    is_law: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is written about a model by a formalism."""
+
+    model: str
+    title: str
+    counts: str
+    notes: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    @property
+    def operations(self) -> int:
+        """Of all lines together."""
+        return sum(int(se.count_ops(a) + se.count_ops(b)) for section in self.sections for a, b in section.rows)
+
+
+def page_of(
+    form: LinearForm, laws: Sequence[WrittenLaw], blocks: Mapping[str, Block], meanings: Mapping[str, Formula]
+) -> Page:
+    """The page: speeds and constants, every law, the quantities of a law that is too long to be written out, and all names.
+
+    `meanings` are those of names of entries that stand in laws and blocks.
+    """
+    found = [*_definitions(form)]
+    shown: set[str] = set()
+    for law in laws:
+        if _is_short(law):
+            found.append(Section(law.words, law.equation, tuple(zip(law.left, law.right, strict=True)), is_law=True))
+            continue
+        found.append(Section(law.words, law.equation, (), is_law=True))
+        for key in law.uses:
+            if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
+                found.append(_section(blocks[key]))
+                shown.add(key)
+    found = _through_names([*found, *_where(found, meanings)], form)
+    dropped = form.system.facts.dropped
+    notes = (*form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []))
+    n, title = form.n_dynamic, formalisms.find(form.formalism).ABOUT.title
+    counts = f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
+    return Page(form.system.model.name, title, counts, notes, tuple(found))
+
+
+def _is_short(law: WrittenLaw) -> bool:
+    rows = [int(se.count_ops(a) + se.count_ops(b)) for a, b in zip(law.left, law.right, strict=True)]
+    return max(rows, default=0) <= _ROW and sum(rows) <= _LAW
+
+
+def _definitions(form: LinearForm) -> Iterator[Section]:
+    """What the velocity variables and the constants of the motion are."""
+    about, velocity = formalisms.find(form.formalism).ABOUT, form.velocity
+    if not {str(v) for v in velocity.v} <= {str(v) for v in form.system.qd} and len(velocity.v):
+        yield Section(about.velocities.heading, "", _rows(velocity.v, velocity.v_from_qd))
+    if len(form.constants.symbols):
+        yield Section("Constants of the motion", "", _rows(form.constants.symbols, form.constants.values))
+
+
+def _rows(left: Iterable[object], right: Iterable[object]) -> tuple[tuple[Formula, Formula], ...]:
+    return tuple((se.sympify(a), se.sympify(b)) for a, b in zip(left, right, strict=True))
+
+
+def _section(block: Block) -> Section:
+    """The entries of a block that are not zero, equal ones of a symmetric matrix once."""
+    entries = block.entries
+    square = entries.ndim == 2 and entries.shape[0] == entries.shape[1]
+    symmetric = square and all(entries[i, j] == entries[j, i] for i, j in np.ndindex(*entries.shape))
+    rows = [
+        (se.Symbol(block.entry(index)), se.sympify(entries[index]))
+        for index in np.ndindex(*entries.shape)
+        if entries[index] != 0 and not (symmetric and index[0] > index[1])
+    ]
+    words = f"{block.letter}: {block.meaning}" + (", symmetric" if symmetric and len(entries) > 1 else "")
+    return Section(words, block.equation, tuple(rows))
+
+
+def _where(sections: Sequence[Section], meanings: Mapping[str, Formula]) -> Iterator[Section]:
+    """What the names of entries in these sections stand for, and the names in there."""
+    known = {str(a) for section in sections if not section.is_law for a, _ in section.rows}
+    found: dict[str, Formula] = {}
+    queue = [side for section in sections for row in section.rows for side in row]
+    while queue:
+        for symbol in sorted(queue.pop().free_symbols, key=str):
+            name = str(symbol)
+            if name in meanings and name not in found and name not in known:
+                found[name] = se.sympify(meanings[name])
+                queue.append(found[name])
+    if found:
+        order = [name for name in meanings if name in found]
+        yield Section("where", "", tuple((se.Symbol(name), found[name]) for name in order))
+
+
+def _through_names(sections: list[Section], form: LinearForm) -> list[Section]:
+    """The sections with long expressions through named intermediates, which come last."""
+    model = form.system.model
+    taken = (*model.coordinate_names, *model.parameter_values, *form.system.facts.speed_names)
+    sides = [side for section in sections for row in section.rows for side in row]
+    parts, written = intermediates.name_parts(sides, taken)
+    queue = iter(written)
+    out = [replace(s, rows=tuple((next(queue), next(queue)) for _ in s.rows)) for s in sections]
+    if parts:
+        out.append(Section("with", "", tuple((se.Symbol(name), value) for name, value in parts)))
+    return out

@@ -1,0 +1,197 @@
+"""What dalembert, maggi, udwadia_kalaba, gauss, phong, nullspace and newton_euler show: their keys, identities between the
+quantities, and laws that hold with the accelerations of Lagrange's equations."""
+
+import numpy as np
+import pytest
+import symengine as se
+
+import dalembert as dl
+from dalembert.algebra import stack, vector
+from dalembert.equations.quantities import Record
+from dalembert.equations.shared import multipliers
+from dalembert.expressions import Kind
+from dalembert.programs import compile_function
+
+HOLONOMIC, FREE, NONHOLONOMIC = "slider-crank-2", "double-pendulum", "cart-pendulum"
+MODELS = (HOLONOMIC, FREE, NONHOLONOMIC)
+# the keys of the page, and those that only constraints bring
+KEYS = {
+    "dalembert": ("M b g tau", "Phi Phi_dot_qd H Phi_bar Theta alpha rho"),
+    "maggi": ("M h W", "A beta"),
+    "udwadia_kalaba": ("M h qdd_free", "A beta B"),
+    "gauss": ("qdd_free gaussian", ""),
+    "phong": ("D", "G b r"),
+    "nullspace": ("W M_p b_p g_p tau_p", ""),
+    "newton_euler": ("M Omega E w_E N", ""),
+}
+ORDER = {"phong": "G b D r"}
+COORDINATES = {HOLONOMIC: 2, FREE: 2, NONHOLONOMIC: 3}
+
+
+WITHOUT_MULTIPLIERS = ("maggi", "udwadia_kalaba", "phong", "nullspace")
+
+
+def derived(name: str, formalism: str) -> dl.Equations:
+    return dl.derive(name, formalism, engine="python")
+
+
+def recorded(equations: dl.Equations) -> Record:
+    """All that is shown, over the algebra of the engine."""
+    record = Record()
+    equations.derivation.machine.derived(equations.workspace.system, record)
+    return record
+
+
+def state(name: str, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
+    """Any state: laws between accelerations hold off the constraints too."""
+    rng = np.random.default_rng(seed)
+    n = COORDINATES.get(name, 3)
+    return rng.uniform(0.2, 1.0, n), rng.normal(size=n)
+
+
+def truth(name: str, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q̈ and λ by Lagrange's equations."""
+    lagrange = derived(name, "lagrange")
+    A = lagrange.blocks_at(q, qd, keys=["A"])["A"] if lagrange.constraint_names else np.zeros((0, len(q)))
+    lam = np.linalg.lstsq(A.T, lagrange.reactions(q, qd), rcond=None)[0] if len(A) else np.zeros(0)
+    return lagrange.accelerations(q, qd), lam
+
+
+@pytest.mark.parametrize("formalism", KEYS)
+@pytest.mark.parametrize("name", MODELS)
+def test_the_keys_of_the_page_are_there_in_its_order(name, formalism):
+    found = list(recorded(derived(name, formalism)).quantities)
+    always, held = (keys.split() for keys in KEYS[formalism])
+    order = ORDER.get(formalism, " ".join(KEYS[formalism])).split()
+    expected = [key for key in order if key in always or name != FREE]
+    assert [key for key in found if key in order] == expected
+    if name == FREE:
+        assert not set(held) & set(found)
+
+
+def rows_of_laws(equations: dl.Equations, q, qd, qdd, lam, w_C) -> dict[str, np.ndarray]:
+    """left − right of every law in numbers, over the algebra of the engine."""
+    space = equations.workspace
+    system, v = space.system, equations.form.velocity
+    moving = {str(x): y for x, y in zip(v.v, v.v_from_qd, strict=True) if str(x) not in map(str, system.qd)}
+    rates = zip(v.v, system.derivative(v.v_from_qd), strict=True)
+    moving |= {Kind.RATE.of(str(x)): y for x, y in rates if str(x) in moving}
+    wrenches = system.algebra.symbols([f"w_C[{i + 1}]" for i in range(len(w_C))])
+    inputs = stack(system.q, system.qd, system.qdd, multipliers(system, len(lam)), wrenches, vector([system.t]))
+    names = system.algebra.symbols(list(space.model.parameter_values))
+    out = {}
+    for law in recorded(equations).laws:
+        left, right = law.make()
+        gap = system.algebra.substitute(vector(list(left - right)), moving)
+        function = compile_function(system.algebra, inputs, gap, names, "python")
+        out[law.equation] = function(np.concatenate([q, qd, qdd, lam, w_C, [0.0]]), equations.values)
+    return out
+
+
+@pytest.mark.parametrize("formalism", KEYS)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_law_holds_with_the_accelerations_and_multipliers_of_lagrange(name, formalism):
+    q, qd = state(name)
+    qdd, lam = truth(name, q, qd)
+    equations, w_C = derived(name, formalism), np.zeros(0)
+    if formalism == "newton_euler":
+        at = equations.blocks_at(q, qd)
+        t, td = at["N"] @ qd, at["N"] @ qdd + at["N_dot_qd"]
+        w_C = at["M"] @ td + at["Omega"] @ at["M"] @ at["E"] @ t - at["w_E"]  # (48)
+    if formalism in WITHOUT_MULTIPLIERS:
+        lam = lam[:0]  # a law that has them after all is refused
+    laws = rows_of_laws(equations, q, qd, qdd, lam, w_C)
+    laws.pop("(2.1b)", None)  # the constraints themselves hold only on them
+    assert laws
+    for number, gap in laws.items():
+        np.testing.assert_allclose(gap, 0, atol=1e-10, err_msg=number)
+
+
+@pytest.mark.parametrize("name", [HOLONOMIC, NONHOLONOMIC])
+def test_the_constraint_space_of_desapio(name):
+    q, qd = state(name)
+    at = derived(name, "dalembert").blocks_at(q, qd)
+    M_inv, Phi, H, Theta = np.linalg.inv(at["M"]), at["Phi"], at["H"], at["Theta"]
+    np.testing.assert_allclose(H @ (Phi @ M_inv @ Phi.T), np.eye(len(H)), atol=1e-11)  # (5.90)
+    np.testing.assert_allclose(Phi @ Theta @ M_inv, 0, atol=1e-11)
+    np.testing.assert_allclose(Phi @ at["Phi_bar"], np.eye(len(H)), atol=1e-12)
+    np.testing.assert_allclose(Theta @ Theta, Theta, atol=1e-11)
+    np.testing.assert_allclose(at["rho"], at["Phi_bar"].T @ at["g"], atol=1e-11)
+    same = derived(name, "dalembert").constraint_space(q, qd)
+    np.testing.assert_allclose(at["alpha"], same.alpha, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_b_and_g_from_energies_are_those_of_the_bodies(name):
+    q, qd = state(name)
+    keys = ["M", "b", "g", "tau"]
+    bodies, energies = (derived(name, by).blocks_at(q, qd, keys=keys) for by in ("dalembert", "nullspace"))
+    for key in keys:
+        np.testing.assert_allclose(energies[key], bodies[key], atol=1e-12, err_msg=key)
+
+
+@pytest.mark.parametrize("name", [HOLONOMIC, NONHOLONOMIC])
+def test_directions_are_orthogonal_to_the_constraints(name):
+    q, qd = state(name)
+    at = derived(name, "phong").blocks_at(q, qd)
+    np.testing.assert_allclose(at["G"] @ at["D"], 0, atol=1e-12)
+    np.testing.assert_allclose(at["b"].T @ at["D"], 0, atol=1e-12)
+    np.testing.assert_allclose(at["r"] @ at["D"], 0, atol=1e-10)
+    np.testing.assert_allclose(at["r"], derived(name, "lagrange").reactions(q, qd), atol=1e-10)
+    for by, key in (("maggi", "A"), ("nullspace", "Phi")):
+        found = derived(name, by).blocks_at(q, qd, keys=["W", key])
+        np.testing.assert_allclose(found[key] @ found["W"], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [HOLONOMIC, NONHOLONOMIC])
+def test_the_root_of_the_mass_matrix_and_the_gaussian(name):
+    q, qd = state(name)
+    at = derived(name, "udwadia_kalaba").blocks_at(q, qd)
+    np.testing.assert_allclose(at["B"] @ at["B"].T, at["A"] @ np.linalg.solve(at["M"], at["A"].T), atol=1e-12)
+    if name == HOLONOMIC:  # of 2×2 the root is the symmetric one
+        values, vectors = np.linalg.eigh(at["M"])
+        np.testing.assert_allclose(at["B"], at["A"] @ (vectors / np.sqrt(values)) @ vectors.T, atol=1e-12)
+    np.testing.assert_allclose(at["qdd_free"], np.linalg.solve(at["M"], at["h"]), atol=1e-11)
+    gauss = derived(name, "gauss")
+    np.testing.assert_allclose(gauss.blocks_at(q, qd, keys=["gaussian"])["gaussian"], gauss.gaussian(q, qd))
+
+
+def test_the_wheel_and_the_pendulum_of_phong():
+    m, r, J, F, w, t, l, g, phi = se.symbols("m r J F w t l g phi")
+    sdd, xdd, ydd, phidd = (se.Symbol(Kind.ACCELERATION.of(x)) for x in ("s", "x", "y", "phi"))
+    disk, pendulum = derived("phong-disk", "phong"), derived("phong-pendulum", "phong")
+    assert disk.blocks["D"].value.tolist() == [[r], [0], [-1]]
+    (row,) = disk.laws[0].left
+    assert se.expand(row - (m * r * sdd - r * F * se.cos(w * t) - J * phidd)) == 0  # (3.8)
+    assert [str(x) for x in disk.blocks["x"].value] == ["0", "0", "1"]
+    (row,) = pendulum.laws[0].left
+    expected = l * m * se.cos(phi) * xdd + l * m * (ydd + g) * se.sin(phi) + J * phidd  # (3.16)
+    assert se.expand(row - expected) == 0
+    assert len(disk.laws[1].left) == 2
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_null_space_leaves_as_many_equations_as_degrees_of_freedom(name):
+    equations = derived(name, "nullspace")
+    left, _ = recorded(equations).laws[0].make()
+    assert len(left) == equations.n_dynamic
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_two_of_them_end_with_the_same_laws(name):
+    ends = {tuple(law.words for law in recorded(derived(name, key)).laws) for key in KEYS}
+    assert len(ends) == len(KEYS)
+
+
+def test_large_inverses_come_in_numbers():
+    equations = derived("3-rrr", "dalembert")
+    q, qd = equations.model.initial
+    at = equations.blocks_at(q, qd, keys=["H", "Phi", "M"])
+    np.testing.assert_allclose(at["H"] @ at["Phi"] @ np.linalg.solve(at["M"], at["Phi"].T), np.eye(6), atol=1e-9)
+
+
+@pytest.mark.nightly
+def test_large_inverses_are_read_by_the_names_of_their_entries():
+    equations = derived("3-rrr", "dalembert")
+    assert equations.blocks["H"].is_text
+    assert str(equations.laws[2]).startswith("λ = ")

@@ -1,0 +1,119 @@
+"""What a formalism shows: its own quantities under its own keys, and final equations that the motion fulfils."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+import symengine as se
+
+import dalembert as dl
+from dalembert import formalisms, gallery
+from dalembert.expressions import Kind
+from dalembert.handles import Equations, equations_of
+from dalembert.handles.reading import Reading
+
+MODELS = ("double-pendulum", "cart-pendulum", "slider-crank-2", "spherical-pendulum", "heavy-top", "rough-surface")
+BODIES = ("r_G", "omega", "V_G", "Gamma", "Pi")
+# "What each formalism shows": the keys in their order; those in brackets only where there is something to show
+KEYS = {
+    "lagrange": "T V L p Q M h [phi] [psi] [A] [beta] [L_aug]",
+    "kane": "V_partial omega_partial F F_star",
+    "gibbs_appell": "S U",
+    "boltzmann_hamel": "gamma T_star U",
+    "volterra": "W X T P H_G U M A K L",
+    "volterra_reduced": "[G_I] [M_prime] [N_prime] Y_NI Z_NI W_NI X_NI M_NI A_NI K_NI U_NI L_NI",
+    "routh": "[p_I] [qd_I] R",
+    "poincare": "G H M_s S [A_s] [b_s] [B_s] [ideal] [non_ideal] [S_c]",
+    "hamilton": "T V p qd H [phi] [lambda]",
+    "dirac": "T V p qd H [c] [H_aug]",
+}
+PAIRS = list(itertools.product(MODELS, KEYS))
+
+
+@cache
+def derived(model: str, key: str) -> Equations | None:
+    given = gallery.load(model)
+    try:
+        return equations_of(given, key)
+    except dl.NotApplicableError:
+        return None
+
+
+@cache
+def reading(model: str, key: str) -> Reading | None:
+    eom = derived(model, key)
+    return None if eom is None else eom.reading
+
+
+@pytest.mark.parametrize(("model", "key"), PAIRS)
+def test_the_blocks_have_the_keys_of_the_table_in_its_order(model: str, key: str) -> None:
+    found = reading(model, key)
+    if found is None:
+        assert formalisms.refusal(formalisms.find(key).ABOUT, gallery.load(model), dl.derive(model).workspace.facts)
+        return
+    listed = list(found.blocks)
+    if gallery.load(model).bodies:
+        assert [k for k in listed if k in BODIES] == list(BODIES)
+    words = KEYS[key].split()
+    order = [k for k in (word.strip("[]") for word in words) if k in listed]
+    assert [k for k in listed if k in order] == order
+    assert not {word for word in words if not word.startswith("[")} - set(listed)
+
+
+def moving(eom: Equations, state: dict[str, float]) -> dict[str, float]:
+    """Numbers for the velocity variables of a form and for their rates, and for its constants of the motion."""
+    form, system = eom.symbolic, eom.symbolic.system
+    values = form.velocity.v_from_qd
+    rates = system.derivative(values)
+    out = {}
+    for symbol, value, rate in zip(form.velocity.v, values, rates, strict=True):
+        if str(symbol) not in state:
+            out |= {str(symbol): number(value, state), Kind.RATE.of(symbol): number(rate, state)}
+    for symbol, value in zip(form.constants.symbols, form.constants.values, strict=True):
+        out[str(symbol)] = number(value, state)
+    return out
+
+
+def number(value: object, at: dict[str, float]) -> float:
+    whole = se.sympify(value)
+    return float(whole.subs({s: at[str(s)] for s in whole.free_symbols}).n(53, real=True))
+
+
+def in_motion(model: str) -> dict[str, float]:
+    """A state on the constraints with the accelerations of Lagrange's equations."""
+    eom = derived(model, "lagrange")
+    assert eom is not None
+    names, rng = eom.model.coordinate_names, np.random.default_rng(5)
+    start = dl.assemble(eom.model)
+    q, qd = np.array(start.q), np.array(start.qd)
+    if not len(eom.constraint_names):
+        q, qd = q + rng.uniform(0.2, 0.5, len(q)), qd + rng.uniform(0.2, 0.5, len(q))
+    qdd = eom.accelerations(q, qd)
+    out = {"t": 0.0, **eom.model.parameter_values}
+    for i, name in enumerate(names):
+        out |= {name: q[i], Kind.RATE.of(name): qd[i], Kind.ACCELERATION.of(name): qdd[i]}
+    return {name: float(value) for name, value in out.items()}
+
+
+@pytest.mark.parametrize(("model", "key"), PAIRS)
+def test_the_motion_fulfils_the_laws(model: str, key: str) -> None:
+    found, eom = reading(model, key), derived(model, key)
+    if found is None or eom is None:
+        return
+    state = in_motion(model)
+    state |= moving(eom, state)
+    for name, meaning in found.record.names.items():  # each by those before it
+        state[name] = number(meaning, state)
+    rows = [(a - b) for law in found.laws for a, b in zip(law.left, law.right, strict=True)]
+    unknown = sorted({s for row in rows for s in row.free_symbols if str(s) not in state}, key=str)
+    assert all(str(s).startswith(("lambda[", "Lambda[", "S_c[")) for s in unknown), unknown
+    rest = np.array([number(row.subs(dict.fromkeys(unknown, 0)), state) for row in rows])
+    slopes = np.array([[number(row.diff(s), state) for s in unknown] for row in rows]).reshape(len(rows), len(unknown))
+    if unknown:
+        force = np.linalg.lstsq(slopes, -rest, rcond=None)[0]
+        rest = rest + slopes @ force
+    scale = max(1.0, *(abs(value) for value in state.values()))
+    assert np.abs(rest).max(initial=0) <= 1e-9 * scale
