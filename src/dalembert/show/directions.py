@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import symengine as se
@@ -57,13 +56,13 @@ def _primitive(entries: list[sympy.Expr], circles: list[tuple[sympy.Symbol, symp
     below = sympy.lcm_list([bottom for _, bottom in bottoms])
     found = [sympy.cancel(top * (below / bottom)) for top, bottom in bottoms]
     found = _divided(found)
-    reduced = found
+    reduced: list[Any] = list(found)
     for s, c in circles:
-        reduced = [sympy.sympify(sympy.rem(x, s**2 + c**2 - 1, s)) if x.has(s) else x for x in reduced]
+        reduced = [sympy.rem(x, s**2 + c**2 - 1, s) if x.has(s) else x for x in reduced]
     return [found, _divided(reduced)]
 
 
-def _divided(found: Sequence[sympy.Expr]) -> list[sympy.Expr]:
+def _divided(found: list[sympy.Expr]) -> list[sympy.Expr]:
     """The entries without what they share; the first that is not zero begins with a plus."""
     import sympy
 
