@@ -21,7 +21,7 @@ def inverse(
     >>> from dalembert.algebra.symbolic import SYMBOLIC
     >>> a, b = SYMBOLIC.symbols(["a", "b"])
     >>> inverse(SYMBOLIC, Show(), "M_inv", "(1)", np.array([[a, 0], [0, b]], dtype=object)).tolist()
-    [[1/a, 0], [0, 1/b]]
+    [[a**(-1), 0], [0, b**(-1)]]
     """
     out = zeros(*M.shape)
     if _only_names(algebra, show, M):

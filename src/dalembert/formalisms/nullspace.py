@@ -11,7 +11,8 @@ Source: papers/desapio (5.296)–(5.306).
     q̈ = A⁺β + W z,   WᵀM W z = Wᵀ(h − M A⁺β)
 
 Deviates: a basis from QR or SVD is not smooth in q, so W is never differentiated as (5.304) would; A⁺β takes its place.
-The graph takes the basis of a partition of the coordinates, [−A_d⁻¹A_i; 1], which needs no square roots.
+The graph and the reader take the basis of a partition of the coordinates, [−A_d⁻¹A_i; 1], which needs no square roots: q_p are
+the free coordinates themselves, and Ẇ q̇_p = [A_d⁻¹β; 0].
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import symengine as se
@@ -56,7 +56,7 @@ def _primitive(entries: list[sympy.Expr], circles: list[tuple[sympy.Symbol, symp
     below = sympy.lcm_list([bottom for _, bottom in bottoms])
     found = [sympy.cancel(top * (below / bottom)) for top, bottom in bottoms]
     found = _divided(found)
-    reduced = found
+    reduced: list[Any] = list(found)
     for s, c in circles:
         reduced = [sympy.rem(x, s**2 + c**2 - 1, s) if x.has(s) else x for x in reduced]
     return [found, _divided(reduced)]
