@@ -151,15 +151,20 @@ class Ring:
             total = se.expand(se.Add(*out))
 
     def multiplied_out(self, total: Formula) -> Formula:
-        """The sum with all sums in numerators multiplied out."""
+        """The sum with all sums in numerators multiplied out; TooLarge where that is long."""
         while True:
-            out, changed = [], False
+            out, changed, length = [], False, 0
             for term in terms(total):
+                products = 1
                 for base, power in factors(term):
                     if base in self.sums and int(power) > 0:
                         term = term / base**power * self.sums[base] ** power
                         changed = True
+                        products *= len(terms(self.sums[base])) ** int(power)
                 out.append(term)
+                length += products
+            if length > 20 * MAX_TERMS:
+                raise TooLarge
             if not changed:
                 return total
             total = self._limited(self.reduced(se.expand(se.Add(*out))))

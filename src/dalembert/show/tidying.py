@@ -146,23 +146,35 @@ def _short(ring: Ring, total: Formula) -> Formula:
     """The shortest way to write a sum of products: with its denominators as they are, over one for like terms, over one."""
     if len(terms(total)) == 1 and not set(total.free_symbols) & ring.trig.keys() and not ring.sums:
         return ring.restored(total)
-    splits = [[(se.Integer(1), total)]]
-    for apart in (True, False):
-        quotients = ring.quotients(total, apart)
-        if quotients not in splits:
-            splits.append(quotients)
     forms = []
-    for split in splits:
+    for split in _splits(ring, total):
         written = se.Add(*(ring.restored(factor) * _numerator(ring, above) for factor, above in split))
         forms += [collected(written), written]
     return _shortest(forms)
+
+
+def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
+    """The ways to write a sum as factors times numerators; those that would be long are left out."""
+    splits = [[(se.Integer(1), total)]]
+    try:
+        plain = ring.multiplied_out(total)
+        for base, apart in ((total, True), (plain, True), (plain, False)):
+            quotients = ring.quotients(base, apart)
+            if quotients not in splits:
+                splits.append(quotients)
+    except TooLarge:
+        pass  # the first way is there
+    return splits
 
 
 def _numerator(ring: Ring, total: Formula) -> Formula:
     """The shortest way to write a sum, with sums of parameters in one piece or multiplied out."""
     bases = [total]
     if any(symbol in ring.sums for symbol in total.free_symbols):
-        bases.insert(0, ring.multiplied_out(total))
+        try:
+            bases.insert(0, ring.multiplied_out(total))
+        except TooLarge:
+            return collected(ring.restored(total))
     return _preferred(form for base in bases for form in _forms(ring, base))
 
 
