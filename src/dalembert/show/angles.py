@@ -9,6 +9,7 @@ from fractions import Fraction
 import symengine as se
 
 from dalembert.expressions.formula import Formula
+from dalembert.show.collecting import number_in, terms
 
 Vector = dict[Formula, Fraction]  # an argument as a sum of multiples of its parts
 _MOST = 6  # how often one argument may contain angles
@@ -22,7 +23,7 @@ class Angles:
     >>> x, y = se.symbols("x y")
     >>> found = Angles([], [x + y, x, 2 * x + y])
     >>> found.basis, found.counts(2 * x + y)
-    ([x, x + y], {1: 1, 0: 1})
+    ([x, x + y], {0: 1, 1: 1})
     """
 
     def __init__(self, important: Iterable[Formula], arguments: Iterable[Formula]) -> None:
@@ -49,9 +50,9 @@ def _shortest_first(arguments: Iterable[Formula]) -> list[Formula]:
 
 def _vector(argument: Formula) -> Vector:
     out: Vector = {}
-    for term in argument.args if isinstance(argument, se.Add) else (argument,):
-        number, rest = term.as_coefficients_dict().popitem()[::-1] if isinstance(term, se.Mul) else (1, term)
-        number = se.sympify(number)
+    for term in terms(argument):
+        number = number_in(term)
+        rest = term / number
         whole = isinstance(number, se.Rational) and not rest.is_Number
         key, factor = (rest, Fraction(int(number.p), int(number.q))) if whole else (term, Fraction(1))
         out[key] = out.get(key, Fraction(0)) + factor

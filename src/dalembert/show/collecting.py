@@ -35,7 +35,7 @@ def collected(total: Formula) -> Formula:
 
     >>> a, b, c, x, y = se.symbols("a b c x y")
     >>> collected(a * x + b * x + c * y)
-    (a + b)*x + c*y
+    c*y + x*(a + b)
     """
     while 1 < len(parts := terms(total)) <= _MOST_TERMS:
         found = [term for part in parts if (term := _term(part)) is not None]

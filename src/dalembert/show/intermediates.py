@@ -11,7 +11,7 @@ import symengine as se
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import rebuild
 from dalembert.expressions.parser import fold
-from dalembert.show.collecting import factors, terms
+from dalembert.show.collecting import factors, number_in, terms
 
 WALL = 40  # operations in one line
 TRIVIAL = 4  # operations of a part that needs no name
@@ -101,12 +101,16 @@ def _without_factors(product: Formula, part: Formula, symbol: Formula) -> Formul
 
 
 def _without_terms(total: Formula, part: Formula, symbol: Formula) -> Formula:
-    have, want = total.as_coefficients_dict(), part.as_coefficients_dict()
-    ratios = {se.sympify(have[rest]) / number if rest in have else None for rest, number in want.items()}
+    have, want = _coefficients(total), _coefficients(part)
+    ratios = {have[rest] / number if rest in have else None for rest, number in want.items()}
     ratio = next(iter(ratios))
-    if len(ratios) != 1 or ratio is None or ratio == 0:
+    if len(ratios) != 1 or ratio is None:
         return total
-    return se.Add(*(term for term in terms(total) if term not in terms(se.expand(ratio * part)))) + ratio * symbol
+    return se.Add(*(number * rest for rest, number in have.items() if rest not in want)) + ratio * symbol
+
+
+def _coefficients(total: Formula) -> dict[Formula, Formula]:
+    return {term / number_in(term): number_in(term) for term in terms(total)}
 
 
 def _uses(expression: Formula) -> Counter[Formula]:
