@@ -20,14 +20,25 @@ _LONG = 12  # operations of a part that may have a name of its own though it is 
 Line = tuple[str, Formula]  # a name and what it stands for
 
 
+def operations(expressions: Sequence[Formula]) -> int:
+    """The operations of expressions whose shared parts are computed once."""
+    if not expressions:
+        return 0
+    shared, results = se.cse(list(expressions))
+    return sum(int(se.count_ops(part)) for part in (*(part for _, part in shared), *results))
+
+
 def name_parts(
-    expressions: Sequence[Formula], taken: Collection[str], preferred: Mapping[str, Formula] | None = None
+    expressions: Sequence[Formula],
+    taken: Collection[str],
+    preferred: Mapping[str, Formula] | None = None,
+    given: Sequence[Line] = (),
 ) -> tuple[list[Line], list[Formula]]:
     """(named intermediates in the order they can be computed, the expressions by these names).
 
     `preferred` are names that mean something, each with what it stands for, in the order they can be computed; they are used
-    where their parts return. Other parts get numbers where expressions are long. Short expressions stay as they are. `taken`
-    are the names that are in use.
+    where their parts return. `given` are lines whose names the expressions use already. Other parts get numbers where expressions
+    are long. Short expressions stay as they are. `taken` are the names that are in use.
 
     >>> x, y, m = se.symbols("x y m")
     >>> name_parts([x + y], ["x", "y"])
@@ -36,6 +47,7 @@ def name_parts(
     ([('mu', m*x/(m + x))], [mu, y**2*mu])
     """
     known, expressions = _with_preferred(expressions, preferred or {})
+    known = [*given, *known]
     if all(se.count_ops(expression) <= WALL for expression in (*expressions, *(value for _, value in known))):
         return known, list(expressions)
     names = [name for name, _ in known]

@@ -49,6 +49,22 @@ def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 1
         return plain
 
 
+def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula | None:
+    """The expression multiplied out, as a sum of products with sines and cosines of summed angles; None where that is long.
+
+    >>> x, y = se.symbols("x y")
+    >>> sum_of_waves_of((se.sin(x) + y) ** 2)
+    1/2 + y**2 + 2*y*sin(x) + (-1/2)*cos(2*x)
+    """
+    plain = with_exact_numbers(expression)
+    ring = Ring(Angles(*_arguments(plain)), set(velocities), monotonic() + seconds, _short)
+    try:
+        total = ring.multiplied_out(fold(plain, lambda node: node.args, ring.build))
+    except TooLarge:
+        return None
+    return ring.restored(ring.waves(total))
+
+
 @dataclass(frozen=True)
 class Tidied:
     """A matrix or a vector as a factor in front of the entries."""
@@ -203,11 +219,11 @@ def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
         if waves not in known:
             known[waves] = _trigonometric(ring, waves)
         out += [ring.restored(outside) * part for part in terms(known[waves])]
-    yield collected_by(se.Add(*out), _turns)
+    yield collected_by(se.Add(*out), turns)
     yield collected(se.Add(*out))
 
 
-def _turns(factor: Formula) -> bool:
+def turns(factor: Formula) -> bool:
     """Whether a factor contains a sine or a cosine."""
     return bool(factor.atoms(se.sin, se.cos))
 
