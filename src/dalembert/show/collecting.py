@@ -59,16 +59,17 @@ def collected_by(total: Formula, leads: Callable[[Formula], bool]) -> Formula:
     for term in terms(total):
         leading = se.Mul(*(base**power for base, power in factors(term) if not base.is_Number and leads(base)))
         groups[leading].append(term / leading)
-    parts = [_term(leading * collected(se.Add(*group))) for leading, group in groups.items()]
-    if any(part is None for part in parts):
+    written = [leading * collected(se.Add(*group)) for leading, group in groups.items()]
+    parts = [term for part in written if part != 0 and (term := _term(part)) is not None]
+    if len(parts) < sum(part != 0 for part in written):
         return total
-    return _with_factor([part for part in parts if part is not None], _plain_sum)
+    return _with_factor(parts, _plain_sum)
 
 
 def _with_factor(parts: Sequence[_Term], inside: Callable[[Sequence[_Term]], Formula]) -> Formula:
     """What all terms share, times the sum of the rest."""
-    if len(parts) == 1:
-        return parts[0].written()
+    if len(parts) < 2:
+        return _plain_sum(parts)
     shared = _shared(parts)
     content = _content([part.number for part in parts])
     return _Term(content, shared).written() * inside([part.over(content, shared) for part in parts])
