@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from time import monotonic
+from time import thread_time
 
 import symengine as se
 
@@ -32,7 +32,9 @@ class Ring:
     ) -> None:
         self.angles, self._write = angles, write
         self._moving, self._until = set(moving), until
-        self._parts: dict[Formula, Formula] = {}  # symbol of a part that is not taken apart -> the part as it is written
+        self._parts: dict[
+            Formula, Formula
+        ] = {}  # symbol of a part that is not taken apart -> the part as it is written
         self._part_symbols: dict[Formula, Formula] = {}
         self.sums: dict[Formula, Formula] = {}  # symbol of a sum that stays in one piece -> its sum of products
         self._shown: dict[Formula, Formula] = {}  # symbol of such a sum -> how it is written
@@ -127,9 +129,15 @@ class Ring:
         return symbol
 
     def _limited(self, total: Formula) -> Formula:
-        if len(terms(total)) > MAX_TERMS or monotonic() > self._until:
+        self.require_time()
+        if len(terms(total)) > MAX_TERMS:
             raise TooLarge
         return total
+
+    def require_time(self) -> None:
+        """TooLarge when the time is over."""
+        if thread_time() > self._until:
+            raise TooLarge
 
     # the one form, and others of the same value
 

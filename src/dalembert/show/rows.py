@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from time import monotonic
+from time import thread_time
 
 import symengine as se
 
@@ -70,9 +70,9 @@ def tidy_rows(
     seconds: float = 10.0,
 ) -> tuple[list[Line], list[Formula]]:
     """(named lines, the rows by these names): each row in short form, or all by what they share where that is shorter."""
-    moving, until = set(velocities), monotonic() + seconds
-    rows = [tidy(entry, moving, until - monotonic()) for entry in entries]
-    shared = rows_by_shared_terms(entries, coordinates, moving, taken, until - monotonic())
+    moving, until = set(velocities), thread_time() + seconds
+    rows = [tidy(entry, moving, until - thread_time()) for entry in entries]
+    shared = rows_by_shared_terms(entries, coordinates, moving, taken, until - thread_time())
     if shared is None or operations([*shared[1], *(line for _, line in shared[0])]) > _GAIN * operations(rows):
         return [], rows
     return shared

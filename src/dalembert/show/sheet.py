@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import monotonic
+from time import thread_time
 
 import numpy as np
-import symengine as se
 
 from dalembert import formalisms
 from dalembert.algebra import Array
@@ -18,7 +17,7 @@ from dalembert.show.tidying import tidy_matrix
 
 Line = tuple[str, Formula]  # the name of what is defined, and its expression
 
-SECONDS = 8.0  # for bringing one form to a short form
+SECONDS = 6.0  # of this thread, for bringing one form to a short form: the load of the machine changes no result
 
 
 @dataclass(frozen=True)
@@ -160,12 +159,12 @@ def prepare(form: LinearForm) -> Sheet:
     symmetric = form.order is None
     if symmetric:
         indices["M"] = [index for index in indices["M"] if index[0] <= index[1]]
-    until = monotonic() + SECONDS
+    until = thread_time() + SECONDS
     lines: list[Line] = []
     entries: list[Formula] = []
     for name, block in blocks.items():
         plain = [with_exact_numbers(block[index]) for index in indices[name]]
-        left = until - monotonic()
+        left = until - thread_time()
         if name == "f":
             lines, short = rows.tidy_rows(plain, form.system.model.coordinate_names, moving, taken, left)
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from time import monotonic
+from time import thread_time
 
 import numpy as np
 import symengine as se
@@ -41,7 +41,7 @@ def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 1
     if plain.is_Number or plain.is_Symbol or se.count_ops(plain) > MAX_OPERATIONS:
         return plain
     moving = set(velocities)
-    ring = Ring(Angles(*_arguments(plain)), moving, monotonic() + seconds, _short)
+    ring = Ring(Angles(*_arguments(plain)), moving, thread_time() + seconds, _short)
     try:
         total = fold(plain, lambda node: node.args, ring.build)
         return _shortest([_written(ring, total, moving), plain])
@@ -57,7 +57,7 @@ def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds
     1/2 + y**2 + 2*y*sin(x) + (-1/2)*cos(2*x)
     """
     plain = with_exact_numbers(expression)
-    ring = Ring(Angles(*_arguments(plain)), set(velocities), monotonic() + seconds, _short)
+    ring = Ring(Angles(*_arguments(plain)), set(velocities), thread_time() + seconds, _short)
     try:
         total = ring.multiplied_out(fold(plain, lambda node: node.args, ring.build))
     except TooLarge:
@@ -88,12 +88,12 @@ def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float =
     >>> found.factor
     m
     """
-    moving, until, known = set(velocities), monotonic() + seconds, dict[Formula, Formula]()
+    moving, until, known = set(velocities), thread_time() + seconds, dict[Formula, Formula]()
 
     def short(entry: Formula) -> Formula:
         entry = se.sympify(entry)
         if entry not in known:
-            known[entry] = tidy(entry, moving, until - monotonic())
+            known[entry] = tidy(entry, moving, until - thread_time())
         return known[entry]
 
     found = _mapped(entries, short)
@@ -196,6 +196,7 @@ def _numerator(ring: Ring, total: Formula) -> Formula:
 
 def _forms(ring: Ring, total: Formula) -> Iterator[Formula]:
     """The ways to write a sum of products, the ones we like best first."""
+    ring.require_time()
     angles = {ring.trig[symbol][0] for symbol in total.free_symbols if symbol in ring.trig}
     if angles and len(terms(total)) <= _MANY:
         yield from _by_parameters(ring, total)
