@@ -76,7 +76,7 @@ def half_square(M: Array, x: Array, short: Short, letter: str = "M", determinant
 
     >>> a, b, c, x, y = se.symbols("a b c x y")
     >>> half_square(np.array([[a, b], [b, c]], dtype=object), np.array([x, y], dtype=object), lambda value: value).value
-    (1/2)*(a*y**2 - 2*b*x*y + c*x**2)/(a*c - b**2)
+    (1/2)*(a*y**2 + c*x**2 - 2*b*x*y)/(a*c - b**2)
     """
     M = short(M)
     blocks = _blocks(M)
@@ -215,7 +215,7 @@ def _by_named_squares(M: Array, x: Array, block: Sequence[int], short: Short) ->
         if se.count_ops(entry) <= _NAMELESS:
             return entry
         if entry not in known:
-            name = f"k[{next(numbers)}]"
+            name = f"S[{next(numbers)}]"
             lines[name], known[entry] = entry, se.Symbol(name)
         return known[entry]
 

@@ -17,7 +17,7 @@ from dalembert.show.tidying import tidy_matrix
 
 Line = tuple[str, Formula]  # the name of what is defined, and its expression
 
-SECONDS = 6.0  # of this thread, for bringing one form to a short form: the load of the machine changes no result
+SECONDS = 3.0  # of this thread, for bringing one form to a short form: the load of the machine changes no result
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 1
     ring = Ring(Angles(*_arguments(plain)), moving, thread_time() + seconds, _short)
     try:
         total = fold(plain, lambda node: node.args, ring.build)
-        return _shortest([_written(ring, total, moving), plain])
+        return _preferred([_written(ring, total, moving), plain])
     except TooLarge:
         return plain
 
@@ -54,7 +54,7 @@ def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds
 
     >>> x, y = se.symbols("x y")
     >>> sum_of_waves_of((se.sin(x) + y) ** 2)
-    1/2 + y**2 + 2*y*sin(x) + (-1/2)*cos(2*x)
+    1/2 + 2*y*sin(x) + y**2 + (-1/2)*cos(2*x)
     """
     plain = with_exact_numbers(expression)
     ring = Ring(Angles(*_arguments(plain)), set(velocities), thread_time() + seconds, _short)
