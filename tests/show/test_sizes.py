@@ -20,7 +20,7 @@ from dalembert.show.sheet import prepare
 from dalembert.show.tidying import tidy, tidy_matrix
 from dalembert.structure import System
 
-x, y, m, l, theta = se.symbols("x y m l theta")
+x, y, m, d, theta = se.symbols("x y m d theta")
 
 
 @cache
@@ -69,7 +69,7 @@ def test_sheet_of_the_reduced_cart_pendulum() -> None:
 
 
 def test_sines_stay_sines() -> None:
-    assert tidy(m * l**2 * (1 - se.cos(theta) ** 2)) == m * l**2 * se.sin(theta) ** 2
+    assert tidy(m * d**2 * (1 - se.cos(theta) ** 2)) == m * d**2 * se.sin(theta) ** 2
     assert tidy(se.sin(x) * se.cos(x) * m) == m * se.sin(x) * se.cos(x)
     a, b = se.symbols("a b")
     found = tidy(a + (b - a) * se.cos(x) ** 2)
@@ -77,15 +77,15 @@ def test_sines_stay_sines() -> None:
 
 
 def test_quotients_are_cancelled() -> None:
-    assert tidy(m - m**2 / (m + l)) == m * l / (m + l)
+    assert tidy(m - m**2 / (m + d)) == m * d / (m + d)
     assert tidy((1 - se.cos(x) ** 2) / (1 + se.cos(x))) == 1 - se.cos(x)
 
 
 def test_factor_in_front_of_a_matrix() -> None:
-    found = tidy_matrix(np.array([[m * l**2 * 2, m * l * se.cos(x)], [m * l * se.cos(x), m * l]], dtype=object))
-    assert found.factor == m * l
+    found = tidy_matrix(np.array([[m * d**2 * 2, m * d * se.cos(x)], [m * d * se.cos(x), m * d]], dtype=object))
+    assert found.factor == m * d
     assert (
-        found.whole == np.array([[2 * m * l**2, m * l * se.cos(x)], [m * l * se.cos(x), m * l]], dtype=object)
+        found.whole == np.array([[2 * m * d**2, m * d * se.cos(x)], [m * d * se.cos(x), m * d]], dtype=object)
     ).all()
 
 
