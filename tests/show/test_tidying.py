@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.expressions.numbers import exact, for_reading, with_exact_numbers
+from dalembert.show.collecting import factored
 from dalembert.show.fourier import sum_of_waves
-from dalembert.show.tidying import factored, tidy
+from dalembert.show.tidying import tidy
 
 x, y, m, v = se.symbols("x y m v")
 

@@ -46,6 +46,6 @@ def _times(waves: dict[Wave, Fraction], kind: str, index: int) -> dict[Wave, Fra
 
 def _written(wave: Wave, amount: Fraction, angles: Sequence[Formula]) -> Formula:
     name, counts = wave
-    argument = se.Add(*(count * angle for count, angle in zip(counts, angles, strict=True)))
+    argument = se.expand(se.Add(*(count * angle for count, angle in zip(counts, angles, strict=True))))
     number = se.Integer(amount.numerator) / se.Integer(amount.denominator)
     return number * (se.cos(argument) if name == "cos" else se.sin(argument))

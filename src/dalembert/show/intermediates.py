@@ -1,47 +1,150 @@
-"""Long expressions through named intermediates, so that no line is a wall."""
+"""Long expressions through named intermediates: names of the mechanics first, then z-numbers, so that no line is a wall."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import symengine as se
 
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import rebuild
+from dalembert.expressions.parser import fold
+from dalembert.show.collecting import factors, number_in, terms
 
-WALL = 24  # operations in one line
+WALL = 40  # operations in one line
 TRIVIAL = 4  # operations of a part that needs no name
+_LONG = 12  # operations of a part that may have a name of its own though it is used once
+
+Line = tuple[str, Formula]  # a name and what it stands for
+
+
+def operations(expressions: Sequence[Formula]) -> int:
+    """The operations of expressions whose shared parts are computed once."""
+    if not expressions:
+        return 0
+    shared, results = se.cse(list(expressions))
+    return sum(int(se.count_ops(part)) for part in (*(part for _, part in shared), *results))
 
 
 def name_parts(
-    expressions: Sequence[Formula], taken: Collection[str]
-) -> tuple[list[tuple[str, Formula]], list[Formula]]:
+    expressions: Sequence[Formula],
+    taken: Collection[str],
+    preferred: Mapping[str, Formula] | None = None,
+    given: Sequence[Line] = (),
+) -> tuple[list[Line], list[Formula]]:
     """(named intermediates in the order they can be computed, the expressions by these names).
 
-    Short expressions stay as they are. `taken` are the names that are in use.
+    `preferred` are names that mean something, each with what it stands for, in the order they can be computed; they are used
+    where their parts return. `given` are lines whose names the expressions use already. Other parts get numbers where expressions
+    are long. Short expressions stay as they are. `taken` are the names that are in use.
 
-    >>> x, y = se.symbols("x y")
+    >>> x, y, m = se.symbols("x y m")
     >>> name_parts([x + y], ["x", "y"])
     ([], [x + y])
+    >>> name_parts([m * x / (m + x), y**2 * m * x / (m + x)], [], {"mu": m * x / (m + x)})
+    ([('mu', m*x/(m + x))], [mu, y**2*mu])
     """
-    if all(se.count_ops(expression) <= WALL for expression in expressions):
-        return [], list(expressions)
-    shared, results = se.cse(list(expressions))
-    naming = _Naming(taken)
+    known, expressions = _with_preferred(expressions, preferred or {})
+    known = [*given, *known]
+    if all(se.count_ops(expression) <= WALL for expression in (*expressions, *(value for _, value in known))):
+        return known, list(expressions)
+    names = [name for name, _ in known]
+    values = [*(value for _, value in known), *expressions]
+    shared, results = se.cse(values)
+    naming = _Naming()
     for symbol, part in shared:
         naming.define(symbol, part)
-    return naming.found, [naming.without_walls(naming.known(result)) for result in results]
+    results = [naming.without_walls(naming.known(result)) for result in results]
+    found, results = _used_again(naming.found, results)
+    return _ordered(names, found, results, _free_names({*taken, *names}))
+
+
+def _with_preferred(
+    expressions: Sequence[Formula], preferred: Mapping[str, Formula]
+) -> tuple[list[Line], Sequence[Formula]]:
+    """The preferred names that are used, and the expressions by them; the longest parts are looked for first."""
+    used: dict[str, Formula] = {}
+    for name, part in sorted(preferred.items(), key=lambda line: -se.count_ops(line[1])):
+        length = int(se.count_ops(part))
+        if length < 2:
+            continue
+        symbol = se.Symbol(name)
+        shorter = [replaced(expression, part, symbol) for expression in expressions]
+        inside = {key: replaced(value, part, symbol) for key, value in used.items()}
+        count = sum(_uses(expression)[symbol] for expression in (*shorter, *inside.values()))
+        if count > 1 or (count and length >= _LONG):
+            expressions, used = shorter, {**inside, name: part}
+    return [(name, used[name]) for name in preferred if name in used], expressions
+
+
+def replaced(expression: Formula, part: Formula, symbol: Formula) -> Formula:
+    """The expression with a part, a power of it or a multiple of it by its symbol.
+
+    >>> a, b, c, d = se.symbols("a b c d")
+    >>> replaced(3 * a + 3 * b + c / (a + b) ** 2, a + b, d)
+    3*d + c/d**2
+    """
+
+    def build(node: Formula, parts: list[Formula]) -> Formula:
+        out = rebuild(node, parts) if parts else node
+        if out == part:
+            return symbol
+        if isinstance(out, se.Mul) and isinstance(part, se.Mul | se.Pow):
+            return _without_factors(out, part, symbol)
+        if isinstance(out, se.Pow) and isinstance(part, se.Mul | se.Pow):
+            return _without_factors(out, part, symbol)
+        if isinstance(out, se.Add) and isinstance(part, se.Add):
+            return _without_terms(out, part, symbol)
+        return out
+
+    return fold(se.sympify(expression), lambda node: node.args, build)
+
+
+def _without_factors(product: Formula, part: Formula, symbol: Formula) -> Formula:
+    have = {base: int(power) for base, power in factors(product) if power.is_Integer and not base.is_Number}
+    want = {base: int(power) for base, power in factors(part) if power.is_Integer and not base.is_Number}
+    if not want or any(base not in have for base in want):
+        return product
+    times = [int(have[base] / power) for base, power in want.items()]
+    k = min(times) if min(times) > 0 else max(times) if max(times) < 0 else 0
+    return product / part**k * symbol**k if k else product
+
+
+def _without_terms(total: Formula, part: Formula, symbol: Formula) -> Formula:
+    have, want = _coefficients(total), _coefficients(part)
+    ratios = {have[rest] / number if rest in have else None for rest, number in want.items()}
+    ratio = next(iter(ratios))
+    if len(ratios) != 1 or ratio is None:
+        return total
+    return se.Add(*(number * rest for rest, number in have.items() if rest not in want)) + ratio * symbol
+
+
+def _coefficients(total: Formula) -> dict[Formula, Formula]:
+    return {term / number_in(term): number_in(term) for term in terms(total)}
+
+
+def _uses(expression: Formula) -> Counter[Formula]:
+    """How often each symbol is written in an expression."""
+    found: Counter[Formula] = Counter()
+    stack = [se.sympify(expression)]
+    while stack:
+        node = stack.pop()
+        if node.is_Symbol:
+            found[node] += 1
+        stack += node.args
+    return found
 
 
 class _Naming:
     """Gives names to parts, leaves trivial ones where they stand, and takes walls apart."""
 
-    def __init__(self, taken: Collection[str]) -> None:
-        self.found: list[tuple[str, Formula]] = []
-        self._names = _free_names(taken)
+    def __init__(self) -> None:
+        self.found: list[tuple[Formula, Formula]] = []
         self._table: dict[Formula, Formula] = {}
         self._named: dict[Formula, Formula] = {}
+        self._own: set[Formula] = set()
 
     def known(self, expression: Formula) -> Formula:
         """The expression with every shared part by its name or as it is."""
@@ -62,9 +165,12 @@ class _Naming:
         return rebuild(expression, [self._name(part) for part in parts])
 
     def _bundled(self, kind: Formula, parts: list[Formula]) -> Formula:
-        """The sum or product with its operands in named bundles."""
+        """The sum or product with its longest operands named, and operands in named bundles where there are many."""
+        ordered = sorted(parts, key=lambda part: (se.count_ops(part), str(part)))
+        while se.count_ops(kind(*ordered)) > WALL and se.count_ops(ordered[-1]) > WALL // 3:
+            ordered = [self._name(ordered[-1]), *ordered[:-1]]
         out, bundle = [], []
-        for part in sorted(parts, key=lambda part: (se.count_ops(part), str(part))):
+        for part in ordered:
             if bundle and se.count_ops(kind(*bundle, part)) > WALL:
                 out.append(self._name(kind(*bundle)))
                 bundle = []
@@ -73,18 +179,65 @@ class _Naming:
 
     def _is_trivial(self, part: Formula) -> bool:
         """Whether a part is as short as a name would be: a number times a name, a sine, a small product."""
-        own = {name for name, _ in self.found}
-        plain = not any(symbol.name in own for symbol in part.free_symbols)
+        plain = not self._own.intersection(part.free_symbols)
         return se.count_ops(part) <= (TRIVIAL if plain else 1)
 
     def _name(self, part: Formula) -> Formula:
         if self._is_trivial(part):
             return part
         if part not in self._named:
-            name = next(self._names)
-            self.found.append((name, part))
-            self._named[part] = se.Symbol(name)
+            symbol = se.Symbol(f"@{len(self.found)}")
+            self.found.append((symbol, part))
+            self._named[part] = symbol
+            self._own.add(symbol)
         return self._named[part]
+
+
+def _used_again(
+    found: list[tuple[Formula, Formula]], results: list[Formula]
+) -> tuple[list[tuple[Formula, Formula]], list[Formula]]:
+    """What is used once stands where it is used, unless it would make a wall there."""
+    lines: dict[Formula, Formula] = dict(found)
+    for symbol in reversed([symbol for symbol, _ in found]):
+        users = [key for key, value in lines.items() if symbol in value.free_symbols]
+        places = [k for k, value in enumerate(results) if symbol in value.free_symbols]
+        if len(users) + len(places) != 1:
+            continue
+        before = lines[users[0]] if users else results[places[0]]
+        after = before.xreplace({symbol: lines[symbol]})
+        if se.count_ops(after) > WALL or _uses(before)[symbol] > 1:
+            continue
+        del lines[symbol]
+        if users:
+            lines[users[0]] = after
+        else:
+            results[places[0]] = after
+    return list(lines.items()), results
+
+
+def _ordered(
+    names: Sequence[str], found: list[tuple[Formula, Formula]], results: list[Formula], free: Iterator[str]
+) -> tuple[list[Line], list[Formula]]:
+    """Lines in the order they can be computed, numbered in this order; the first results are those of the names."""
+    waiting = {se.Symbol(name): value for name, value in zip(names, results, strict=False)}
+    lines: list[tuple[Formula, Formula]] = []
+    table: dict[Formula, Formula] = {}
+
+    def place(symbol: Formula, value: Formula) -> None:
+        for other in sorted(value.free_symbols & waiting.keys(), key=str):
+            if other != symbol:
+                place(other, waiting.pop(other))
+        lines.append((symbol, value))
+
+    for symbol, value in found:
+        place(symbol, value)
+    for symbol in list(waiting):
+        if symbol in waiting:
+            place(symbol, waiting.pop(symbol))
+    for symbol, _ in lines:
+        table[symbol] = se.Symbol(next(free)) if symbol.name.startswith("@") else symbol
+    written = [(table[symbol].name, value.xreplace(table)) for symbol, value in lines]
+    return written, [result.xreplace(table) for result in results[len(names) :]]
 
 
 def _free_names(taken: Collection[str]) -> Iterator[str]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from time import thread_time
 
 import numpy as np
-import symengine as se
 
 from dalembert import formalisms
 from dalembert.algebra import Array
 from dalembert.equations import Accelerations, LinearForm
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import with_exact_numbers
-from dalembert.show import intermediates
-from dalembert.show.tidying import tidy
+from dalembert.show import intermediates, rows
+from dalembert.show.tidying import tidy_matrix
 
 Line = tuple[str, Formula]  # the name of what is defined, and its expression
+
+SECONDS = 3.0  # of this thread, for bringing one form to a short form: the load of the machine changes no result
 
 
 @dataclass(frozen=True)
@@ -153,13 +154,23 @@ def prepare(form: LinearForm) -> Sheet:
     ['Speeds', 'Kinematics', 'Dynamics']
     """
     moving = {str(s) for s in (*form.system.qd, *form.velocity.v, *form.constants.symbols)}
-    blocks = _blocks(form)
+    blocks, taken = _blocks(form), taken_names(form)
     indices = {name: list(np.ndindex(*block.shape)) for name, block in blocks.items()}
     symmetric = form.order is None
     if symmetric:
         indices["M"] = [index for index in indices["M"] if index[0] <= index[1]]
-    entries = [e for name, block in blocks.items() for e in _short([block[i] for i in indices[name]], moving)]
-    parts, written = intermediates.name_parts(entries, taken_names(form))
+    until = thread_time() + SECONDS
+    lines: list[Line] = []
+    entries: list[Formula] = []
+    for name, block in blocks.items():
+        plain = [with_exact_numbers(block[index]) for index in indices[name]]
+        left = until - thread_time()
+        if name == "f":
+            lines, short = rows.tidy_rows(plain, form.system.model.coordinate_names, moving, taken, left)
+        else:
+            short = list(tidy_matrix(np.array(plain, dtype=object), moving, left).whole)
+        entries += short
+    parts, written = intermediates.name_parts(entries, taken, given=lines)
     queue = iter(written)
     arrays = {name: np.empty(block.shape, dtype=object) for name, block in blocks.items()}
     for name, array in arrays.items():
@@ -174,18 +185,3 @@ def taken_names(form: LinearForm) -> tuple[str, ...]:
     """The names that are in use in the model."""
     model = form.system.model
     return (*model.coordinate_names, *model.parameter_values, *form.system.facts.speed_names)
-
-
-def _short(entries: Sequence[Formula], moving: set[str]) -> Sequence[Formula]:
-    """The entries in short form where that needs clearly fewer operations, else with exact numbers only."""
-    plain = [with_exact_numbers(entry) for entry in entries]
-    short = [tidy(entry, moving) for entry in plain]
-    return short if _operations(short) <= 0.8 * _operations(plain) else plain
-
-
-def _operations(expressions: Sequence[Formula]) -> int:
-    """The operations of expressions whose shared parts are computed once."""
-    if not expressions:
-        return 0
-    shared, results = se.cse(list(expressions))
-    return sum(se.count_ops(part) for part in (*(part for _, part in shared), *results))

@@ -1,33 +1,35 @@
 """Light algebra for the reader: exact numbers and short trigonometry. What the machine computes with is never touched.
 
-An expression is brought to a sum of products over sin and cos of single angles, with sin² + cos² = 1 used up. Then each
-coefficient of the velocities is written as products or as sines of summed angles, whichever is shorter.
+An expression is brought to one form, a sum of products over the sines and cosines of few angles. Each coefficient of the
+velocities is then written in the shortest of the ways we know: products or sines of summed angles, sin² or cos², over one
+denominator or not, what terms share taken out. Of equally short ways the first is taken, so that the result is always the same.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable
-from fractions import Fraction
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from time import thread_time
 
+import numpy as np
 import symengine as se
 
+from dalembert.algebra import Array
 from dalembert.expressions.formula import Formula
-from dalembert.expressions.numbers import rebuild, with_exact_numbers
+from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.expressions.parser import fold
-from dalembert.show import fourier
+from dalembert.show.angles import Angles
+from dalembert.show.collecting import collected, collected_by, factors, greatest_factor, terms
+from dalembert.show.ring import Ring, TooLarge
 
-MAX_TERMS = 150
-MAX_OPERATIONS = 6_000
+MAX_OPERATIONS = 20_000
+_GRACE = 1.1  # how much longer a form may be that reads better
+_MANY = 80  # terms of a sum that is written in fewer ways
 
 
-class _TooLarge(Exception):
-    """The sum of products has too many terms to be readable."""
-
-
-def tidy(expression: Formula, velocities: Iterable[str] = ()) -> Formula:
-    """The expression in a short form; only with exact numbers when it is too large for one.
+def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula:
+    """The expression in a short form; only with exact numbers when it is too large for one or its time is over.
 
     `velocities` are the names whose coefficients are written as one each.
 
@@ -36,233 +38,204 @@ def tidy(expression: Formula, velocities: Iterable[str] = ()) -> Formula:
     m
     """
     plain = with_exact_numbers(expression)
-    if se.count_ops(plain) > MAX_OPERATIONS:
+    if plain.is_Number or plain.is_Symbol or se.count_ops(plain) > MAX_OPERATIONS:
         return plain
-    ring = _Ring()
+    moving = set(velocities)
+    ring = Ring(Angles(*_arguments(plain)), moving, thread_time() + seconds, _short)
     try:
-        sum_of_products = fold(plain, lambda node: node.args, ring.build)
-    except _TooLarge:
+        total = fold(plain, lambda node: node.args, ring.build)
+        return _preferred([_written(ring, total, moving), plain])
+    except TooLarge:
         return plain
-    return ring.written(sum_of_products, set(velocities))
 
 
-class _Ring:
-    """Sums of products over symbols, sines and cosines of single angles, and parts that are not taken apart."""
-
-    def __init__(self) -> None:
-        self._angles: list[Formula] = []
-        self._parts: dict[
-            Formula, Formula
-        ] = {}  # symbol of a part that is not taken apart -> the part as it is written
-        self._part_symbols: dict[Formula, Formula] = {}
-        self._sums: dict[Formula, Formula] = {}  # symbol of a denominator -> its sum of products
-        self._trig: dict[Formula, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
-
-    def build(self, node: Formula, parts: list[Formula]) -> Formula:
-        """The sum of products of a node, from those of its parts."""
-        if not parts:
-            return node
-        if isinstance(node, se.Add):
-            return _limited(se.Add(*parts))
-        if isinstance(node, se.Mul):
-            product = se.Integer(1)
-            for part in parts:
-                product = self._times(product, part)
-            return product
-        if isinstance(node, se.Pow) and parts[1].is_Integer and 0 < abs(int(parts[1])) <= 8:
-            return self._power(parts[0], int(parts[1]))
-        if isinstance(node, se.sin | se.cos):
-            return self._sine_or_cosine(node, parts[0])
-        return self._apart(rebuild(node, [self.written(part, set()) for part in parts]))
-
-    def _times(self, a: Formula, b: Formula) -> Formula:
-        if len(_terms(a)) * len(_terms(b)) > 20 * MAX_TERMS:
-            raise _TooLarge
-        return _limited(self._reduced(se.expand(a * b)))
-
-    def _reduced(self, total: Formula) -> Formula:
-        """The sum with every sin² replaced by 1 − cos²."""
-        while True:
-            out, changed = [], False
-            for term in _terms(total):
-                for base, power in _factors(term):
-                    index, kind = self._trig.get(base, (0, ""))
-                    if kind == "sin" and int(power) > 1:
-                        term = term / base**2 * (1 - self._symbol("cos", index) ** 2)
-                        changed = True
-                out.append(term)
-            if not changed:
-                return total
-            total = se.expand(se.Add(*out))
-
-    def _power(self, base: Formula, exponent: int) -> Formula:
-        if exponent < 0:
-            base = self._inverse(base)
-        out = base
-        for _ in range(abs(exponent) - 1):
-            out = self._times(out, base)
-        return out
-
-    def _inverse(self, base: Formula) -> Formula:
-        """1/base, its common factors taken out and the rest kept in one piece."""
-        common, rest = factored(base)
-        if rest == 1 and not any(symbol in self._trig for symbol in common.free_symbols):
-            return 1 / common
-        for symbol, known in self._sums.items():
-            if known == rest:
-                return 1 / common / symbol
-        whole = common * rest if rest == 1 else rest
-        symbol = self._apart(self.written(whole, set()))
-        self._sums[symbol] = whole
-        return 1 / symbol if rest == 1 else 1 / common / symbol
-
-    def _apart(self, part: Formula) -> Formula:
-        if part not in self._part_symbols:
-            symbol = se.Symbol(f"@part{len(self._parts)}")
-            self._parts[symbol] = part
-            self._part_symbols[part] = symbol
-        return self._part_symbols[part]
-
-    def _sine_or_cosine(self, node: Formula, argument: Formula) -> Formula:
-        """Sine or cosine of a sum of angles by those of the single angles."""
-        sine, cosine = se.Integer(0), se.Integer(1)
-        for count, angle in self._single_angles(argument):
-            for _ in range(abs(count)):
-                index = self._angle(angle)
-                s, c = self._symbol("sin", index), self._symbol("cos", index)
-                s = s if count > 0 else -s
-                sine, cosine = (
-                    self._reduced(se.expand(sine * c + cosine * s)),
-                    self._reduced(se.expand(cosine * c - sine * s)),
-                )
-        return sine if isinstance(node, se.sin) else cosine
-
-    def _single_angles(self, argument: Formula) -> list[tuple[int, Formula]]:
-        """The argument as whole multiples of single angles."""
-        found = []
-        for term in _terms(argument):
-            number, rest = _number_and_rest(term)
-            whole = number.is_Integer and 0 < abs(int(number)) <= 3 and rest != 1
-            found.append((int(number), self.restored(rest)) if whole else (1, self.restored(term)))
-        return found if len(found) <= 4 else [(1, self.restored(argument))]
-
-    def _angle(self, angle: Formula) -> int:
-        if angle not in self._angles:
-            self._angles.append(angle)
-        return self._angles.index(angle)
-
-    def _symbol(self, kind: str, index: int) -> Formula:
-        symbol = se.Symbol(f"@{kind}{index}")
-        self._trig[symbol] = (index, kind)
-        return symbol
-
-    def restored(self, total: Formula) -> Formula:
-        """The expression behind the ring's own symbols."""
-        table = {symbol: getattr(se, kind)(self._angles[index]) for symbol, (index, kind) in self._trig.items()}
-        return se.sympify(total).xreplace({**table, **self._parts})
-
-    def written(self, total: Formula, velocities: set[str]) -> Formula:
-        """The shortest of the forms we know: one coefficient for each product of velocities, common factors outside."""
-        groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
-        for term in _terms(total):
-            moving = [b**e for b, e in _factors(term) if b.is_Symbol and b.name in velocities]
-            outside = se.Mul(*moving)
-            groups[outside].append(term / outside)
-        grouped = se.Add(*(outside * self._shortest(se.Add(*terms)) for outside, terms in groups.items()))
-        return min(_taken_out(grouped), self._shortest(total), key=se.count_ops)
-
-    def _shortest(self, total: Formula) -> Formula:
-        forms = [total, self._over_one_denominator(total)]
-        written = [form for total in forms for form in (self.restored(total), self._summed_angles(total))]
-        return min((_taken_out(form) for form in written), key=se.count_ops)
-
-    def _over_one_denominator(self, total: Formula) -> Formula:
-        """The sum over its common denominator, where that is short."""
-        powers: dict[Formula, int] = {}
-        for term in _terms(total):
-            for base, power in _factors(term):
-                if base in self._sums:
-                    powers[base] = min(powers.get(base, 0), int(power))
-        if not powers or len(_terms(total)) > 40 or sum(powers.values()) < -4:
-            return total
-        table = dict(self._sums)
-        numerator = se.expand(total * se.Mul(*(d**-power for d, power in powers.items())))
-        numerator = self._reduced(se.expand(numerator.xreplace(table)))
-        return se.Mul(numerator, *(d**power for d, power in powers.items()))
-
-    def _summed_angles(self, total: Formula) -> Formula:
-        """Products of sines and cosines as sines and cosines of summed angles."""
-        common, rest = factored(total) if isinstance(total, se.Add) else _split_denominator(total)
-        out = []
-        for term in _terms(rest):
-            waves = [(*self._trig[base], int(power)) for base, power in _factors(term) if base in self._trig]
-            other = se.Mul(*(base**power for base, power in _factors(term) if base not in self._trig))
-            if any(power < 0 for *_, power in waves):
-                return self.restored(total)
-            out.append(self.restored(other) * fourier.sum_of_waves(waves, self._angles))
-        return self.restored(common) * _taken_out(se.expand(se.Add(*out)))
-
-
-def factored(total: Formula) -> tuple[Formula, Formula]:
-    """(common factor of all terms, the sum without it).
+def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula | None:
+    """The expression multiplied out, as a sum of products with sines and cosines of summed angles; None where that is long.
 
     >>> x, y = se.symbols("x y")
-    >>> factored(2 * x * y + 4 * x**2)
-    (2*x, 2*x + y)
+    >>> sum_of_waves_of((se.sin(x) + y) ** 2)
+    1/2 + 2*y*sin(x) + y**2 + (-1/2)*cos(2*x)
     """
-    terms = _terms(total)
-    shared: dict[Formula, Formula] | None = None
-    numbers: list[Fraction] = []
-    for term in terms:
-        number, _ = _number_and_rest(term)
-        numbers.append(Fraction(int(number.p), int(number.q)) if isinstance(number, se.Rational) else Fraction(1))
-        powers = {b: e for b, e in _factors(term) if e.is_Integer and not b.is_Number}
-        shared = powers if shared is None else {b: min(e, powers[b]) for b, e in shared.items() if b in powers}
-    content = _content(numbers)
-    common = content * se.Mul(*(base**power for base, power in (shared or {}).items()))
-    return common, se.Add(*(term / common for term in terms))
+    plain = with_exact_numbers(expression)
+    ring = Ring(Angles(*_arguments(plain)), set(velocities), thread_time() + seconds, _short)
+    try:
+        total = ring.multiplied_out(fold(plain, lambda node: node.args, ring.build))
+    except TooLarge:
+        return None
+    return ring.restored(ring.waves(total))
 
 
-def _content(numbers: list[Fraction]) -> Formula:
-    """The greatest number that divides all, negative when all are."""
-    top = math.gcd(*(number.numerator for number in numbers))
-    bottom = math.lcm(*(number.denominator for number in numbers))
-    sign = -1 if all(number < 0 for number in numbers) else 1
-    return se.Integer(sign * max(top, 1)) / se.Integer(bottom)
+@dataclass(frozen=True)
+class Tidied:
+    """A matrix or a vector as a factor in front of the entries."""
+
+    factor: Formula
+    entries: Array
+
+    @property
+    def whole(self) -> Array:
+        """The entries with the factor in them."""
+        return self.entries if self.factor == 1 else _mapped(self.entries, lambda entry: self.factor * entry)
 
 
-def _taken_out(total: Formula) -> Formula:
-    """The expression with the common factors of its terms in front, where that is shorter."""
-    if not isinstance(total, se.Add):
-        return total
-    common, rest = factored(total)
-    return min(total, common * rest, key=se.count_ops)
+def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float = 10.0) -> Tidied:
+    """All entries in short form, with what all of them share in front where that is shorter.
+
+    Entries whose time never comes have exact numbers and nothing else.
+
+    >>> m, l, x = se.symbols("m l x")
+    >>> found = tidy_matrix(np.array([[m * l**2, m * l * se.cos(x)], [m * l * se.cos(x), m]], dtype=object))
+    >>> found.factor
+    m
+    """
+    moving, until, known = set(velocities), thread_time() + seconds, dict[Formula, Formula]()
+
+    def short(entry: Formula) -> Formula:
+        entry = se.sympify(entry)
+        if entry not in known:
+            known[entry] = tidy(entry, moving, until - thread_time())
+        return known[entry]
+
+    found = _mapped(entries, short)
+    distinct = {entry for entry in found.flat if entry != 0}
+    factor = greatest_factor(distinct) if len(distinct) > 1 else se.Integer(1)
+    taken = _mapped(found, lambda entry: entry / factor)
+    saved = _operations(found) - _operations(taken) - se.count_ops(factor) - 1
+    return Tidied(factor, taken) if factor != 1 and saved > 0 else Tidied(se.Integer(1), found)
 
 
-def _split_denominator(product: Formula) -> tuple[Formula, Formula]:
-    """(all factors that are no sum, the first sum among the factors)."""
-    sums = [factor for factor in product.args if isinstance(factor, se.Add)] if isinstance(product, se.Mul) else []
-    return (product / sums[0], sums[0]) if sums else (se.Integer(1), product)
+def _mapped(entries: Array, change: object) -> Array:
+    out = np.empty(entries.shape, dtype=object)
+    for index in np.ndindex(*entries.shape):
+        out[index] = change(entries[index])  # pyright: ignore
+    return out
 
 
-def _limited(total: Formula) -> Formula:
-    if len(_terms(total)) > MAX_TERMS:
-        raise _TooLarge
-    return total
+def _operations(entries: Array) -> int:
+    return sum(int(se.count_ops(entry)) for entry in set(entries.flat))
 
 
-def _terms(total: Formula) -> tuple[Formula, ...]:
-    return total.args if isinstance(total, se.Add) else (total,)
+def _arguments(expression: Formula) -> tuple[set[Formula], set[Formula]]:
+    """The arguments of sines and cosines, those in denominators apart."""
+    below: set[Formula] = set()
+    everywhere: set[Formula] = set()
+
+    def visit(node: Formula, parts: list[set[Formula]]) -> set[Formula]:
+        found = set().union(*parts) if parts else set()
+        if isinstance(node, se.sin | se.cos):
+            found = {node.args[0]}
+            everywhere.add(node.args[0])
+        if isinstance(node, se.Pow) and node.args[1].is_Number and float(node.args[1]) < 0:
+            below.update(found)
+        return found
+
+    fold(expression, lambda node: node.args, visit)
+    return below, everywhere
 
 
-def _factors(term: Formula) -> list[tuple[Formula, Formula]]:
-    parts = term.args if isinstance(term, se.Mul) else (term,)
-    return [tuple(part.args) if isinstance(part, se.Pow) else (part, se.Integer(1)) for part in parts]
+def _shortest(forms: Iterable[Formula]) -> Formula:
+    """The form with the fewest operations, the first of them."""
+    return min(forms, key=se.count_ops)
 
 
-def _number_and_rest(term: Formula) -> tuple[Formula, Formula]:
-    if term.is_Number:
-        return term, se.Integer(1)
-    if isinstance(term, se.Mul) and term.args[0].is_Number:
-        return term.args[0], term / term.args[0]
-    return se.Integer(1), term
+def _preferred(forms: Iterable[Formula]) -> Formula:
+    """The first form that is about as short as the shortest."""
+    found = [(form, int(se.count_ops(form))) for form in forms]
+    limit = _GRACE * min(length for _, length in found) + 1
+    return next(form for form, length in found if length <= limit)
+
+
+def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
+    """One coefficient for each product of velocities, or the whole at once where that is shorter."""
+    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
+    for term in terms(total):
+        outside = se.Mul(*(b**e for b, e in factors(term) if b.is_Symbol and b.name in velocities))
+        groups[outside].append(term / outside)
+    grouped = se.Add(*(outside * _short(ring, se.Add(*parts)) for outside, parts in groups.items()))
+    forms = [collected(grouped), grouped]
+    if len(groups) > 1 and len(terms(total)) <= _MANY:
+        forms.append(_short(ring, total))
+    return _shortest(forms)
+
+
+def _short(ring: Ring, total: Formula) -> Formula:
+    """The shortest way to write a sum of products: with its denominators as they are, over one for like terms, over one."""
+    if len(terms(total)) == 1 and not set(total.free_symbols) & ring.trig.keys() and not ring.sums:
+        return ring.restored(total)
+    forms = []
+    for split in _splits(ring, total):
+        written = se.Add(*(ring.restored(factor) * _numerator(ring, above) for factor, above in split))
+        forms += [collected(written), written]
+    return _shortest(forms)
+
+
+def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
+    """The ways to write a sum as factors times numerators; those that would be long are left out."""
+    splits = [[(se.Integer(1), total)]]
+    try:
+        plain = ring.multiplied_out(total)
+        for base, apart in ((total, True), (plain, True), (plain, False)):
+            quotients = ring.quotients(base, apart)
+            if quotients not in splits:
+                splits.append(quotients)
+    except TooLarge:
+        pass  # the first way is there
+    return splits
+
+
+def _numerator(ring: Ring, total: Formula) -> Formula:
+    """The shortest way to write a sum, with sums of parameters in one piece or multiplied out."""
+    bases = [total]
+    if any(symbol in ring.sums for symbol in total.free_symbols):
+        try:
+            bases.insert(0, ring.multiplied_out(total))
+        except TooLarge:
+            return collected(ring.restored(total))
+    return _preferred(form for base in bases for form in _forms(ring, base))
+
+
+def _forms(ring: Ring, total: Formula) -> Iterator[Formula]:
+    """The ways to write a sum of products, the ones we like best first."""
+    ring.require_time()
+    angles = {ring.trig[symbol][0] for symbol in total.free_symbols if symbol in ring.trig}
+    if angles and len(terms(total)) <= _MANY:
+        yield from _by_parameters(ring, total)
+    if angles:
+        yield collected(ring.restored(ring.reduced(total, angles)))
+    yield collected(ring.restored(total))
+    if angles:
+        yield collected(ring.restored(ring.waves(total)))
+
+
+def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
+    """The sum with the trigonometry of each product of parameters as short as it can be, by coordinates or not."""
+    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
+    for term in terms(total):
+        outside = se.Mul(*(b**e for b, e in factors(term) if b not in ring.trig and not b.is_Number))
+        groups[outside].append(term / outside)
+    known: dict[Formula, Formula] = {}
+    out = []
+    for outside, parts in groups.items():
+        waves = se.Add(*parts)
+        if waves not in known:
+            known[waves] = _trigonometric(ring, waves)
+        out += [ring.restored(outside) * part for part in terms(known[waves])]
+    yield collected_by(se.Add(*out), turns)
+    yield collected(se.Add(*out))
+
+
+def turns(factor: Formula) -> bool:
+    """Whether a factor contains a sine or a cosine."""
+    return bool(factor.atoms(se.sin, se.cos))
+
+
+def _trigonometric(ring: Ring, total: Formula) -> Formula:
+    """The shortest way to write numbers times sines and cosines."""
+    squared = {ring.trig[b][0] for term in terms(total) for b, e in factors(term) if b in ring.trig and int(e) > 1}
+    by_sines: set[int] = set()
+    best = collected(ring.restored(total))
+    for index in sorted(squared):
+        other = collected(ring.restored(ring.reduced(total, by_sines | {index})))
+        if se.count_ops(other) <= se.count_ops(best):
+            best, by_sines = other, by_sines | {index}
+    return _shortest([best, collected(ring.restored(ring.waves(total)))])
