@@ -145,6 +145,7 @@ def show_blocks(system: System, chain: Moving, show: Show, modules: Named | None
         show.also("N_d_modules", "(45)", "lets the joints of every module move", lambda: grouped.N_d)
     if system.model.loops:
         show.also("J", "(53)", "J θ̇ = 0 closes the cut joints: A_en N", lambda: cut_joints(system, parts) @ parts.N)
+    show_law(system, parts, show)
 
 
 def show_law(system: System, parts: Complement, show: Show) -> None:

@@ -164,7 +164,7 @@ def blocks_at(
     """
     system = derivation.workspace.system
     record = Record()
-    form = derivation.machine.derived(system, record)
+    form = derivation.machine.derived(system, record, **derivation.told)
     found = record.quantities
     for key in keys:
         if key not in found:
