@@ -18,6 +18,7 @@ from dalembert.algebra import Array, Scalar
 
 Short = Callable[[Array], Array]  # a value in a shorter form; for reading only
 Naming = Callable[[str, Array], Array]  # a key and its value: the value by which it is called from then on
+Sharing = Callable[[Array], tuple[list[tuple[str, Scalar]], Array]]  # names of what rows share, and the rows by them
 Rows = tuple[Array, Array]  # left and right sides
 Shown = TypeVar("Shown")  # an array or a scalar
 
@@ -73,6 +74,10 @@ class Show:
 
     by_names = False  # True where long entries go on by their names
 
+    def last(self, key: str, equation: str, meaning: str, value: Array) -> Array:
+        """Rows of velocity terms that nothing is differentiated after: they may go on through names of what they share."""
+        return value
+
     def named(self, key: str, value: Array) -> Array:
         """A value by the names of its entries where they are long: M[1,2] is an entry of M."""
         return value
@@ -107,9 +112,13 @@ class Record(Show):
     """
 
     def __init__(
-        self, short: Short | None = None, naming: Naming | None = None, direction: Short | None = None
+        self,
+        short: Short | None = None,
+        naming: Naming | None = None,
+        direction: Short | None = None,
+        rows: Sharing | None = None,
     ) -> None:
-        self._short, self._naming, self._direction = short, naming, direction
+        self._short, self._naming, self._direction, self._rows = short, naming, direction, rows
         self.by_names = naming is not None
         self._found: dict[str, Array] = {}
         self.names: dict[str, Scalar] = {}  # what names of entries stand for
@@ -126,6 +135,16 @@ class Record(Show):
         found = self._found[key] = self.short(whole)
         self.also(key, equation, meaning, lambda: whole, of)
         return found if isinstance(value, np.ndarray) else found[()]  # pyright: ignore[reportReturnType]
+
+    def last(self, key: str, equation: str, meaning: str, value: Array) -> Array:
+        """Keeps the rows, and gives them back through names of what they share."""
+        if self._rows is None:
+            return self(key, equation, meaning, value)
+        lines, found = self._rows(value)
+        self.names |= dict(lines)
+        self._found[key] = found
+        self.also(key, equation, meaning, lambda: found)
+        return found
 
     def named(self, key: str, value: Array) -> Array:
         """The value by the names of its entries, which are kept."""

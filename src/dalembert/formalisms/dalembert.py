@@ -89,7 +89,7 @@ def parts(system: System, show: Show = SILENT) -> tuple[Array, Array, Array, Arr
             g = g - load.J.T @ load.force  # springs count with gravity
     return (
         show("M", "(5.56)", "mass matrix", M),
-        show("b", "(5.57)", "centrifugal and Coriolis forces", b),
+        show.last("b", "(5.57)", "centrifugal and Coriolis forces", b),
         show("g", "(5.58)", "gravity and springs", g),
         show("tau", "(5.59)", "applied forces without potential", tau),
     )

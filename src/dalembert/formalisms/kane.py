@@ -57,7 +57,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
         f = f - body.mass * V_u.dot(a) - w_u.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
     M, f = (
         show("M", "refs. [13, 14]", "mass matrix of the speeds", M),
-        show("f", "refs. [13, 14]", "F + F* at u̇ = 0", f),
+        show.last("f", "refs. [13, 14]", "F + F* at u̇ = 0", f),
     )
     ud = rates(system, speeds.u)
     F_star = show("F_star", "refs. [13, 14]", "generalized inertia forces", f - F - M @ ud)

@@ -53,7 +53,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     Q = show("Q", "(17)", "applied forces without potential", generalized_forces(system.motion))
     M = show("M", "(13)", "mass matrix, ∂p/∂q̇", algebra.jacobian(p, qd))
     pd = algebra.total_derivative(p, (q, qd), system.clock)  # d/dt ∂L/∂q̇ without its q̈ part
-    h = show("h", "(17)", "all that is free of q̈: M q̈ = h + Aᵀλ", Q + algebra.gradient(L, q) - pd)
+    h = show.last("h", "(17)", "all that is free of q̈: M q̈ = h + Aᵀλ", Q + algebra.gradient(L, q) - pd)
     A, beta = shown_rows(system, show, "(17)")
     lam, C = multipliers(system, len(beta)), non_ideal_forces(system.motion)
     if len(beta) and system.facts.levels.held == len(system.facts.levels.names):

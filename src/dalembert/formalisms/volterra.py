@@ -54,7 +54,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     M = show("M", "(2)", "∂²T/∂u∂u", algebra.jacobian(T_u, speeds.u))
     A = show("A", "(2)", "d/dt ∂T/∂u at u̇ = 0", system.rate_of(T_u, speeds))
     K = show("K", "(2)", "momenta along changing directions", momenta_on_changing_directions(system, speeds))
-    L = show("L", "(2)", "all that is free of u̇, U + K − A", U + K - A)
+    L = show.last("L", "(2)", "all that is free of u̇, U + K − A", U + K - A)
     ud = rates(system, speeds.u)
     push, plus = beyond(system, speeds)
     words = f"d/dt ∂T/∂u − Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)] = U{plus}"

@@ -64,7 +64,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     A = show("A_NI", "(52)", "d/dt ∂T/∂u_NI at u̇_NI = 0", system.rate_of(T_u, speeds))
     K = show("K_NI", "(63)", "momenta along changing directions", momenta_on_changing_directions(system, speeds))
     U = show("U_NI", "(33)", "applied forces along the speeds", active_forces(system.motion, speeds.W))
-    L = show("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", U + K - A)  # corrected
+    L = show.last("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", U + K - A)  # corrected
     ud = rates(system, speeds.u)
     push, plus = beyond(system, speeds)
     show.law("(64)", f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push))

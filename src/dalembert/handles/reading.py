@@ -53,7 +53,7 @@ class Reading(Value):
     def told(self) -> tuple[Record, LinearForm]:
         """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
         short = self.shortening.refreshed()
-        record = Record(short, short.named, without_factors)
+        record = Record(short, short.named, without_factors, short.rows)
         return record, self.derivation.machine.derived(self.system, record, **self.derivation.told)
 
     @property
@@ -94,7 +94,9 @@ class Reading(Value):
         """What brings values to a short form."""
         names = self.derivation.workspace.model.coordinate_names
         moving = [kind.of(name) for kind in (Kind.RATE, Kind.ACCELERATION) for name in names]
-        return Shortening([*moving, *self.derivation.facts.speed_names])
+        speeds = self.derivation.facts.speed_names
+        parameters = self.derivation.workspace.model.parameter_values
+        return Shortening([*moving, *speeds], names, [*names, *speeds, *parameters])
 
     def block(self, quantity: Quantity, short: Shortening) -> Block:
         """A quantity with its value."""

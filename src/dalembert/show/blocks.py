@@ -21,6 +21,7 @@ from dalembert.model import Description
 from dalembert.model.frozen import Value
 from dalembert.show import latex, names, text
 from dalembert.show.laws import WrittenLaw
+from dalembert.show.rows import tidy_rows
 from dalembert.show.tidying import tidy
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
 _HUGE = 200_000  # operations of a value on the way to others
-_LONG = 2_000  # operations of an entry that is left as it is
+_LONG = 6_000  # operations of an entry that is left as it is
 _SECONDS = 20.0  # for bringing the entries of one value to a short form
+_ROWS = 120  # operations of rows that need no names
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
@@ -45,8 +47,10 @@ class TooLong(Exception):
 class Shortening:
     """Brings values to a short form as long as its time lasts, else leaves them; what it has seen it knows."""
 
-    def __init__(self, velocities: Collection[str]) -> None:
-        self._velocities = set(velocities)
+    def __init__(
+        self, velocities: Collection[str], coordinates: Collection[str] = (), taken: Collection[str] = ()
+    ) -> None:
+        self._velocities, self._coordinates, self._taken = set(velocities), coordinates, set(taken)
         self._meanings: dict[Formula, Formula] = {}  # of names that were given
         self._known: dict[Formula, Formula] = {}
         self._until = 0.0
@@ -95,6 +99,21 @@ class Shortening:
                 return entry
             self._known[entry] = min(tidy(entry, self._velocities), with_exact_numbers(entry), key=se.count_ops)
         return self._known[entry]
+
+    def rows(self, value: Array) -> tuple[list[tuple[str, Formula]], Array]:
+        """Rows of velocity terms in short form, where they are long through names of what they share."""
+        out = self(value)
+        if _operations(out) <= _ROWS or self.has_names(value):
+            return [], out
+        raw = [with_exact_numbers(se.sympify(entry)) for entry in value]
+        lines, found = tidy_rows(raw, self._coordinates, self._velocities, self._taken)
+        if not lines:
+            return [], out
+        for name, meaning in lines:
+            self._taken.add(name)
+            self._velocities.add(name)
+            self._meanings[se.Symbol(name)] = meaning
+        return lines, np.array(found, dtype=object)
 
     def named(self, key: str, value: Array) -> Array:
         """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
