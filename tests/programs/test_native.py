@@ -107,6 +107,31 @@ def test_code_goes_with_its_function():
     assert code() is None
 
 
+@pytest.mark.parametrize("count", [1, 3, 4, 63, 64, 65, 131])
+def test_tiles_hold_any_number_of_states_and_write_nothing_else(count):
+    outputs, inputs, parameters = everything()
+    function = compile_function(GRAPH, inputs, outputs, parameters, "native")
+    x = RNG.uniform(-3, 3, (2, count))
+    alone = np.stack([function(x[:, k].copy(), np.array([0.7])) for k in range(count)], axis=1)
+    np.testing.assert_array_equal(function(x, np.array([0.7])), alone)
+    moving = function.varied
+    room = np.full((len(outputs), count + 2), 7.0)
+    moving.spread([x, np.full((1, count), 0.7)], [room[:, 1:-1]])
+    np.testing.assert_allclose(room[:, 1:-1], alone, rtol=1e-14)
+    assert (room[:, [0, -1]] == 7.0).all()
+
+
+def test_long_programs_are_ordered_anew_with_the_same_bits():
+    x, y = GRAPH.symbols(["x", "y"])
+    terms = [x, y]
+    for i in range(800):
+        terms.append(terms[-1] * 0.5 + terms[(7 * i) % (len(terms) - 1)] * (i % 3 - 0.9))
+    function = compile_function(GRAPH, vector([x, y]), vector([*terms[-3:], terms[50]]), vector([]), "native")
+    states = RNG.uniform(-1, 1, (2, 70))
+    alone = np.stack([function(states[:, k].copy(), np.zeros(0)) for k in range(70)], axis=1)
+    np.testing.assert_array_equal(function(states, np.zeros(0)), alone)
+
+
 @pytest.mark.parametrize("fused", [True, False])
 def test_numbers_of_half_the_length(fused):
     x, y, k = GRAPH.symbols(["x", "y", "k"])
