@@ -96,7 +96,7 @@ def show_constrained(system: System, s: Array, linear: LinearSystem, show: Show)
     alone = replace(known, C=None)
 
     def constraint_force(of: LinearSystem) -> Array:
-        free = of.with_rows(system.facts.rows if system.facts.dropped else slice(None))
+        free = of.with_rows(list(system.facts.rows) if system.facts.dropped else slice(None))
         return of.M @ graph(system.algebra, free)[0] - of.f
 
     show.also(

@@ -71,7 +71,7 @@ def for_text(name: str) -> str:
         return "_".join([letter, *below]) + _lowered(_indices(entry[2]))
     kind, rest = split(name)
     inner, of = split(rest)
-    if kind in _DOTS and inner and inner not in _DOTS:  # the rate of a momentum
+    if kind and kind in _DOTS and inner and inner not in _DOTS:  # the rate of a momentum
         letter = unicodedata.normalize("NFC", inner[0] + _DOTS[kind]) + inner[1:]
         return f"{letter}_{for_text(of)}"
     if kind and kind not in _DOTS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
@@ -16,27 +16,27 @@ from dalembert.show import names
 from dalembert.show.breaking import width
 
 _MARK = "\uf8ff"  # sorts behind all letters; no name has it
+_MARKS = {Kind.RATE: _MARK, Kind.ACCELERATION: 2 * _MARK}
 _LONG = 34.0  # width of a numerator that stands beside its fraction
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def moving_last(expression: sympy.Expr) -> sympy.Expr:
+def moving_last(expression: sympy.Basic) -> sympy.Basic:
     """The expression with names such that SymPy, which sorts by them, writes velocities behind parameters: m·l²·θ̈."""
-    marks = {Kind.RATE: _MARK, Kind.ACCELERATION: 2 * _MARK}
-    table = {
-        s: sympy.Symbol(marks[kind] + s.name)
-        for s in expression.free_symbols
-        if (kind := names.split(s.name)[0]) in marks
-    }
+    table: dict[sympy.Basic, sympy.Basic] = {}
+    for symbol in expression.free_symbols:
+        kind, _ = names.split(str(symbol))
+        if kind is not None and kind in _MARKS:
+            table[symbol] = sympy.Symbol(_MARKS[kind] + str(symbol))
     return expression.xreplace(table) if table else expression
 
 
 class _MovingFirst(Printer):
     """Sums begin with their terms in accelerations, then come those in velocities."""
 
-    def _as_ordered_terms(self, expr: sympy.Expr, order: str | None = None) -> list[sympy.Expr]:
-        terms = super()._as_ordered_terms(expr, order)
-        return sorted(terms, key=lambda term: -max((s.name.count(_MARK) for s in term.free_symbols), default=0))
+    def _as_ordered_terms(self, expr: sympy.Expr, order: str | None = None) -> list[Any]:
+        terms: list[Any] = super()._as_ordered_terms(expr, order)
+        return sorted(terms, key=lambda term: -max((str(s).count(_MARK) for s in term.free_symbols), default=0))
 
 
 class FormulaPrinter(StrPrinter):
@@ -100,7 +100,7 @@ class LinePrinter(_MovingFirst, LatexPrinter):
     def _print_Function(self, expr: sympy.Function, exp: str | None = None) -> str:
         return _plain(super()._print_Function(expr, exp))
 
-    def _print_Mul(self, expr: sympy.Mul) -> str:
+    def _print_Mul(self, expr: sympy.Expr) -> str:
         top, bottom = sympy.fraction(expr)
         if bottom == 1 or width(self._print(top)) <= _LONG:
             return _plain(super()._print_Mul(expr))
