@@ -141,8 +141,8 @@ def test_a_wrong_road_is_seen(monkeypatch):
     kane = formalisms.find("kane")
     right = kane.derive
 
-    def wrong(system):
-        form = right(system)
+    def wrong(system, **more):
+        form = right(system, **more)
         object.__setattr__(form, "linear", replace(form.linear, f=form.linear.f * 2))
         return form
 

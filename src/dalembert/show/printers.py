@@ -35,7 +35,7 @@ class _MovingFirst(Printer):
     """Sums begin with their terms in accelerations, then come those in velocities."""
 
     def _as_ordered_terms(self, expr: sympy.Expr, order: str | None = None) -> list[Any]:
-        terms: list[Any] = super()._as_ordered_terms(expr, order)
+        terms: list[Any] = list(super()._as_ordered_terms(expr, order))
         return sorted(terms, key=lambda term: -max((str(s).count(_MARK) for s in term.free_symbols), default=0))
 
 
