@@ -201,7 +201,7 @@ def exact_quotient(total: Formula, by: Formula) -> Formula | None:
     >>> exact_quotient(x**2 - y**2, x + y), exact_quotient(x**2 + y**2, x + y)
     (x - y, None)
     """
-    symbols = sorted(by.free_symbols | total.free_symbols, key=str)
+    symbols: list[Formula] = sorted({*by.free_symbols, *total.free_symbols}, key=str)
     if total == 0 or not by.free_symbols <= total.free_symbols:
         return None
     left, divisor = _polynomial(total, symbols), _polynomial(by, symbols)
@@ -221,8 +221,7 @@ def exact_quotient(total: Formula, by: Formula) -> Formula | None:
             left[place] = left.get(place, Fraction(0)) - share * value
             if not left[place]:
                 del left[place]
-    written = ((value, zip(symbols, key, strict=True)) for key, value in quotient.items())
-    return se.Add(*(number(value) * se.Mul(*(s**k for s, k in powers)) for value, powers in written))
+    return _plain_sum([_Term(value, dict(zip(symbols, key, strict=True))) for key, value in quotient.items()])
 
 
 def _polynomial(total: Formula, symbols: Sequence[Formula]) -> dict[tuple[int, ...], Fraction] | None:
