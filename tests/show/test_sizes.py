@@ -90,3 +90,7 @@ def test_equality_is_never_guessed() -> None:
     assert proved_equal([x * y], [x * y + se.Rational(1, 10**12)]) == "different"
     assert proved_equal([se.sin(x * y + x)], [se.sin(x * (y + 1))]) != "different"
     assert proved_equal([x], [x, y]) == "different"
+
+
+def test_rows_without_terms_stay_zero() -> None:
+    assert tidy_rows([se.Integer(0), se.Integer(0)], (), (), ()) == ([], [0, 0])

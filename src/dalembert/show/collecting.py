@@ -194,6 +194,47 @@ def factored(total: Formula) -> tuple[Formula, Formula]:
     return shared.written(), se.Add(*(term.over(content, shared.powers).written() for term in found))
 
 
+def exact_quotient(total: Formula, by: Formula) -> Formula | None:
+    """total / by for sums of products of symbols where that is one too, else None: division of leading terms.
+
+    >>> x, y = se.symbols("x y")
+    >>> exact_quotient(x**2 - y**2, x + y), exact_quotient(x**2 + y**2, x + y)
+    (x - y, None)
+    """
+    symbols: list[Formula] = sorted({*by.free_symbols, *total.free_symbols}, key=str)
+    if total == 0 or not by.free_symbols <= total.free_symbols:
+        return None
+    left, divisor = _polynomial(total, symbols), _polynomial(by, symbols)
+    if left is None or divisor is None:
+        return None
+    lead = max(divisor)
+    quotient: dict[tuple[int, ...], Fraction] = {}
+    while left:
+        top = max(left)
+        powers = tuple(a - b for a, b in zip(top, lead, strict=True))
+        if min(powers) < 0 or len(quotient) > _MOST_TERMS:
+            return None
+        share = left[top] / divisor[lead]
+        quotient[powers] = share
+        for key, value in divisor.items():
+            place = tuple(a + b for a, b in zip(key, powers, strict=True))
+            left[place] = left.get(place, Fraction(0)) - share * value
+            if not left[place]:
+                del left[place]
+    return _plain_sum([_Term(value, dict(zip(symbols, key, strict=True))) for key, value in quotient.items()])
+
+
+def _polynomial(total: Formula, symbols: Sequence[Formula]) -> dict[tuple[int, ...], Fraction] | None:
+    """A sum of products by the powers of the symbols, None where it is no polynomial in them."""
+    out: dict[tuple[int, ...], Fraction] = {}
+    for part in terms(total):
+        term = _term(part)
+        if term is None or any(base not in symbols or power < 0 for base, power in term.powers.items()):
+            return None
+        out[tuple(term.powers.get(symbol, 0) for symbol in symbols)] = term.number
+    return out
+
+
 def greatest_factor(expressions: Iterable[Formula]) -> Formula:
     """What all expressions have as a factor, as they are written.
 

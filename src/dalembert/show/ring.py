@@ -15,7 +15,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import rebuild
 from dalembert.show import fourier
 from dalembert.show.angles import Angles
-from dalembert.show.collecting import factored, factors, number_in, terms
+from dalembert.show.collecting import exact_quotient, factored, factors, number_in, terms
 
 MAX_TERMS = 400
 
@@ -96,11 +96,16 @@ class Ring:
         return common / scale * symbol
 
     def _inverse(self, base: Formula) -> Formula:
-        """1/base, its common factors taken out and the rest kept in one piece."""
-        common, rest = factored(base)
-        if rest == 1:
-            return 1 / common
-        return 1 / common / self._in_one_piece(rest)
+        """1/base, its common factors and the sums that are known taken out, and the rest kept in one piece."""
+        below, above = self._quotient(base)
+        common, rest = factored(self.multiplied_out(above))
+        common = common * below
+        for symbol, known in self.sums.items():
+            while rest != 1 and (quotient := self.divided(rest, known)) is not None:
+                rest, common = quotient, common * symbol
+        more, rest = factored(rest)
+        common = common * more
+        return 1 / common if rest == 1 else 1 / common / self._in_one_piece(rest)
 
     def _apart(self, part: Formula) -> Formula:
         if part not in self._part_symbols:
@@ -221,31 +226,13 @@ class Ring:
         return se.Mul(*(d**-power for d, power in powers.items())), numerator
 
     def divided(self, total: Formula, by: Formula) -> Formula | None:
-        """total / by where that is a sum of products again: by division in a symbol that `by` contains once."""
+        """total / by where that is a sum of products again, None where it is not or is not seen to be."""
         sines = {self.trig[s][0] for s in by.free_symbols if self.trig.get(s, (0, ""))[1] == "sin"}
         cosines = {self.trig[s][0] for s in by.free_symbols if self.trig.get(s, (0, ""))[1] == "cos"}
         if sines & cosines:
-            return None
-        for z in sorted(by.free_symbols, key=str):
-            slope, rest = se.expand(by.diff(z)), by.subs({z: 0})
-            if slope.is_Number:
-                return self._long_division(self.reduced(total, sines), z, slope, rest)
-        return None
-
-    def _long_division(self, total: Formula, z: Formula, slope: Formula, rest: Formula) -> Formula | None:
-        """total / (slope z + rest), None where something remains."""
-        powers: defaultdict[int, list[Formula]] = defaultdict(list)
-        for term in terms(total):
-            power = next((int(e) for b, e in factors(term) if b == z), 0)
-            powers[power].append(term / z**power)
-        if min(powers) < 0:
-            return None
-        quotient, carry = [], se.Integer(0)
-        for power in range(max(powers), 0, -1):
-            carry = se.expand((se.Add(*powers[power]) - carry * rest) / slope)
-            quotient.append(carry * z ** (power - 1))
-        remains = se.expand(se.Add(*powers[0]) - carry * rest)
-        return self.reduced(se.expand(se.Add(*quotient))) if self.reduced(remains) == 0 else None
+            return None  # no form of `total` is free over the powers of both
+        quotient = exact_quotient(self.reduced(total, sines), by)
+        return None if quotient is None else self.reduced(quotient)
 
     # back to expressions
 

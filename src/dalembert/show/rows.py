@@ -81,7 +81,7 @@ def tidy_rows(
 def _products(total: Formula, moving: Collection[str]) -> Products:
     """A row as Σ coefficient · Σ number · product of velocities."""
     parts: defaultdict[tuple[Formula, Formula], list[Formula]] = defaultdict(list)
-    for term in terms(total):
+    for term in terms(total) if total != 0 else ():
         speed = se.Mul(*(b**e for b, e in factors(term) if b.is_Symbol and b.name in moving))
         wave = se.Mul(*(b**e for b, e in factors(term) if not b.is_Number and turns(b)))
         parts[speed, wave].append(term / speed / wave)

@@ -8,7 +8,7 @@ denominator or not, what terms share taken out. Of equally short ways the first 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from time import thread_time
 
@@ -104,10 +104,10 @@ def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float =
     return Tidied(factor, taken) if factor != 1 and saved > 0 else Tidied(se.Integer(1), found)
 
 
-def _mapped(entries: Array, change: object) -> Array:
+def _mapped(entries: Array, change: Callable[[Formula], Formula]) -> Array:
     out = np.empty(entries.shape, dtype=object)
     for index in np.ndindex(*entries.shape):
-        out[index] = change(entries[index])  # pyright: ignore
+        out[index] = change(entries[index])
     return out
 
 
