@@ -12,6 +12,7 @@ from dalembert import gallery, structure
 from dalembert.equations.legendre import canonical_of
 from dalembert.expressions.equality import proved_equal
 from dalembert.handles import equations_of
+from dalembert.show.rows import tidy_rows
 from dalembert.show.tidying import tidy, tidy_matrix
 from dalembert.structure import System
 

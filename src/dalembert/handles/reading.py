@@ -20,10 +20,11 @@ from dalembert.expressions.numbers import exact
 from dalembert.handles.derivation import Derivation
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import compile_function
-from dalembert.show.blocks import Block, Shortening, Step, block_of
+from dalembert.show.blocks import Block, Shortening, Step, TooLong, block_of
 from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
-from dalembert.show.pages import Page, page_of
+from dalembert.show.pages import Page, page_of, sheet_page
+from dalembert.show.sheet import prepare
 from dalembert.structure import System, system_of
 
 
@@ -74,7 +75,10 @@ class Reading(Value):
     @cached_property
     def page(self) -> Page:
         """The equations that the formalism ends with, and what they are made of."""
-        return page_of(self.told[1], self.laws, self.blocks, self.record.names)
+        try:
+            return page_of(self.told[1], self.laws, self.blocks, self.record.names)
+        except TooLong:
+            return sheet_page(prepare(self.form))
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""

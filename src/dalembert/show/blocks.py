@@ -36,11 +36,14 @@ _ROWS = 120  # operations of rows that need no names
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
-class TooLong(Exception):
+class TooLong(InputError):
     """A value on the way has so many operations that nobody would read what follows."""
 
     def __init__(self, operations: int) -> None:
-        super().__init__(operations)
+        super().__init__(
+            f"a quantity on the way has {operations} operations when it is written out. Expected at most {_HUGE}. "
+            "Take numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
+        )
         self.operations = operations
 
 

@@ -14,6 +14,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.show import intermediates
 from dalembert.show.blocks import Block
 from dalembert.show.laws import WrittenLaw
+from dalembert.show.sheet import Sheet
 
 _ROW = 120  # operations of a row of a law that is written out
 _LAW = 300  # operations of a law that is written out
@@ -69,6 +70,23 @@ def page_of(
     n, title = form.n_dynamic, formalisms.find(form.formalism).ABOUT.title
     counts = f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
     return Page(form.system.model.name, title, counts, notes, tuple(found))
+
+
+def sheet_page(sheet: Sheet) -> Page:
+    """The page of equations whose quantities are too long to be followed one by one: their entries through intermediates."""
+    found = []
+    for section in sheet.sections():
+        words = {"dynamics": _dynamics(sheet), "constraints": f"A {sheet.unknown} = β"}.get(
+            section.law, section.heading
+        )
+        rows = tuple((se.Symbol(name), se.sympify(value)) for name, value in section.lines)
+        found.append(Section(words, "", rows, is_law=bool(section.law)))
+    return Page(sheet.form.system.model.name, sheet.title, sheet.counts, sheet.notes, tuple(found))
+
+
+def _dynamics(sheet: Sheet) -> str:
+    push = " + C" if len(sheet.C) else ""
+    return f"M {sheet.unknown} = f{push}" + (f" + {sheet.multipliers}ᵀλ" if sheet.multipliers else "")
 
 
 def _is_short(law: WrittenLaw) -> bool:
