@@ -414,6 +414,9 @@ class _Many(Writer):
         for place, slot in tile.made.items():
             if program.moves[place]:
                 self._goes.setdefault(place, []).append(("%state", slot))
+        for place in tile.given:  # sines: no line writes them, but they may go into a linear system as they are
+            for at, k in self._goes.get(place, ()):
+                self._put(self._names[place], at, k)
         self._write(self._ordered([i for i in moving if program.first_line + i not in tile.given]))
         body, self._rows = self._rows, []
         room = self._memory(tile.size * tile.rounds)
@@ -441,9 +444,9 @@ class _Many(Writer):
 
     def _ordered(self, lines: list[int]) -> list[int]:
         """The lines as they stand, or so that few values wait where there are more than a processor looks ahead."""
-        if len(lines) < _MANY_LINES:
-            return lines
         first, program = self._program.first_line, self._program
+        if len(lines) < _MANY_LINES or any(program.lines[i][0] in BLOCKS for i in lines):
+            return lines  # blocks work in memory, in the order in which they stand
         needed: dict[int, tuple[int, ...]] = {}
         for i in lines:
             if first + i not in self._fused:

@@ -19,7 +19,7 @@ from dalembert.programs.program import Program
 from dalembert.programs.store import CODE, store, stored
 from dalembert.programs.sweeps import Sweeps
 
-FORMAT = "9"  # of the code that is emitted: counts up whenever the same program is written in another way
+FORMAT = "11"  # of the code that is emitted: counts up whenever the same program is written in another way
 _COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
 _WIDTHS = {"avx512f": 512, "avx": 256}
 
