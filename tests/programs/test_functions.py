@@ -257,7 +257,10 @@ def worst(name: str, arguments: list[np.ndarray], fma: bool) -> tuple[float, tup
 def test_errors_are_below_one_unit_or_so(name, fma, n):
     for region in samples(name, n):
         size, at = worst(name, region, fma)
-        assert size <= LIMIT[name], f"{name}{at}: {size:.3f} ulp"
+        most = (
+            LIMIT[name] if fma or name not in ("sin", "cos") else 2.0
+        )  # without fused products r has one rounding more
+        assert size <= most, f"{name}{at}: {size:.3f} ulp"
 
 
 @pytest.mark.parametrize("fma", FMA)

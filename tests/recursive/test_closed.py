@@ -118,6 +118,7 @@ def test_more_links_than_one_program_of_rows_can_have_are_refused(monkeypatch):
         execution.text_for(plan_of(arc(12)), "forward", execution="rolled")
 
 
+@pytest.mark.nightly
 def test_rollouts_stay_on_the_constraints_and_go_where_equations_go():
     """rk4 with half the step is some 16 times nearer to the derived equations, stepped by an adaptive method."""
     model = dl.load("four-bar")

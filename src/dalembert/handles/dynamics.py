@@ -16,7 +16,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.handles.calls import Alone, Call, Calls, calls_of, require_out
 from dalembert.handles.held_rollout import HeldStepper
 from dalembert.handles.rollout import Forces, Method, Rollout, Stepper, forces_of
-from dalembert.handles.tree_equations import tree_equations
+from dalembert.handles.tree_equations import equations_of_tree
 from dalembert.handles.tree_run import TreeRun
 from dalembert.model import Description, Elements
 from dalembert.model.frozen import Value
@@ -352,7 +352,7 @@ class Dynamics(Value):
         ((100, 11), True)
         """
         require_tree(self.plan, "simulate")
-        equations = tree_equations(self.declared, self.engine, self.execution, friction=friction)
+        equations = equations_of_tree(self.declared, self.engine, self.execution, friction=friction)
         return equations.simulate(
             duration,
             q0=q0,

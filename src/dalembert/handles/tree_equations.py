@@ -201,6 +201,6 @@ class TreeEquations(Equations):
         return run_tree(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings))
 
 
-def tree_equations(model: Description, engine: str, execution: str | None, *, friction: bool) -> TreeEquations:
+def equations_of_tree(model: Description, engine: str, execution: str | None, *, friction: bool) -> TreeEquations:
     """The equations of a tree of any size."""
     return TreeEquations(Derivation(Setup(model, engine), "denoc"), friction=friction, execution=execution)

@@ -40,7 +40,7 @@ def stored(digest: str, kind: str) -> bytes | None:
     return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
 
 
-def store(digest: str, kind: str, data: bytes) -> None:
+def keep(digest: str, kind: str, data: bytes) -> None:
     """Keep bytes; where the folder cannot be written, they are made again next time."""
     folder = _folder()
     if folder is None:

@@ -18,7 +18,7 @@ import symengine
 
 from dalembert.model import Description
 from dalembert.programs.plain_form import Plain, from_bytes, to_bytes
-from dalembert.programs.store import TEXT, store, stored
+from dalembert.programs.store import TEXT, keep, stored
 
 _PACKAGE = Path(__file__).parents[1]
 # rooms that this one does not import: they have no part in what is traced
@@ -52,7 +52,7 @@ def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[]
     if data is not None:
         return from_bytes(data)
     made = make()
-    store(key, TEXT, to_bytes(made))
+    keep(key, TEXT, to_bytes(made))
     return made
 
 

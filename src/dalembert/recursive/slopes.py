@@ -27,7 +27,7 @@ from dalembert.recursive.links import Moving, MovingLink
 from dalembert.recursive.mass import mass_matrix
 from dalembert.recursive.speeds import to_speed_forces
 from dalembert.recursive.tree import Tree
-from dalembert.recursive.variations import gathered, variations, walked
+from dalembert.recursive.variations import gathered, varied_forces, walked
 
 Terms = list[tuple[int, Scalar]]  # the entries of a row that are not zero, by speed
 
@@ -88,7 +88,7 @@ def _by_state(moving: Moving, loads: Array, symbols: Symbols, sd: Array) -> tupl
     whole = gathered(moving, walk.wrenches)
     chains = [_chains(link, moving.tree, symbols, sd) for link in moving.links]
     by_q, by_s, M = (zeros(n, n) for _ in range(3))
-    for entry in variations(moving, walk.motions, whole):
+    for entry in varied_forces(moving, walk.motions, whole):
         by = chains[entry.by][entry.j]
         for row, g in chains[entry.link][entry.k].slopes:
             place, rate, second = g * entry.place, g * entry.rate, g * entry.second

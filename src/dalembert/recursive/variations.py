@@ -157,7 +157,7 @@ def gathered(moving: Moving, wrenches: Sequence[Wrench]) -> list[Wrench]:
     return out
 
 
-def variations(moving: Moving, motions: Sequence[Motion], whole: Sequence[Wrench]) -> Iterator[Entry]:
+def varied_forces(moving: Moving, motions: Sequence[Motion], whole: Sequence[Wrench]) -> Iterator[Entry]:
     """All entries that are not zero by structure, from the motions of all links and their gathered wrenches."""
     velocities = _velocities(moving, motions)
     columns = _columns(moving, motions, velocities)

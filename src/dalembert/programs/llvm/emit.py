@@ -414,9 +414,7 @@ class _Many(Writer):
         for place, slot in tile.made.items():
             if program.moves[place]:
                 self._goes.setdefault(place, []).append(("%state", slot))
-        for (
-            place
-        ) in tile.given:  # sines that the tile has found: no line writes them, but they may go into a linear system
+        for place in tile.given:  # sines: no line writes them, but they may go into a linear system as they are
             for at, k in self._goes.get(place, ()):
                 self._put(self._names[place], at, k)
         self._write(self._ordered([i for i in moving if program.first_line + i not in tile.given]))

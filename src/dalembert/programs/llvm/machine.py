@@ -16,7 +16,7 @@ from dalembert.errors import EngineError
 from dalembert.programs.llvm.emit import Target, module_text
 from dalembert.programs.llvm.sweeps import sweeps_text
 from dalembert.programs.program import Program
-from dalembert.programs.store import CODE, store, stored
+from dalembert.programs.store import CODE, keep, stored
 from dalembert.programs.sweeps import Sweeps
 
 FORMAT = "11"  # of the code that is emitted: counts up whenever the same program is written in another way
@@ -51,7 +51,7 @@ class MachineCode:
             code = stored(self._digest, CODE)
             if code is None:
                 code = _compiled(_text(program, target))
-                store(self._digest, CODE, code)
+                keep(self._digest, CODE, code)
             engine = _in_memory(code)
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
@@ -104,7 +104,7 @@ def loaded(text: str, name: str) -> int:
     with _COMPILING:
         code = stored(digest, CODE)
         if code is None:
-            store(digest, CODE, code := _compiled(text))
+            keep(digest, CODE, code := _compiled(text))
         engine = _in_memory(code)
         _LOADED.append(engine)
     return engine.get_function_address(name)

@@ -19,16 +19,33 @@ import numpy as np
 from dalembert.programs.function import Native
 from dalembert.programs.llvm.machine import loaded
 
-_TYPE, _DATA, _ORDER, _SHAPE, _STRIDES, _KIND = 8, 16, 24, 32, 40, 56  # bytes into the record of an array
+TYPE, DATA, ORDER, SHAPE, STRIDES, KIND = 8, 16, 24, 32, 40, 56  # bytes into the record of an array
 _NUMBER = 0.1
-_FASTCALL = 0x80  # arguments come side by side
+FASTCALL = 0x80  # arguments come side by side
+
+# of %object: where its numbers, order, shape, steps and kind of number are told, or unfit where it is no array
+FIELDS = f"""%p0 = getelementptr i8, ptr %object, i64 {TYPE}
+%type = load i64, ptr %p0
+%array = icmp eq i64 %type, %kind
+br i1 %array, label %fields, label %unfit
+fields:
+%p1 = getelementptr i8, ptr %object, i64 {DATA}
+%data = load ptr, ptr %p1
+%p2 = getelementptr i8, ptr %object, i64 {ORDER}
+%order = load i32, ptr %p2
+%p3 = getelementptr i8, ptr %object, i64 {SHAPE}
+%shape = load ptr, ptr %p3
+%p4 = getelementptr i8, ptr %object, i64 {STRIDES}
+%strides = load ptr, ptr %p4
+%p5 = getelementptr i8, ptr %object, i64 {KIND}
+%number = load i64, ptr %p5"""
 
 _TEXT = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare double @llvm.fabs.f64(double)
 define ptr @quick(ptr %self, ptr %given, i64 %received) {{
 entry:
-%pt = getelementptr i8, ptr %self, i64 {_DATA}
+%pt = getelementptr i8, ptr %self, i64 {DATA}
 %table = load ptr, ptr %pt
 %one = load ptr, ptr %table
 %at1 = getelementptr i64, ptr %table, i64 1
@@ -65,7 +82,7 @@ br i1 %right, label %clock, label %unfit
 clock:
 %pc = getelementptr ptr, ptr %given, i64 %count
 %moment = load ptr, ptr %pc
-%pm = getelementptr i8, ptr %moment, i64 {_TYPE}
+%pm = getelementptr i8, ptr %moment, i64 {TYPE}
 %mtype = load i64, ptr %pm
 %plain = icmp eq i64 %mtype, %float
 br i1 %plain, label %group, label %unfit
@@ -77,21 +94,7 @@ br i1 %all, label %run, label %look
 look:
 %held = getelementptr ptr, ptr %given, i64 %g
 %object = load ptr, ptr %held
-%p0 = getelementptr i8, ptr %object, i64 {_TYPE}
-%type = load i64, ptr %p0
-%array = icmp eq i64 %type, %kind
-br i1 %array, label %fields, label %unfit
-fields:
-%p1 = getelementptr i8, ptr %object, i64 {_DATA}
-%data = load ptr, ptr %p1
-%p2 = getelementptr i8, ptr %object, i64 {_ORDER}
-%order = load i32, ptr %p2
-%p3 = getelementptr i8, ptr %object, i64 {_SHAPE}
-%shape = load ptr, ptr %p3
-%p4 = getelementptr i8, ptr %object, i64 {_STRIDES}
-%strides = load ptr, ptr %p4
-%p5 = getelementptr i8, ptr %object, i64 {_KIND}
-%number = load i64, ptr %p5
+{FIELDS}
 %row = icmp eq i32 %order, 1
 %real = icmp eq i64 %number, %double
 %both = and i1 %row, %real
@@ -114,7 +117,7 @@ call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %bytes, i1 false)
 br label %group
 run:
 %time = getelementptr double, ptr %x, i64 %place
-%pv = getelementptr i8, ptr %moment, i64 {_DATA}
+%pv = getelementptr i8, ptr %moment, i64 {DATA}
 %t = load double, ptr %pv
 store double %t, ptr %time
 call void %one(ptr %x, ptr %x, ptr %tables, ptr %out)
@@ -140,7 +143,7 @@ call void %hold(ptr %wanted.result)
 br label %write
 write:
 %result = phi ptr [ %made, %make ], [ %wanted.result, %take ]
-%p6 = getelementptr i8, ptr %result, i64 {_DATA}
+%p6 = getelementptr i8, ptr %result, i64 {DATA}
 %into = load ptr, ptr %p6
 %many = mul i64 %results, 8
 call void @llvm.memcpy.p0.p0.i64(ptr %into, ptr %out, i64 %many, i1 false)
@@ -163,9 +166,9 @@ def is_possible() -> bool:
     def at(offset: int) -> int:
         return ctypes.c_int64.from_address(begin + offset).value
 
-    if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != _DATA or np.ndarray.__basicsize__ <= _KIND:
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != DATA or np.ndarray.__basicsize__ <= KIND:
         return False
-    if (at(_TYPE), at(_DATA), at(_KIND)) != (id(np.ndarray), a.ctypes.data, id(a.dtype)):
+    if (at(TYPE), at(DATA), at(KIND)) != (id(np.ndarray), a.ctypes.data, id(a.dtype)):
         return False
     if (make := _empty()) is None:
         return False
@@ -174,9 +177,9 @@ def is_possible() -> bool:
     made = _MAKER(make)(2, (ctypes.c_int64 * 2)(2, 3), id(double), 0)
     if type(made) is not np.ndarray or made.shape != (2, 3) or made.dtype != double or not made.flags.c_contiguous:
         return False
-    order = ctypes.c_int32.from_address(begin + _ORDER).value
-    facts = [ctypes.c_int64.from_address(at(offset)).value for offset in (_SHAPE, _STRIDES)]
-    number = ctypes.c_double.from_address(id(_NUMBER) + _DATA).value
+    order = ctypes.c_int32.from_address(begin + ORDER).value
+    facts = [ctypes.c_int64.from_address(at(offset)).value for offset in (SHAPE, STRIDES)]
+    number = ctypes.c_double.from_address(id(_NUMBER) + DATA).value
     return order == 1 and facts == [2, 24] and number == _NUMBER
 
 
@@ -194,7 +197,7 @@ def _empty() -> int | None:
     return ctypes.c_int64.from_address(get(found, None) + 8 * _EMPTY).value
 
 
-class _Method(ctypes.Structure):
+class Method(ctypes.Structure):
     """How Python is told of a function in C."""
 
     _fields_ = (
@@ -206,8 +209,8 @@ class _Method(ctypes.Structure):
 
 
 @cache
-def _method() -> _Method:
-    return _Method(b"quick", loaded(_TEXT, "quick"), _FASTCALL, None)
+def _method() -> Method:
+    return Method(b"quick", loaded(_TEXT, "quick"), FASTCALL, None)
 
 
 def quick_function(code: Native, sizes: Sequence[int], shape: Sequence[int]) -> Callable[..., np.ndarray | None]:

@@ -12,12 +12,12 @@ from functools import cache
 import numpy as np
 
 from dalembert.programs.llvm.machine import loaded
-from dalembert.programs.llvm.quick import _DATA, _FASTCALL, _KIND, _ORDER, _SHAPE, _STRIDES, _TYPE, _Method
+from dalembert.programs.llvm.quick import DATA, FASTCALL, FIELDS, Method
 
 _TEXT = f"""
 define ptr @listed(ptr %self, ptr %given, i64 %received) {{
 entry:
-%pt = getelementptr i8, ptr %self, i64 {_DATA}
+%pt = getelementptr i8, ptr %self, i64 {DATA}
 %table = load ptr, ptr %pt
 %kind = load i64, ptr %table
 %at1 = getelementptr i64, ptr %table, i64 1
@@ -29,7 +29,7 @@ entry:
 %at4 = getelementptr i64, ptr %table, i64 4
 %whole = load ptr, ptr %at4
 %buffer = load ptr, ptr %given
-%pb = getelementptr i8, ptr %buffer, i64 {_DATA}
+%pb = getelementptr i8, ptr %buffer, i64 {DATA}
 %list = load ptr, ptr %pb
 br label %each
 each:
@@ -40,21 +40,7 @@ br i1 %left, label %look, label %all
 look:
 %held = getelementptr ptr, ptr %given, i64 %i
 %object = load ptr, ptr %held
-%p0 = getelementptr i8, ptr %object, i64 {_TYPE}
-%type = load i64, ptr %p0
-%array = icmp eq i64 %type, %kind
-br i1 %array, label %fields, label %unfit
-fields:
-%p1 = getelementptr i8, ptr %object, i64 {_DATA}
-%data = load i64, ptr %p1
-%p2 = getelementptr i8, ptr %object, i64 {_ORDER}
-%order = load i32, ptr %p2
-%p3 = getelementptr i8, ptr %object, i64 {_SHAPE}
-%shape = load ptr, ptr %p3
-%p4 = getelementptr i8, ptr %object, i64 {_STRIDES}
-%strides = load ptr, ptr %p4
-%p5 = getelementptr i8, ptr %object, i64 {_KIND}
-%number = load i64, ptr %p5
+{FIELDS}
 %flat = icmp eq i32 %order, 2
 %real = icmp eq i64 %number, %double
 %both = and i1 %flat, %real
@@ -67,7 +53,7 @@ br i1 %dense, label %write, label %unfit
 write:
 %step = load i64, ptr %strides
 %rows = load i64, ptr %shape
-store i64 %data, ptr %into
+store ptr %data, ptr %into
 %into1 = getelementptr i64, ptr %into, i64 1
 store i64 %step, ptr %into1
 %into2 = getelementptr i64, ptr %into, i64 2
@@ -86,8 +72,8 @@ ret ptr %none
 
 
 @cache
-def _method() -> _Method:
-    return _Method(b"listed", loaded(_TEXT, "listed"), _FASTCALL, None)
+def _method() -> Method:
+    return Method(b"listed", loaded(_TEXT, "listed"), FASTCALL, None)
 
 
 @cache
