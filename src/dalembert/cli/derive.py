@@ -126,10 +126,6 @@ class _Chosen:
 def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
     about, model = reading.derivation.about, reading.derivation.workspace.model.name
     known, keys = reading.blocks, [key.strip() for key in (arguments.blocks or "").split(",") if key.strip()]
-    if not known:
-        raise InputError(
-            f"formalism '{about.key}' shows no blocks and steps of its own yet. Leave --blocks and --steps out."
-        )
     keys = list(known) if keys == ["all"] else keys
     for key in keys:
         if key not in known:

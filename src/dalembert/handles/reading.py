@@ -85,9 +85,9 @@ class Reading(Value):
         tell = getattr(formalisms.find(self.derivation.formalism), "steps", None)
         if tell is None:
             for block in self.blocks.values():
-                yield Step(block.meaning, (block,))
+                yield Step(block.heading, (block,))
             for law in self.laws:
-                yield Step(law.words, (law,))
+                yield Step(law.heading, (law,))
             return
         short = self.shortening
         for stage in tell(self.system, short.named, **self.derivation.told):

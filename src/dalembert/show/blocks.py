@@ -181,6 +181,11 @@ class Block(Value):
         return names.of_block(self.key)
 
     @property
+    def heading(self) -> str:
+        """What stands above it in a derivation."""
+        return self.meaning
+
+    @property
     def latex(self) -> str:
         """Its letter in LaTeX."""
         return names.of_block(self.key, latex=True)
@@ -341,7 +346,9 @@ class Step(Value):
         return self.text()
 
     def text(self, width: int = _WIDTH) -> str:
-        """The step in Unicode text."""
+        """The step in Unicode text; where its heading says no more than what it finds, that alone."""
+        if [block.heading for block in self.blocks] == [self.heading]:
+            return self.blocks[0].text(width)
         body = "\n".join(block.text(width - 2) for block in self.blocks)
         return f"{self.heading}\n{textwrap.indent(body, '  ')}"
 

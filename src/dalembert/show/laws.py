@@ -36,6 +36,11 @@ class WrittenLaw(Value):
     right: Array = field(repr=False, compare=False)
 
     @property
+    def heading(self) -> str:
+        """What stands above it in a derivation."""
+        return self.words
+
+    @property
     def operations(self) -> int:
         """Of all rows together."""
         return sum(int(se.count_ops(x)) for x in (*self.left, *self.right))
