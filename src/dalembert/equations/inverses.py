@@ -55,8 +55,9 @@ def inverse_mass(algebra: DifferentialAlgebra, show: Show, M: Array, number: str
     small = [rows for rows, _ in blocks_of(algebra, M) if 1 < len(rows) <= _SMALL]
     if small:
         D = vector([_determinant(algebra, named[np.ix_(rows, rows)]) for rows in small])
-        D = show.named("D", show("D", number, "det M" if len(small[0]) == len(M) else "determinants of blocks of M", D))
-        for rows, determinant in zip(small, D, strict=True):
+        words = "det M" if len(small[0]) == len(M) else "determinants of blocks of M, those of one entry left out"
+        D = show.named("D", show("D", number, words, D if len(small) > 1 else D.reshape(())))
+        for rows, determinant in zip(small, D.ravel(), strict=True):
             place = np.ix_(rows, rows)
             out[place] = _adjugate(algebra, named[place]) / determinant
     return out

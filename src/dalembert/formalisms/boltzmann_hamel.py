@@ -74,12 +74,9 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
 
 
 def _shown(system: System, full: Speeds, show: Show) -> Speeds:
-    """All n quasi-velocities, with W, X and γ for the reader."""
+    """All n quasi-velocities, with W and X for the reader."""
     W = show("W", "(5)", "∂q̇/∂w: the columns of the speeds, then those of the constraints", full.W)
     X = show("X", "(5)", "q̇ at w = 0", full.X)
-    names = [str(w) for w in full.u]
-    words = "Hamel's coefficients γⁱ_jl, one matrix for each quasi-velocity i"
-    show.also("gamma", "refs. [12, 29, 30]", words, lambda: coefficients(system, replace(full, W=W, X=X)).gamma, names)
     return replace(full, W=W, X=X)
 
 
@@ -87,6 +84,9 @@ def _operators(system: System, full: Speeds, count: int, show: Show = SILENT) ->
     """M and f of the first `count` equations, M ẇ = f with all n quasi-velocities free."""
     algebra, j = system.algebra, slice(count)
     T = show("T_star", "refs. [12, 29, 30]", "kinetic energy in all quasi-velocities", kinetic(system.motion, full.qd))
+    words = "Hamel's coefficients γⁱ_jl, one matrix for each quasi-velocity i"
+    names = [str(w) for w in full.u]
+    show.also("gamma", "refs. [12, 29, 30]", words, lambda: coefficients(system, full).gamma, names)
     T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
     by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
     U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)

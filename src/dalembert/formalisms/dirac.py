@@ -28,9 +28,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import identity, scaled, stack, zeros
+from dalembert.algebra import Array, identity, scaled, stack, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm, LinearSystem, Multipliers, Rows, Velocities, VelocityMap
+from dalembert.equations.inverses import inverse
 from dalembert.equations.legendre import Canonical, canonical_of
 from dalembert.equations.quantities import SILENT, Show
 from dalembert.equations.secondary import canonical_surface, pushed
@@ -107,15 +108,19 @@ def show_laws(system: System, can: Canonical, known: Surface, show: Show) -> Non
     if len(known.names):
         words = "constraints on coordinates and momenta, with what they imply: c(q, p, t) = 0"
         show.also("c", "(5.287)", words, lambda: system.at_rates(known.c, H_p), known.names)
-        show.also(
-            "H_aug",
-            "(5.288)",
-            "the augmented Hamiltonian, H − Λᵀc",
-            lambda: np.array(show.value("H") - Lambda @ known.c),
-        )
-    plus = (" − c_pᵀΛ", " + c_qᵀΛ") if len(known.names) else ("", "")
-    show.law("(5.291)", f"q̇ = ∂H/∂p{plus[0]}", ("qd",), lambda: (system.qd, H_p - known.c_p.T @ Lambda))
-    show.law("(5.292)", f"ṗ = τ − ∂H/∂q{plus[1]}", ("H",), lambda: (pd, push + known.c_q.T @ Lambda))
+    words = (
+        "the augmented Hamiltonian, H − Λᵀc"
+        if len(known.names)
+        else "the augmented Hamiltonian: H, without constraints"
+    )
+    show.also("H_aug", "(5.288)", words, lambda: np.array(show.value("H") - Lambda @ known.c, dtype=object))
+    if len(known.names):
+        words = "multipliers, by the brackets of the constraints: (c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q) + c_t)"
+        show.also("Lambda", "(5.295)", words, lambda: _multipliers(system, known, H_p, push, show))
+    plus = (" = ∂H/∂p − c_pᵀΛ", " = τ − ∂H/∂q + c_qᵀΛ") if len(known.names) else ("", "")
+    law = lambda: (system.qd, H_p - known.c_p.T @ Lambda)  # noqa: E731
+    show.law("(5.291)", f"q̇ = ∂H_aug/∂p{plus[0]}", ("qd",), law)
+    show.law("(5.292)", f"ṗ = τ − ∂H_aug/∂q{plus[1]}", ("H_aug",), lambda: (pd, push + known.c_q.T @ Lambda))
     if len(known.names):
         show.law(
             "(5.294)",
@@ -123,6 +128,18 @@ def show_laws(system: System, can: Canonical, known: Surface, show: Show) -> Non
             ("c",),
             lambda: (known.c_q @ system.qd + known.c_p @ pd + known.c_t, zeros(len(Lambda))),
         )
+
+
+def _multipliers(system: System, known: Surface, H_p: Array, push: Array, show: Show) -> Array:
+    """Λ of (5.295), which keeps ċ = 0; for c = (φ, χ) block by block, as D = [0 −S; S K] with S = Φ H_pp Φᵀ."""
+    D = show.short(known.brackets)
+    free = show.short(known.c_q @ H_p + known.c_p @ push + known.c_t)
+    if known.on_momenta:
+        return inverse(system.algebra, SILENT, "D_inv", "(5.295)", D, symmetric=False) @ -free
+    m = known.given
+    S_inv = show.short(inverse(system.algebra, SILENT, "S_inv", "(5.295)", D[m:, :m]))
+    of_chi = S_inv @ free[:m]
+    return stack(-S_inv @ (free[m:] + D[m:, m:] @ of_chi), of_chi)
 
 
 def _notes(known: Surface) -> tuple[str, ...]:

@@ -133,7 +133,8 @@ class Shortening:
                 out[index] = out[index[::-1]]  # of a symmetric matrix
                 continue
             places = [i + 1 for i in index] if value.size > 1 or not number else []
-            name = f"{letter}[{','.join(map(str, [*([number] if number else []), *places]))}]"
+            places = [*([number] if number else []), *places] or ([1] if letter in self._taken else [])
+            name = f"{letter}[{','.join(map(str, places))}]" if places else letter
             if se.count_ops(entry) > _SHORT or _has_denominator(entry):
                 self._velocities.add(name)  # what follows is collected by it
                 self._meanings[se.Symbol(name)] = entry
@@ -167,7 +168,8 @@ class Block(Value):
         if name not in self.of:
             raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
         k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
-        entries, whole = self.entries[k], None if self.whole is None else self.whole[k]
+        entries, whole = (None if x is None else np.asarray(x[k], dtype=object) for x in (self.entries, self.whole))
+        assert entries is not None
         return replace(self, entries=entries, whole=whole, operations=_operations(entries), of=(), meaning=meaning)
 
     @property

@@ -1,0 +1,153 @@
+"""Every formalism shows the quantities of its own paper, by numbers that are printed there, and no two show the same page."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import combinations
+
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms, gallery
+from dalembert.equations.quantities import Record
+from dalembert.handles import equations_of
+from dalembert.show import text
+
+MOST = 8  # coordinates
+BODIES = "r_G omega V_G Gamma Pi"
+# the keys in their order; those in brackets only where there is something to show
+KEYS = {
+    "lagrange": "T V L p Q M h [phi] [psi] [A] [beta] [L_aug]",
+    "dalembert": "M b g tau [Phi] [Phi_dot_qd] [H] [Phi_bar] [Theta] [alpha] [rho]",
+    "maggi": "M h W [A] [beta]",
+    "kane": "V_partial omega_partial F F_star",
+    "gibbs_appell": "S U",
+    "boltzmann_hamel": "T_star gamma U",
+    "volterra": "W X T P H_G U M A K L",
+    "volterra_reduced": "[G_I] [M_prime] [N_prime] Y_NI Z_NI W_NI X_NI M_NI A_NI K_NI U_NI L_NI",
+    "routh": "[p_I] [qd_I] R",
+    "udwadia_kalaba": "M h qdd_free [A] [beta] [B]",
+    "poincare": "G H M_s S [A_s] [b_s] [B_s] [ideal] [non_ideal] [S_c]",
+    "gauss": "qdd_free gaussian",
+    "phong": "[G] [b] D [r]",
+    "nullspace": "W M_p b_p g_p tau_p",
+    "hamilton": "T V p qd H [phi] [lambda]",
+    "dirac": "T V p qd H [c] H_aug [Lambda]",
+    "newton_euler": "M Omega E w_E",
+    "denoc": "[B] [A] p N_l N_d N M_tilde I C U D I_inv [modules] [J]",
+}
+HELD = {  # what must be there where constraints are
+    "lagrange": "A beta",
+    "dalembert": "Phi Phi_dot_qd H Phi_bar Theta alpha rho",
+    "maggi": "A beta",
+    "udwadia_kalaba": "A beta B",
+    "poincare": "A_s b_s B_s ideal S_c",
+    "phong": "G b r",
+    "hamilton": "lambda",
+    "dirac": "c Lambda",
+}
+# all numbers that each paper prints beside an equation; (36) also for (36a) and (36b)
+PRINTED = {
+    "volterra": {str(k) for k in range(1, 81)},
+    "poincare": {f"2.{k}" for k in range(1, 17)} | {f"3.{k}" for k in range(1, 50)},
+    "phong": {"2.1a", "2.1b"} | {f"2.{k}" for k in range(1, 11)} | {f"3.{k}" for k in range(1, 17)},
+    "denoc": {str(k) for k in range(1, 55)} | {f"{k}{x}" for k in (3, 8, 9, 11, 36, 41, 46, 47, 52, 54) for x in "ab"},
+    "desapio": {f"5.{k}" for k in range(1, 307) if k != 111},
+}
+NO_NUMBER = r"refs?\. \[[\d, ]+\]|Step [12]|Definition 1|Table 1"
+
+
+@cache
+def models() -> tuple[str, ...]:
+    return tuple(name for name in gallery.names() if len(gallery.load(name).coordinate_names) <= MOST)
+
+
+SOME = ("simple-pendulum", "slider-crank-2", "cart-pendulum")
+some_and_all = pytest.mark.parametrize(
+    "model", [pytest.param(name, marks=() if name in SOME else pytest.mark.nightly) for name in models()]
+)
+
+
+@cache
+def equations(model: str, key: str) -> dl.Equations | None:
+    """None where the formalism refuses the model, with its reason."""
+    try:
+        return equations_of(gallery.load(model), key)
+    except dl.NotApplicableError:
+        return None
+
+
+@cache
+def recorded(model: str, key: str) -> Record | None:
+    """All that is shown, not yet made."""
+    found = equations(model, key)
+    if found is None:
+        return None
+    record = Record()
+    found.derivation.machine.derived(found.workspace.system, record)
+    return record
+
+
+def test_the_table_names_every_formalism() -> None:
+    assert set(KEYS) == set(formalisms.KEYS)
+
+
+@some_and_all
+def test_blocks_have_the_keys_of_the_table_in_its_order(model: str) -> None:
+    for key in KEYS:
+        record = recorded(model, key)
+        if record is None:
+            continue
+        found = list(record.quantities)
+        words = KEYS[key].split()
+        order = [word.strip("[]") for word in words]
+        assert [k for k in found if k in order] == [k for k in order if k in found], key
+        assert not {word for word in words if not word.startswith("[")} - set(found), key
+        held = equations(model, "lagrange").constraint_names  # pyright: ignore[reportOptionalMemberAccess]
+        assert not held or not set(HELD.get(key, "").split()) - set(found), key
+        assert record.laws, key
+
+
+@some_and_all
+def test_numbers_of_equations_are_printed_in_the_paper(model: str) -> None:
+    for key in KEYS:
+        record = recorded(model, key)
+        if record is None:
+            continue
+        source = formalisms.find(key).ABOUT.source
+        own = re.match(r"papers/(\w+)", source)
+        assert own is not None, source
+        for shown in (*record.quantities.values(), *record.laws):
+            paper, _, number = shown.equation.rpartition(" ") if "(" in shown.equation else ("", "", shown.equation)
+            if "(" not in number:
+                assert re.fullmatch(NO_NUMBER, number), (key, shown.equation)
+                continue
+            assert number.strip("()") in PRINTED[paper or own[1]], (key, shown.equation)
+
+
+@some_and_all
+def test_no_two_formalisms_tell_the_same(model: str) -> None:
+    told = {}
+    for key in KEYS:
+        record = recorded(model, key)
+        if record is not None:
+            own = tuple(k for k in record.quantities if k not in BODIES.split())
+            told[key] = own, tuple(law.words for law in record.laws)
+    for one, other in combinations(told, 2):
+        assert told[one] != told[other], (one, other)
+
+
+def body(model: str, key: str) -> str:
+    """The page without its title."""
+    found = equations(model, key)
+    assert found is not None
+    return text.page(found.reading.page, 100).split("\n", 2)[2]
+
+
+@some_and_all
+def test_no_two_pages_are_alike(model: str) -> None:
+    pages = {key: body(model, key) for key in KEYS if equations(model, key) is not None}
+    assert len(pages) > 10
+    for one, other in combinations(pages, 2):
+        assert pages[one] != pages[other], (one, other)
