@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.algebra import Array, identity, zeros
 from dalembert.equations.quantities import Show
 from dalembert.kinematics import MovingBody, Speeds, active_forces, kinetic, velocities
-from dalembert.spatial import skew
+from dalembert.spatial import cross, skew
 from dalembert.structure.system import System
 
 
@@ -24,6 +24,17 @@ def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
         dV_u = system.acceleration(V_u, speeds)  # B_NI, (58)
         dw_u = system.rate_of(w_u, speeds) + skew(w) @ w_u  # C_NI, (58): inertial derivative, in body axes
         total = total + body.mass * dV_u.dot(V) + dw_u.T @ H  # (61), where D_NI is printed for C_NI
+    return total
+
+
+def momenta_changing(system: System, speeds: Speeds, W: Array) -> Array:
+    """Σ [d/dt P·∂V_G/∂u + d/dt H_G·∂ω/∂u] along the columns of W, at u̇ = 0: what (38) and (39) leave of d/dt ∂T/∂u."""
+    total = zeros(W.shape[1])
+    for body, velocity in velocities(system.motion, speeds.qd, W):
+        V, w = velocity.V, velocity.w
+        H = body.inertia @ w
+        dH = body.inertia @ system.rate_of(w, speeds) + cross(w, H)  # inertial derivative, in body axes
+        total = total + body.mass * velocity.V_u.dot(system.acceleration(V, speeds)) + velocity.w_u.T @ dH
     return total
 
 

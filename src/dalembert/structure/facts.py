@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.algebra.linear import PivotOrder
 from dalembert.errors import SingularError
+from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.model import Elements
 from dalembert.model.elements import Formula
@@ -53,7 +55,8 @@ class Facts:
     order: PivotOrder  # for [Y; a]
     given: int  # how many of the speeds, the first, are the user's
     reduced: tuple[int, ...]  # the speeds that serve as u_NI
-    reduced_order: PivotOrder | None  # for [Y_NI; M'; a]
+    reduced_mixed: bool  # do they contain velocities of ignorable coordinates?
+    reduced_order: PivotOrder | None  # for [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a] where they do
     reduced_problem: str | None  # why no speeds serve as u_NI
     reduced_note: str | None  # which of the user's speeds do not serve as u_NI
     maggi_order: PivotOrder  # for [WᵀM; A]
@@ -111,7 +114,9 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     S = np.concatenate([Y, held.a], axis=1)
     _require_independent(model, chosen.names, S, unit)
     reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], held.a, ignorable, unit)
-    staying = np.concatenate([Y[:, list(reduced.chosen)], M[:, list(ignorable)], held.a], axis=1)
+    mixed = _contain_rates(model, [chosen.formulas[i] for i in reduced.chosen], ignorable)
+    apart = M if mixed else np.repeat(np.eye(len(unit))[None], len(Y), axis=0)
+    staying = np.concatenate([Y[:, list(reduced.chosen)], apart[:, list(ignorable)], held.a], axis=1)
     regular, W = _free_directions(S, unit, len(chosen.names))
     WtM = np.swapaxes(W, 1, 2) @ M[regular]
     _require_inertia(model, WtM @ W, chosen.names)
@@ -131,6 +136,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         order=elimination(S, unit, n),
         given=chosen.given,
         reduced=reduced.chosen,
+        reduced_mixed=mixed,
         reduced_order=None if reduced.problem else elimination(staying, unit, n),
         reduced_problem=reduced.problem,
         reduced_note=reduced.note,
@@ -146,6 +152,12 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         structural=_structural(model),
         mix=_mix(held.a, held.sizes[list(held.independent)], unit),
     )
+
+
+def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequence[int]) -> bool:
+    """True where velocities of these coordinates stand in some of the speeds."""
+    rates = {rate(model.coordinate_names[i]).name for i in coordinates}
+    return any(symbol.name in rates for speed in speeds for symbol in speed.free_symbols)
 
 
 def _structural(model: Elements) -> frozenset[str]:
