@@ -27,7 +27,7 @@ def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
     return total
 
 
-def momenta_changing(system: System, speeds: Speeds, W: Array) -> Array:
+def rates_of_momenta(system: System, speeds: Speeds, W: Array) -> Array:
     """Σ [d/dt P·∂V_G/∂u + d/dt H_G·∂ω/∂u] along the columns of W, at u̇ = 0: what (38) and (39) leave of d/dt ∂T/∂u."""
     total = zeros(W.shape[1])
     for body, velocity in velocities(system.motion, speeds.qd, W):

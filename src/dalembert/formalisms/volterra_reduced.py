@@ -8,6 +8,7 @@ Source: papers/volterra (10)–(67).
 | M′ q̇ + N′ = 0 | `M_prime`, `N_prime` | dynamical constraints, N′ = N₂ − G_I |
 | G_I | `G` | constant momenta, from the initial state |
 | u_NI, W_NI, X_NI | `speeds` | q̇ = W_NI u_NI + X_NI |
+| q̇_I | `last` | velocities of ignorable coordinates: eliminated by M₂₂, after the others |
 | B_NI, C_NI | `B_NI`, `C_NI` | d/dt of the partial velocities, in the inertial frame |
 | K_NI, A_NI, L_NI | `K`, `A`, `L` | M_NI u̇_NI = L_NI |
 
@@ -24,7 +25,7 @@ import numpy as np
 from dalembert.algebra import Array, identity
 from dalembert.algebra.linear import ldl_solve
 from dalembert.equations import About, Constants, LinearForm, Velocities, in_speeds
-from dalembert.equations.momenta import momenta_changing, momenta_on_changing_directions, reaction_by_momenta
+from dalembert.equations.momenta import momenta_on_changing_directions, rates_of_momenta, reaction_by_momenta
 from dalembert.equations.quantities import SILENT, Show
 from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds
 from dalembert.expressions import Kind
@@ -63,19 +64,13 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     if known.s:
         momenta = show("G_I", "(26)", "constant momenta of the ignorable coordinates, ∂T/∂q̇_I", momenta)
     speeds = _speeds(system, momenta, G, show)
-    I, free = _apart(system, speeds)  # noqa: E741
-    # (47): M′ W_NI = 0, so of W_NIᵀ M W_NI only the rows beside M′ remain
-    p = algebra.gradient(kinetic(system.motion, free.qd), free.u)
-    M = algebra.jacobian(p, speeds.u) + algebra.jacobian(p, system.qd[I]) @ speeds.W[I]
-    M = show("M_NI", "(47)", "mass matrix of the speeds that remain", M)
+    M = show("M_NI", "(47)", "mass matrix of the speeds that remain", _mass_matrix(system, speeds))
     K = momenta_on_changing_directions(system, speeds)
-    # (38): for the same reason the rate of q̇_I drops out
-    along = momenta_changing(system, free, np.concatenate([free.W, identity(len(system.q))[:, I]], axis=1))
-    d = len(speeds.u)
-    changing = system.at_rates(along[:d] + speeds.W[I].T @ along[d:], speeds.qd)
-    A = show("A_NI", "(52)", "d/dt ∂T/∂u_NI at u̇_NI = 0", K + changing)
+    A = K + _changing_momenta(system, speeds)  # (38)
+    A = show("A_NI", "(52)", "d/dt ∂T/∂u_NI at u̇_NI = 0", A)
     K = show("K_NI", "(63)", "momenta along changing directions", K)
-    U = show("U_NI", "(33)", "applied forces along the speeds", active_forces(system.motion, free.W))  # with Q_I = 0
+    U = active_forces(system.motion, _apart(system, speeds).W)  # Q_I = 0: Definition 1
+    U = show("U_NI", "(33)", "applied forces along the speeds", U)
     L = show.last("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", U + K - A)  # corrected
     ud = rates(system, speeds.u)
     push, plus = beyond(system, speeds)
@@ -87,7 +82,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
 def _speeds(system: System, momenta: Array, G: Array, show: Show) -> Speeds:
     """u_NI and q̇ = W_NI u_NI + X_NI: (42)–(44)."""
     algebra, known, full = system.algebra, system.facts, system.speeds
-    chosen, I = list(known.reduced), list(known.ignorable)  # noqa: E741
+    chosen = list(known.reduced)
     M_prime, N_prime = algebra.jacobian(momenta, system.qd), -G
     if known.s:
         rest = dict.fromkeys((str(v) for v in system.qd), 0)
@@ -96,34 +91,55 @@ def _speeds(system: System, momenta: Array, G: Array, show: Show) -> Speeds:
     Y = show("Y_NI", "(42)", "of the speeds u_NI = Y_NI q̇ + Z_NI", full.Y[chosen])
     Z = show("Z_NI", "(42)", "of the speeds u_NI = Y_NI q̇ + Z_NI", full.Z[chosen])
     assert known.reduced_order is not None  # refused before where no speeds serve
-    # where u_NI is free of q̇_I, so are Y_NI and a: those rows leave q̇_I as it is, and M′ q̇ + N′ = 0 is solved for it after them
-    dynamical = (M_prime, N_prime) if known.reduced_mixed else (identity(len(system.q))[I], -system.qd[I])
+    last = _last(system)
+    # (44) by blocks: a is free of q̇_I, and u_NI mostly too; then q̇_I stands for itself until the others are known
+    dynamical = (identity(len(system.q))[last], -system.qd[last]) if last else (M_prime, N_prime)
     rows = [dynamical, (system.A, system.b)]
     reduced = invert(system.motion, full.u[chosen], Y, Z, rows, known.reduced_order)
-    if known.s and not known.reduced_mixed:
-        reduced = _without_ignorable(system, reduced, G)
+    if last:
+        reduced = _with_momenta(system, reduced, G)
     return shown_speeds(system, reduced, show, "(44)", "_NI")
 
 
-def _without_ignorable(system: System, free: Speeds, G: Array) -> Speeds:
-    """q̇_I by u_NI: M₂₁ u_NI + M₂₂ q̇_I + N₂ = G_I solved by M₂₂, (23)."""
-    algebra, I = system.algebra, list(system.facts.ignorable)  # noqa: E741
-    qd_I = system.qd[I]
-    p_I = algebra.gradient(kinetic(system.motion, free.qd), qd_I)
-    M21, M22 = algebra.jacobian(p_I, free.u), algebra.jacobian(p_I, qd_I)
-    N2 = algebra.substitute(p_I, {str(v): 0 for v in (*free.u, *qd_I)})
+def _last(system: System) -> list[int]:
+    """The ignorable coordinates, whose velocities are eliminated after all others; none where u_NI contains some of them."""
+    return [] if system.facts.reduced_mixed else list(system.facts.ignorable)
+
+
+def _with_momenta(system: System, speeds: Speeds, G: Array) -> Speeds:
+    """The speeds with q̇_I by M₂₂: M₂₂ q̇_I = G_I − M₂₁ q̇_NI − N₂, (23) with (22)."""
+    algebra, last = system.algebra, _last(system)
+    qd_I = system.qd[last]
+    momenta = algebra.gradient(kinetic(system.motion, speeds.qd), qd_I)
+    M21, M22 = algebra.jacobian(momenta, speeds.u), algebra.jacobian(momenta, qd_I)
+    N2 = algebra.substitute(momenta, {str(v): 0 for v in (*speeds.u, *qd_I)})
     solved = ldl_solve(algebra, M22, np.concatenate([-M21, (G - N2)[:, None]], axis=1))
-    W, X = free.W.copy(), free.X.copy()
-    W[I], X[I] = solved[:, :-1], solved[:, -1]
-    return replace(free, W=W, X=X)
-
-
-def _apart(system: System, speeds: Speeds) -> tuple[list[int], Speeds]:
-    """The ignorable coordinates whose velocities no u_NI contains, and the speeds with these velocities by their own names."""
-    I = [] if system.facts.reduced_mixed else list(system.facts.ignorable)  # noqa: E741
     W, X = speeds.W.copy(), speeds.X.copy()
-    W[I], X[I] = 0, system.qd[I]
-    return I, replace(speeds, W=W, X=X)
+    W[last], X[last] = solved[:, :-1], solved[:, -1]
+    return replace(speeds, W=W, X=X)
+
+
+def _apart(system: System, speeds: Speeds) -> Speeds:
+    """The speeds with q̇_I standing for itself."""
+    last, W, X = _last(system), speeds.W.copy(), speeds.X.copy()
+    W[last], X[last] = 0, system.qd[last]
+    return replace(speeds, W=W, X=X)
+
+
+def _mass_matrix(system: System, speeds: Speeds) -> Array:
+    """W_NIᵀ M W_NI, (47): by (44) M′ W_NI = 0, so only the rows of M beside M′ are needed."""
+    algebra, last, apart = system.algebra, _last(system), _apart(system, speeds)
+    T_u = algebra.gradient(kinetic(system.motion, apart.qd), speeds.u)
+    return algebra.jacobian(T_u, speeds.u) + algebra.jacobian(T_u, system.qd[last]) @ speeds.W[last]
+
+
+def _changing_momenta(system: System, speeds: Speeds) -> Array:
+    """Σ [d/dt P·∂V_G/∂u_NI + d/dt H_G·∂ω/∂u_NI] of (38); q̇_I is held, since its rate adds W_NIᵀ M′ᵀ q̈_I = 0."""
+    last, apart = _last(system), _apart(system, speeds)
+    both = np.concatenate([apart.W, identity(len(system.q))[:, last]], axis=1)
+    found = rates_of_momenta(system, apart, both)
+    k = len(speeds.u)
+    return system.at_rates(found[:k] + speeds.W[last].T @ found[k:], speeds.qd)  # ∂q̇_I/∂u_NI is W_NI too
 
 
 def reaction(system: System) -> Array:
