@@ -47,6 +47,7 @@ def same(a: Array, b: Array) -> bool:
 @pytest.fixture(params=MODELS)
 def told(request) -> tuple[System, dict[str, Array], Speeds]:
     system, record = system_of(MODELS[request.param]()), Record()
+    assert system.facts.reduced_mixed == (request.param == "mixed speeds")
     form = volterra_reduced.derive(system, record)
     blocks = {key: quantity.make() for key, quantity in record.quantities.items()}
     W, X = blocks["W_NI"], blocks["X_NI"]
