@@ -14,8 +14,9 @@ from dalembert.algebra.identities import merged
 from dalembert.algebra.nodes import ZERO, node
 from dalembert.equations.quantities import Record
 from dalembert.formalisms import volterra_reduced
+from dalembert.handles import setup, workspace_of
 from dalembert.kinematics import Speeds, active_forces, kinetic, mass_matrix
-from dalembert.structure import System, system_of
+from dalembert.structure import System
 
 CASES = ("cart-pendulum", "three-bodies", "satellite-boom")  # of papers/volterra
 
@@ -46,7 +47,7 @@ def same(a: Array, b: Array) -> bool:
 
 @pytest.fixture(params=MODELS)
 def told(request) -> tuple[System, dict[str, Array], Speeds]:
-    system, record = system_of(MODELS[request.param]()), Record()
+    system, record = workspace_of(setup(MODELS[request.param]())).system, Record()
     assert system.facts.reduced_mixed == (request.param == "mixed speeds")
     form = volterra_reduced.derive(system, record)
     blocks = {key: quantity.make() for key, quantity in record.quantities.items()}

@@ -10,7 +10,7 @@ Source: papers/volterra (10)–(67).
 | u_NI, W_NI, X_NI | `speeds` | q̇ = W_NI u_NI + X_NI |
 | q̇_I | `last` | velocities of ignorable coordinates: eliminated by M₂₂, after the others |
 | B_NI, C_NI | `B_NI`, `C_NI` | d/dt of the partial velocities, in the inertial frame |
-| K_NI, A_NI, L_NI | `K`, `A`, `L` | M_NI u̇_NI = L_NI |
+| M_NI, K_NI, L_NI | `M`, `K`, `L` | M_NI u̇_NI = L_NI |
 
 Deviates: (65) prints F_NI where K_NI of (63) is meant; (61) prints D_NI where C_NI of (58) is meant; under (12) the second
 a₁ is a₂.
@@ -19,6 +19,7 @@ a₁ is a₂.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -64,14 +65,16 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     if known.s:
         momenta = show("G_I", "(26)", "constant momenta of the ignorable coordinates, ∂T/∂q̇_I", momenta)
     speeds = _speeds(system, momenta, G, show)
-    M = show("M_NI", "(47)", "mass matrix of the speeds that remain", _mass_matrix(system, speeds))
-    K = momenta_on_changing_directions(system, speeds)
-    A = K + _changing_momenta(system, speeds)  # (38)
-    A = show("A_NI", "(52)", "d/dt ∂T/∂u_NI at u̇_NI = 0", A)
-    K = show("K_NI", "(63)", "momenta along changing directions", K)
+    M, N = _mass_matrix(system, speeds)
+    M = show("M_NI", "(47)", "mass matrix of the speeds that remain", M)
+    # of ∂T/∂u_NI = M_NI u_NI + N_NI, (50)
+    show.also("A_NI", "(52)", "d/dt ∂T/∂u_NI at u̇_NI = 0", lambda: system.rate_of(M @ speeds.u + N, speeds))
+    K = partial(momenta_on_changing_directions, system, speeds)
+    show.also("K_NI", "(63)", "momenta along changing directions", K)
     U = active_forces(system.motion, _apart(system, speeds).W)  # Q_I = 0: Definition 1
     U = show("U_NI", "(33)", "applied forces along the speeds", U)
-    L = show.last("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", U + K - A)  # corrected
+    L = U - _changing_momenta(system, speeds)  # K_NI − A_NI by (39)
+    L = show.last("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", L)  # corrected
     ud = rates(system, speeds.u)
     push, plus = beyond(system, speeds)
     show.law("(64)", f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push))
@@ -126,11 +129,16 @@ def _apart(system: System, speeds: Speeds) -> Speeds:
     return replace(speeds, W=W, X=X)
 
 
-def _mass_matrix(system: System, speeds: Speeds) -> Array:
-    """W_NIᵀ M W_NI, (47): by (44) M′ W_NI = 0, so only the rows of M beside M′ are needed."""
+def _mass_matrix(system: System, speeds: Speeds) -> tuple[Array, Array]:
+    """M_NI = W_NIᵀ M W_NI, (47), and N_NI = W_NIᵀ (M X_NI + N), (48).
+
+    By (44) M′ W_NI = 0: of M_NI only the rows of M beside M′ are needed, and to N_NI the ignorable velocities add nothing.
+    """
     algebra, last, apart = system.algebra, _last(system), _apart(system, speeds)
-    T_u = algebra.gradient(kinetic(system.motion, apart.qd), speeds.u)
-    return algebra.jacobian(T_u, speeds.u) + algebra.jacobian(T_u, system.qd[last]) @ speeds.W[last]
+    u, qd_I, T = speeds.u, system.qd[last], kinetic(system.motion, apart.qd)
+    p, p_I = algebra.gradient(T, u), algebra.gradient(T, qd_I)
+    M = algebra.jacobian(p, u) + algebra.jacobian(p, qd_I) @ speeds.W[last]
+    return M, algebra.substitute(p + speeds.W[last].T @ p_I, {str(v): 0 for v in (*u, *qd_I)})
 
 
 def _changing_momenta(system: System, speeds: Speeds) -> Array:
