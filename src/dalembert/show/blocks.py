@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,7 @@ class Shortening:
 
     def refreshed(self) -> Shortening:
         """The same with new time."""
-        self._until = monotonic() + _SECONDS
+        self._until = thread_time() + _SECONDS
         return self
 
     def __call__(self, value: Array) -> Array:
@@ -98,7 +98,7 @@ class Shortening:
         if entry.is_Number or entry.is_Symbol:
             return entry
         if entry not in self._known:
-            if se.count_ops(entry) > _LONG or monotonic() > self._until:
+            if se.count_ops(entry) > _LONG or thread_time() > self._until:
                 return entry
             self._known[entry] = min(tidy(entry, self._velocities), with_exact_numbers(entry), key=se.count_ops)
         return self._known[entry]
