@@ -82,6 +82,12 @@ class Reading(Value):
         except TooLong:
             return sheet_page(prepare(self.form))
 
+    @property
+    def unfinished(self) -> str:
+        """What the budget did not reach, in a sentence; empty where it was enough. `block.raw` is the form before tidying."""
+        count, forms = len(self.shortening.late), "form" if len(self.shortening.late) == 1 else "forms"
+        return f"the budget of {self.budget:g} s is spent; {count} {forms} may be longer than need be." if count else ""
+
     def steps(self) -> Iterator[Step]:
         """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
         tell = getattr(formalisms.find(self.derivation.formalism), "steps", None)

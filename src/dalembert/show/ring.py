@@ -38,6 +38,7 @@ class Ring:
         self._sum_symbols: dict[Formula, tuple[Formula, Formula]] = {}
         self.trig: dict[Formula, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
         self._shown: dict[Formula, Formula] = {}  # each symbol of our own -> how it is written
+        self._reduced: dict[frozenset[int], dict[Formula, Formula | None]] = {}  # products and what became of them
         self.written: dict[tuple[str, Formula], Formula] = {}  # what was written, by the way it was written
 
     # from an expression
@@ -150,20 +151,29 @@ class Ring:
 
     def reduced(self, total: Formula, by_sines: Iterable[int] = ()) -> Formula:
         """The sum with every sin² replaced by 1 − cos²; for the angles `by_sines` every cos² by 1 − sin²."""
-        kept = set(by_sines)
+        kept = frozenset(by_sines)
+        known = self._reduced.setdefault(kept, {})
         while True:
             out, changed = [], False
             for term in terms(total):
-                for base, power in factors(term):
-                    index, kind = self.trig.get(base, (0, ""))
-                    if kind == ("cos" if index in kept else "sin") and int(power) > 1:
-                        other = self.symbol("sin" if kind == "cos" else "cos", index)
-                        term = term / base**2 * (1 - other**2)
-                        changed = True
-                out.append(term)
+                if term not in known:
+                    known[term] = self._without_squares(term, kept)
+                other = known[term]
+                out.append(term if other is None else other)
+                changed = changed or other is not None
             if not changed:
                 return total
             total = se.expand(se.Add(*out))
+
+    def _without_squares(self, term: Formula, by_sines: frozenset[int]) -> Formula | None:
+        """A product with 1 − cos² in the place of sin², or the other way round; None where it has none."""
+        out = term
+        for base, power in factors(term):
+            index, kind = self.trig.get(base, (0, ""))
+            if kind == ("cos" if index in by_sines else "sin") and int(power) > 1:
+                other, pairs = self.symbol("sin" if kind == "cos" else "cos", index), int(power) // 2
+                out = out / base ** (2 * pairs) * (1 - other**2) ** pairs
+        return None if out is term else out
 
     def multiplied_out(self, total: Formula) -> Formula:
         """The sum with all sums in numerators multiplied out; TooLarge where that is long."""
