@@ -23,10 +23,12 @@ from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Step, block_of
 from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
-from dalembert.show.pages import Page, page_of, sheet_page
+from dalembert.show.pages import Page, page_of, sheet_page, unwritten_page
 from dalembert.show.sheet import prepare
 from dalembert.show.shortening import BUDGET, Shortening, TooLong
 from dalembert.structure import System, system_of
+
+_ENDLESS = 2_000_000  # operations of a quantity behind which nothing is written out
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ class Reading(Value):
         """The equations that the formalism ends with, and what they are made of."""
         try:
             return page_of(self.told[1], self.laws, self.blocks, self.record.names)
-        except TooLong:
+        except TooLong as found:
+            if found.operations > _ENDLESS:
+                return unwritten_page(self.derivation.machine.form, str(found).rstrip("."))
             return sheet_page(prepare(self.form))
 
     @property
