@@ -77,5 +77,5 @@ def test_common_factors() -> None:
 
 
 def test_sum_of_waves_is_the_product() -> None:
-    found = sum_of_waves([(0, "sin", 2), (1, "cos", 1), (1, "sin", 1)], [x, y])
+    found = sum_of_waves(((0, "sin", 2), (1, "cos", 1), (1, "sin", 1)), (x, y))
     assert number(found) == pytest.approx(number(se.sin(x) ** 2 * se.cos(y) * se.sin(y)), rel=1e-13)

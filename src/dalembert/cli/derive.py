@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dalembert.cli import arguments as shared
-from dalembert.cli import files, output
+from dalembert.cli import files, output, progress
 from dalembert.errors import InputError
 from dalembert.exporters.files import write_text
 from dalembert.handles import Equations, equations_by
@@ -16,6 +17,7 @@ from dalembert.handles.reading import Reading, missing
 from dalembert.model.frozen import Frozen
 from dalembert.show import latex, text
 from dalembert.show.blocks import Block, Step
+from dalembert.show.shortening import BUDGET
 
 _PAGE = 100  # columns of text at most
 
@@ -36,6 +38,8 @@ def add(subparsers: shared.Subparsers) -> None:
     parser.add_argument("--blocks", metavar="KEYS", help=words)
     words = "numbers in place of parameters, such as l=0.5,m=1; repeatable"
     parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=words)
+    words = f"CPU time for the short forms of each formalism (default: {BUDGET:g}); what it does not reach is written as it is"
+    parser.add_argument("--budget", metavar="SECONDS", type=shared.positive, default=BUDGET, help=words)
     words = "text, latex or json (default: text)"
     parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=words)
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
@@ -49,11 +53,13 @@ def run(arguments: Namespace) -> int:
     arguments.set = [pair for pairs in arguments.set for pair in pairs]
     model = shared.load(arguments)
     numbers = {name: model.parameter_values[name] for name, _ in arguments.set}
-    readings = [(each, Reading(each.derivation, Frozen(numbers))) for each in equations_by(model, wanted)]
-    if arguments.steps or arguments.blocks is not None:
-        found = _OWN[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
-    else:
-        found = _WRITE[arguments.format](readings)
+    equations = equations_by(model, wanted)
+    readings = [(each, Reading(each.derivation, Frozen(numbers), arguments.budget)) for each in equations]
+    with _watched([reading for _, reading in readings]):
+        if arguments.steps or arguments.blocks is not None:
+            found = _OWN[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
+        else:
+            found = _WRITE[arguments.format](readings)
     found = found.rstrip("\n")
     if path is not None:
         write_text(path, found + "\n")
@@ -64,6 +70,18 @@ def run(arguments: Namespace) -> int:
     else:
         output.written(path)
     return 0
+
+
+@contextmanager
+def _watched(readings: Sequence[Reading]) -> Iterator[None]:
+    """A bar of the time that short forms take, and at the end the formalisms for which it was too short."""
+    with progress.bar("short forms, of the time they may take") as advance:
+        for k, reading in enumerate(readings):
+            reading.shortening.watched(lambda share, k=k: advance((k + share) / len(readings)))
+        yield
+    for reading in readings:
+        if reading.shortening.late:
+            output.note(f"{reading.derivation.formalism}: {reading.unfinished} Give more time by --budget SECONDS.")
 
 
 def _width() -> int:

@@ -37,6 +37,7 @@ class Quantity:
     meaning: str
     make: Callable[[], Array]
     of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
+    shown: Array | None = None  # its short form, where the derivation goes on with that
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Record(Show):
         """Keeps the quantity, and gives back its shorter form."""
         whole = np.asarray(value, dtype=object)
         found = self._found[key] = self.short(whole)
-        self.also(key, equation, meaning, lambda: whole, of)
+        self.quantities[key] = Quantity(key, equation, meaning, lambda: whole, tuple(of), found)
         return found if isinstance(value, np.ndarray) else found[()]  # pyright: ignore[reportReturnType]
 
     def last(self, key: str, equation: str, meaning: str, value: Array) -> Array:
@@ -143,7 +144,7 @@ class Record(Show):
         lines, found = self._rows(value)
         self.names |= dict(lines)
         self._found[key] = found
-        self.also(key, equation, meaning, lambda: found)
+        self.quantities[key] = Quantity(key, equation, meaning, lambda: value, (), found)
         return found
 
     def named(self, key: str, value: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
 
@@ -20,12 +20,15 @@ from dalembert.expressions.numbers import exact
 from dalembert.handles.derivation import Derivation
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import compile_function
-from dalembert.show.blocks import Block, Shortening, Step, TooLong, block_of
+from dalembert.show.blocks import Block, Step, block_of
 from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
-from dalembert.show.pages import Page, page_of, sheet_page
+from dalembert.show.pages import Page, page_of, sheet_page, unwritten_page
 from dalembert.show.sheet import prepare
+from dalembert.show.shortening import BUDGET, Shortening, TooLong
 from dalembert.structure import System, system_of
+
+_ENDLESS = 2_000_000  # operations of a quantity behind which nothing is written out
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Reading(Value):
 
     derivation: Derivation
     numbers: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change)
+    budget: float = field(default=BUDGET, compare=False)  # seconds of CPU time for short forms
 
     @cached_property
     def system(self) -> System:
@@ -53,7 +57,7 @@ class Reading(Value):
     @cached_property
     def told(self) -> tuple[Record, LinearForm]:
         """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
-        short = self.shortening.refreshed()
+        short = self.shortening
         record = Record(short, short.named, without_factors, short.rows)
         return record, self.derivation.machine.derived(self.system, record, **self.derivation.told)
 
@@ -70,15 +74,23 @@ class Reading(Value):
     @cached_property
     def laws(self) -> tuple[WrittenLaw, ...]:
         """The equations that the formalism ends with."""
-        return tuple(written_law(law, self.shortening.refreshed()) for law in self.record.laws)
+        return tuple(written_law(law, self.shortening) for law in self.record.laws)
 
     @cached_property
     def page(self) -> Page:
         """The equations that the formalism ends with, and what they are made of."""
         try:
             return page_of(self.told[1], self.laws, self.blocks, self.record.names)
-        except TooLong:
+        except TooLong as found:
+            if found.operations > _ENDLESS:
+                return unwritten_page(self.derivation.machine.form, str(found).rstrip("."))
             return sheet_page(prepare(self.form))
+
+    @property
+    def unfinished(self) -> str:
+        """What the budget did not reach, in a sentence; empty where it was enough. `block.raw` is the form before tidying."""
+        count, forms = len(self.shortening.late), "form" if len(self.shortening.late) == 1 else "forms"
+        return f"the budget of {self.budget:g} s is spent; {count} {forms} may be longer than need be." if count else ""
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
@@ -89,9 +101,8 @@ class Reading(Value):
             for law in self.laws:
                 yield Step(law.heading, (law,))
             return
-        short = self.shortening
-        for stage in tell(self.system, short.named, **self.derivation.told):
-            yield Step(stage.heading, tuple(self.block(q, short.refreshed()) for q in stage.quantities))
+        for stage in tell(self.system, self.shortening.named, **self.derivation.told):
+            yield Step(stage.heading, tuple(self.block(q) for q in stage.quantities))
 
     @cached_property
     def shortening(self) -> Shortening:
@@ -100,11 +111,11 @@ class Reading(Value):
         moving = [kind.of(name) for kind in (Kind.RATE, Kind.ACCELERATION) for name in names]
         speeds = self.derivation.facts.speed_names
         parameters = self.derivation.workspace.model.parameter_values
-        return Shortening([*moving, *speeds], names, [*names, *speeds, *parameters])
+        return Shortening([*moving, *speeds], names, [*names, *speeds, *parameters], self.budget)
 
-    def block(self, quantity: Quantity, short: Shortening) -> Block:
+    def block(self, quantity: Quantity) -> Block:
         """A quantity with its value."""
-        return block_of(quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, short)
+        return block_of(quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, self.shortening)
 
 
 class Blocks(Mapping[str, Block]):
@@ -124,7 +135,7 @@ class Blocks(Mapping[str, Block]):
         if key not in self._quantities:
             raise KeyError(missing(self._reading.derivation, key, self._quantities))
         if key not in self._known:
-            self._known[key] = self._reading.block(self._quantities[key], self._reading.shortening.refreshed())
+            self._known[key] = self._reading.block(self._quantities[key])
         return self._known[key]
 
     def __iter__(self) -> Iterator[str]:

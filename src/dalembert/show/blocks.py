@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,132 +13,18 @@ import symengine as se
 from dalembert.algebra import Array
 from dalembert.equations.quantities import Quantity
 from dalembert.errors import InputError, nearest
-from dalembert.expressions.formula import Formula
-from dalembert.expressions.numbers import with_exact_numbers
+from dalembert.expressions.equality import Line, Verdict, proved_equal
 from dalembert.model import Description
 from dalembert.model.frozen import Value
 from dalembert.show import latex, names, text
 from dalembert.show.laws import WrittenLaw
-from dalembert.show.rows import tidy_rows
-from dalembert.show.tidying import tidy
+from dalembert.show.shortening import Shortening, TooLong, is_text, operations_of
 
 if TYPE_CHECKING:
     import sympy
 
 _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
-_HUGE = 200_000  # operations of a value on the way to others
-_LONG = 6_000  # operations of an entry that is left as it is
-_SECONDS = 20.0  # for bringing the entries of one value to a short form
-_ROWS = 120  # operations of rows that need no names
-_SHORT = 6  # operations of an entry that goes on as it is, and not by its name
-
-
-class TooLong(InputError):
-    """A value on the way has so many operations that nobody would read what follows."""
-
-    def __init__(self, operations: int) -> None:
-        super().__init__(
-            f"a quantity on the way has {operations} operations when it is written out. Expected at most {_HUGE}. "
-            "Take numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
-        )
-        self.operations = operations
-
-
-class Shortening:
-    """Brings values to a short form as long as its time lasts, else leaves them; what it has seen it knows."""
-
-    def __init__(
-        self, velocities: Collection[str], coordinates: Collection[str] = (), taken: Collection[str] = ()
-    ) -> None:
-        self._velocities, self._coordinates, self._taken = set(velocities), coordinates, set(taken)
-        self._meanings: dict[Formula, Formula] = {}  # of names that were given
-        self._known: dict[Formula, Formula] = {}
-        self._until = 0.0
-
-    def refreshed(self) -> Shortening:
-        """The same with new time."""
-        self._until = monotonic() + _SECONDS
-        return self
-
-    def __call__(self, value: Array) -> Array:
-        """The value with its entries in a short form."""
-        out = self._each(value)
-        if self.has_names(out):
-            whole = self._each(self.without_names(value))
-            out = min(whole, out, key=_operations)  # where terms cancel, names stood in the way
-        length = _operations(out)
-        if length > _HUGE:
-            raise TooLong(length)
-        return out
-
-    def _each(self, value: Array) -> Array:
-        out = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            out[index] = self._short(se.sympify(value[index]))
-        return out
-
-    def has_names(self, value: Array) -> bool:
-        """True where names of entries stand in a value."""
-        return not _is_text(value) and not self._meanings.keys().isdisjoint(_symbols(value))
-
-    def without_names(self, value: Array) -> Array:
-        """The value with what its names stand for."""
-        out = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            entry = se.sympify(value[index])
-            while not self._meanings.keys().isdisjoint(entry.free_symbols):
-                entry = entry.xreplace(self._meanings)
-            out[index] = entry
-        return out
-
-    def _short(self, entry: Formula) -> Formula:
-        if entry.is_Number or entry.is_Symbol:
-            return entry
-        if entry not in self._known:
-            if se.count_ops(entry) > _LONG or monotonic() > self._until:
-                return entry
-            self._known[entry] = min(tidy(entry, self._velocities), with_exact_numbers(entry), key=se.count_ops)
-        return self._known[entry]
-
-    def rows(self, value: Array) -> tuple[list[tuple[str, Formula]], Array]:
-        """Rows of velocity terms in short form, where they are long through names of what they share."""
-        out = self(value)
-        if _operations(out) <= _ROWS or self.has_names(value):
-            return [], out
-        raw = [with_exact_numbers(se.sympify(entry)) for entry in value]
-        lines, found = tidy_rows(raw, self._coordinates, self._velocities, self._taken)
-        if not lines:
-            return [], out
-        for name, meaning in lines:
-            self._taken.add(name)
-            self._velocities.add(name)
-            self._meanings[se.Symbol(name)] = meaning
-        return lines, np.array(found, dtype=object)
-
-    def named(self, key: str, value: Array) -> Array:
-        """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
-        letter, number = key.rsplit("_", 1) if key[-1].isdigit() else (key, "")
-        out = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            entry = self._short(se.sympify(value[index]))
-            if (
-                value.ndim == 2
-                and index[0] > index[1]
-                and value.T.shape == value.shape
-                and value[index] == value.T[index]
-            ):
-                out[index] = out[index[::-1]]  # of a symmetric matrix
-                continue
-            places = [i + 1 for i in index] if value.size > 1 or not number else []
-            places = [*([number] if number else []), *places] or ([1] if letter in self._taken else [])
-            name = f"{letter}[{','.join(map(str, places))}]" if places else letter
-            if se.count_ops(entry) > _SHORT or _has_denominator(entry):
-                self._velocities.add(name)  # what follows is collected by it
-                self._meanings[se.Symbol(name)] = entry
-                entry = se.Symbol(name)
-            out[index] = entry
-        return out
 
 
 @dataclass(frozen=True)
@@ -162,15 +46,20 @@ class Block(Value):
     speed_names: tuple[str, ...] = field(default=(), repr=False)
     of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
     whole: Array | None = field(default=None, repr=False, compare=False)  # its entries without names of other entries
+    raw: Array | None = field(
+        default=None, repr=False, compare=False
+    )  # as the formalism computes it, before it is tidied
+    lines: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in it and in `raw` stand for
 
     def __getitem__(self, name: str) -> Block:
         """The part that belongs to a body or a speed."""
         if name not in self.of:
             raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
         k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
-        entries, whole = (None if x is None else np.asarray(x[k], dtype=object) for x in (self.entries, self.whole))
-        assert entries is not None
-        return replace(self, entries=entries, whole=whole, operations=_operations(entries), of=(), meaning=meaning)
+        entries = np.asarray(self.entries[k], dtype=object)
+        whole, raw = (None if x is None else np.asarray(x[k], dtype=object) for x in (self.whole, self.raw))
+        found = replace(self, entries=entries, whole=whole, raw=raw)
+        return replace(found, operations=operations_of(entries), of=(), meaning=meaning)
 
     @property
     def parts(self) -> tuple[Block, ...]:
@@ -195,12 +84,24 @@ class Block(Value):
     @property
     def is_text(self) -> bool:
         """True where its entries are names of things."""
-        return _is_text(self.entries)
+        return is_text(self.entries)
 
     @property
     def is_long(self) -> bool:
         """True where it is too long to be written out."""
         return self.operations > _MOST
+
+    @cached_property
+    def proved(self) -> Verdict:
+        """Whether what is shown is what the formalism computes: `entries` against `raw`, by the exact algebra.
+
+        >>> import dalembert as dl
+        >>> dl.derive("simple-pendulum", "denoc").blocks["I"].proved
+        'proved'
+        """
+        if self.raw is None or not self.entries.size:
+            return "undecided"  # too long to be written out
+        return "proved" if self.is_text else proved_equal([*self.raw.flat], [*self.entries.flat], self.lines)
 
     @cached_property
     def value(self) -> sympy.Matrix | sympy.Expr | tuple[str, ...]:
@@ -320,13 +221,6 @@ def _nested(entries: Array) -> object:
     return [_nested(entry) for entry in entries] if np.ndim(entries) else text.formula(se.sympify(entries))
 
 
-def _has_denominator(entry: Formula) -> bool:
-    """True where a sum of terms that move stands below a line."""
-    if isinstance(entry, se.Pow) and isinstance(entry.args[0], se.Add) and not entry.args[1].is_positive:
-        return any(isinstance(part, se.sin | se.cos) for part in entry.args[0].atoms(se.Function))
-    return any(map(_has_denominator, entry.args))
-
-
 def _rows(entries: Array) -> Array:
     """The entries as a matrix: a vector is a column, more than two axes stand one below the other."""
     return entries.reshape(-1, entries.shape[-1]) if entries.ndim >= 2 else entries.reshape(-1, 1)
@@ -366,26 +260,14 @@ class Step(Value):
 
 def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening) -> Block:
     """A quantity with its value, for reading."""
-    whole = None
+    whole, raw, lines = None, None, ()
     try:
-        value = quantity.make()
-        value = value if _is_text(value) else short(value)
-        operations = _operations(value)
+        raw = quantity.make()
+        value = raw if is_text(raw) else short(raw) if quantity.shown is None else quantity.shown
+        operations, lines = operations_of(value), () if is_text(raw) else short.lines(value, raw)
         if short.has_names(value):
             whole = short.without_names(value)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
     about = (quantity.key, quantity.equation, quantity.meaning)
-    return Block(*about, value, operations, model, speed_names, quantity.of, whole)
-
-
-def _symbols(entries: Array) -> set[Formula]:
-    return set().union(*(se.sympify(entry).free_symbols for entry in entries.flat)) if entries.size else set()
-
-
-def _is_text(entries: Array) -> bool:
-    return entries.size > 0 and isinstance(entries.flat[0], str)
-
-
-def _operations(entries: Array) -> int:
-    return 0 if _is_text(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
+    return Block(*about, value, operations, model, speed_names, quantity.of, whole, raw, lines)

@@ -7,12 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import symengine as se
 
 from dalembert.expressions.formula import Formula
 
 _MOST_TERMS = 120  # of a sum that is taken apart
+_ONE = se.Integer(1)
+_KEPT = 20_000  # results that are remembered: the same sums return in many ways to write an expression
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class _Term:
         return number(self.number) * se.Mul(*(base**power for base, power in self.powers.items()))
 
 
+@lru_cache(maxsize=_KEPT)
 def collected(total: Formula) -> Formula:
     """The sum with its common factors in front, and what parts of it share in front of these parts.
 
@@ -140,6 +144,7 @@ def _group(parts: Sequence[_Term]) -> list[_Term]:
     return best
 
 
+@lru_cache(maxsize=_KEPT)
 def _cost(base: Formula, power: int) -> int:
     return int(se.count_ops(base**power))
 
@@ -258,10 +263,11 @@ def terms(total: Formula) -> tuple[Formula, ...]:
     return total.args if isinstance(total, se.Add) else (total,)
 
 
-def factors(term: Formula) -> list[tuple[Formula, Formula]]:
+@lru_cache(maxsize=_KEPT)
+def factors(term: Formula) -> tuple[tuple[Formula, Formula], ...]:
     """The factors of a product as (base, exponent)."""
     parts = term.args if isinstance(term, se.Mul) else (term,)
-    return [tuple(part.args) if isinstance(part, se.Pow) else (part, se.Integer(1)) for part in parts]
+    return tuple(tuple(part.args) if isinstance(part, se.Pow) else (part, _ONE) for part in parts)
 
 
 def number_in(product: Formula) -> Formula:
@@ -269,6 +275,7 @@ def number_in(product: Formula) -> Formula:
     return next((factor for factor, _ in factors(product) if factor.is_Number), se.Integer(1))
 
 
+@lru_cache(maxsize=_KEPT)
 def _term(part: Formula) -> _Term | None:
     """A term by its factors; None where it has a number that is no fraction."""
     value, powers = Fraction(1), dict[Formula, int]()

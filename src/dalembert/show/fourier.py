@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from fractions import Fraction
+from functools import lru_cache
 
 import symengine as se
 
@@ -12,40 +12,41 @@ from dalembert.expressions.formula import Formula
 
 Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and how often each angle is in its argument
 
+# of the waves of summed and of subtracted angles; sin·sin and cos·sin carry a minus, each on another side
+_SIGNS = {("cos", "cos"): (1, 1), ("sin", "sin"): (-1, 1), ("sin", "cos"): (1, 1), ("cos", "sin"): (1, -1)}
 
-def sum_of_waves(factors: Sequence[tuple[int, str, int]], angles: Sequence[Formula]) -> Formula:
+
+@lru_cache(maxsize=5_000)
+def sum_of_waves(factors: tuple[tuple[int, str, int], ...], angles: tuple[Formula, ...]) -> Formula:
     """The product of sin or cos of the angles to powers, given as (angle, kind, power), written as a sum.
 
     >>> x, y = se.symbols("x y")
-    >>> sum_of_waves([(0, "sin", 1), (0, "cos", 1)], [x, y])
+    >>> sum_of_waves(((0, "sin", 1), (0, "cos", 1)), (x, y))
     (1/2)*sin(2*x)
     """
-    waves: dict[Wave, Fraction] = {("cos", (0,) * len(angles)): Fraction(1)}
+    waves: dict[Wave, int] = {("cos", (0,) * len(angles)): 1}
     for index, kind, power in factors:
         for _ in range(power):
             waves = _times(waves, kind, index)
-    return se.Add(*(_written(wave, amount, angles) for wave, amount in waves.items() if amount))
+    halves = se.Integer(2) ** sum(power for *_, power in factors)
+    return se.Add(*(amount / halves * _written(wave, angles) for wave, amount in waves.items() if amount))
 
 
-def _times(waves: dict[Wave, Fraction], kind: str, index: int) -> dict[Wave, Fraction]:
-    """The sum of waves times one more sine or cosine, by the product formulas."""
-    out: defaultdict[Wave, Fraction] = defaultdict(Fraction)
+def _times(waves: dict[Wave, int], kind: str, index: int) -> dict[Wave, int]:
+    """Twice the sum of waves times one more sine or cosine, by the product formulas."""
+    out: defaultdict[Wave, int] = defaultdict(int)
     for (name, counts), amount in waves.items():
-        plus, minus = (tuple(c + s * (k == index) for k, c in enumerate(counts)) for s in (1, -1))
         result = "cos" if name == kind else "sin"
-        # sin·sin and cos·sin carry a minus, each on another side
-        signs = {"coscos": (1, 1), "sinsin": (-1, 1), "sincos": (1, 1), "cossin": (1, -1)}[name + kind]
-        for sign, angle in zip(signs, (plus, minus), strict=True):
+        for step, sign in zip((1, -1), _SIGNS[name, kind], strict=True):
+            angle = (*counts[:index], counts[index] + step, *counts[index + 1 :])
             flip = next((c < 0 for c in angle if c), False)
             turned = tuple(-c for c in angle) if flip else angle
-            odd = flip and result == "sin"
-            if any(angle) or result == "cos":
-                out[(result, turned)] += amount * sign * (-1 if odd else 1) / 2
+            if result == "cos" or any(angle):
+                out[result, turned] += -amount * sign if flip and result == "sin" else amount * sign
     return out
 
 
-def _written(wave: Wave, amount: Fraction, angles: Sequence[Formula]) -> Formula:
+def _written(wave: Wave, angles: Sequence[Formula]) -> Formula:
     name, counts = wave
-    argument = se.expand(se.Add(*(count * angle for count, angle in zip(counts, angles, strict=True))))
-    number = se.Integer(amount.numerator) / se.Integer(amount.denominator)
-    return number * (se.cos(argument) if name == "cos" else se.sin(argument))
+    argument = se.expand(se.Add(*(count * angle for count, angle in zip(counts, angles, strict=True) if count)))
+    return se.cos(argument) if name == "cos" else se.sin(argument)

@@ -148,7 +148,7 @@ class _Naming:
 
     def known(self, expression: Formula) -> Formula:
         """The expression with every shared part by its name or as it is."""
-        return se.sympify(expression).xreplace(self._table)
+        return _by_table(se.sympify(expression), self._table)
 
     def define(self, symbol: Formula, part: Formula) -> None:
         """Keep a shared part: by a name, or as it is when it is trivial."""
@@ -197,22 +197,28 @@ def _used_again(
     found: list[tuple[Formula, Formula]], results: list[Formula]
 ) -> tuple[list[tuple[Formula, Formula]], list[Formula]]:
     """What is used once stands where it is used, unless it would make a wall there."""
-    lines: dict[Formula, Formula] = dict(found)
+    lines: dict[Formula | int, Formula] = {**dict(found), **dict(enumerate(results))}
+    users: dict[Formula, set[Formula | int]] = {symbol: set() for symbol, _ in found}
+    for key, value in lines.items():
+        for symbol in value.free_symbols & users.keys():
+            users[symbol].add(key)
     for symbol in reversed([symbol for symbol, _ in found]):
-        users = [key for key, value in lines.items() if symbol in value.free_symbols]
-        places = [k for k, value in enumerate(results) if symbol in value.free_symbols]
-        if len(users) + len(places) != 1:
+        if len(users[symbol]) != 1:
             continue
-        before = lines[users[0]] if users else results[places[0]]
-        after = before.xreplace({symbol: lines[symbol]})
-        if se.count_ops(after) > WALL or _uses(before)[symbol] > 1:
+        (place,) = users[symbol]
+        after = lines[place].xreplace({symbol: lines[symbol]})
+        if se.count_ops(after) > WALL or _uses(lines[place])[symbol] > 1:
             continue
-        del lines[symbol]
-        if users:
-            lines[users[0]] = after
-        else:
-            results[places[0]] = after
-    return list(lines.items()), results
+        lines[place] = after
+        for inner in lines.pop(symbol).free_symbols & users.keys():
+            users[inner] = users[inner] - {symbol} | {place}
+    kept = [(symbol, lines[symbol]) for symbol, _ in found if symbol in lines]
+    return kept, [lines[k] for k in range(len(results))]
+
+
+def _by_table(expression: Formula, table: Mapping[Formula, Formula]) -> Formula:
+    """The expression with what the table has for its symbols; large tables are slow to hand over."""
+    return expression.xreplace({symbol: table[symbol] for symbol in expression.free_symbols & table.keys()})
 
 
 def _ordered(
@@ -236,8 +242,8 @@ def _ordered(
             place(symbol, waiting.pop(symbol))
     for symbol, _ in lines:
         table[symbol] = se.Symbol(next(free)) if symbol.name.startswith("@") else symbol
-    written = [(table[symbol].name, value.xreplace(table)) for symbol, value in lines]
-    return written, [result.xreplace(table) for result in results[len(names) :]]
+    written = [(table[symbol].name, _by_table(value, table)) for symbol, value in lines]
+    return written, [_by_table(result, table) for result in results[len(names) :]]
 
 
 def _free_names(taken: Collection[str]) -> Iterator[str]:

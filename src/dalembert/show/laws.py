@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import symengine as se
 
 from dalembert.algebra import Array
 from dalembert.equations.quantities import Law
+from dalembert.expressions.equality import Line, Verdict, proved_equal
 from dalembert.expressions.formula import Formula
 from dalembert.model.frozen import Value
 from dalembert.show import latex, text
+from dalembert.show.shortening import Shortening
 
 _WIDTH = 100
 _MOST = 400  # operations of one row that is written out
@@ -34,6 +36,10 @@ class WrittenLaw(Value):
     uses: tuple[str, ...]
     left: Array = field(repr=False, compare=False)
     right: Array = field(repr=False, compare=False)
+    raw: tuple[Array, Array] = field(
+        repr=False, compare=False
+    )  # both sides as they are computed, before they are tidied
+    lines: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in them stand for
 
     @property
     def heading(self) -> str:
@@ -49,6 +55,11 @@ class WrittenLaw(Value):
     def is_long(self) -> bool:
         """True where a row would be a wall: then the words and the quantities in them say more."""
         return any(se.count_ops(a) + se.count_ops(b) > _MOST for a, b in zip(self.left, self.right, strict=True))
+
+    @cached_property
+    def proved(self) -> Verdict:
+        """Whether the rows are those of the formalism, by the exact algebra."""
+        return proved_equal([x for side in self.raw for x in side], [*self.left, *self.right], self.lines)
 
     def __str__(self) -> str:
         return self.text()
@@ -74,12 +85,11 @@ class WrittenLaw(Value):
         return {"equation": self.equation, "words": self.words, "uses": list(self.uses), "rows": rows}
 
 
-def written_law(law: Law, short: Callable[[Array], Array]) -> WrittenLaw:
+def written_law(law: Law, short: Shortening) -> WrittenLaw:
     """A law with its rows in a short form."""
-    left, right = (short(np.array([se.sympify(x) for x in side], dtype=object)) for side in law.make())
-    return WrittenLaw(
-        law.equation, law.words, law.uses, *(np.array([*map(_as_sum, s)], dtype=object) for s in (left, right))
-    )
+    raw = tuple(np.array([se.sympify(x) for x in side], dtype=object) for side in law.make())
+    left, right = (np.array([*map(_as_sum, short(side))], dtype=object) for side in raw)
+    return WrittenLaw(law.equation, law.words, law.uses, left, right, (raw[0], raw[1]), short.lines(left, right, *raw))
 
 
 def _as_sum(side: Formula) -> Formula:

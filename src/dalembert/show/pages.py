@@ -64,12 +64,20 @@ def page_of(
             if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
                 found.append(_section(blocks[key]))
                 shown.add(key)
-    found = _through_names([*found, *_where(found, meanings)], form)
+    return _page(form, _through_names([*found, *_where(found, meanings)], form))
+
+
+def unwritten_page(form: LinearForm, reason: str) -> Page:
+    """The page of equations that are so long that no time and no paper are enough for them."""
+    return _page(form, (), reason)
+
+
+def _page(form: LinearForm, sections: Iterable[Section], *more: str) -> Page:
     dropped = form.system.facts.dropped
-    notes = (*form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []))
+    notes = (*form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []), *more)
     n, title = form.n_dynamic, formalisms.find(form.formalism).ABOUT.title
     counts = f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
-    return Page(form.system.model.name, title, counts, notes, tuple(found))
+    return Page(form.system.model.name, title, counts, notes, tuple(sections))
 
 
 def sheet_page(sheet: Sheet) -> Page:

@@ -18,6 +18,7 @@ from dalembert.show.angles import Angles
 from dalembert.show.collecting import exact_quotient, factored, factors, number_in, terms
 
 MAX_TERMS = 400
+_RARELY = 30  # calls between two looks at the clock
 
 
 class TooLarge(Exception):
@@ -31,15 +32,14 @@ class Ring:
         self, angles: Angles, moving: Iterable[str], until: float, write: Callable[[Ring, Formula], Formula]
     ) -> None:
         self.angles, self._write = angles, write
-        self._moving, self._until = set(moving), until
-        self._parts: dict[
-            Formula, Formula
-        ] = {}  # symbol of a part that is not taken apart -> the part as it is written
-        self._part_symbols: dict[Formula, Formula] = {}
+        self._moving, self._until, self._looks = set(moving), until, 0
+        self._part_symbols: dict[Formula, Formula] = {}  # a part that is not taken apart -> its symbol
         self.sums: dict[Formula, Formula] = {}  # symbol of a sum that stays in one piece -> its sum of products
-        self._shown: dict[Formula, Formula] = {}  # symbol of such a sum -> how it is written
         self._sum_symbols: dict[Formula, tuple[Formula, Formula]] = {}
         self.trig: dict[Formula, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
+        self._shown: dict[Formula, Formula] = {}  # each symbol of our own -> how it is written
+        self._reduced: dict[frozenset[int], dict[Formula, Formula | None]] = {}  # products and what became of them
+        self.written: dict[tuple[str, Formula], Formula] = {}  # what was written, by the way it was written
 
     # from an expression
 
@@ -109,8 +109,8 @@ class Ring:
 
     def _apart(self, part: Formula) -> Formula:
         if part not in self._part_symbols:
-            symbol = se.Symbol(f"@part{len(self._parts)}")
-            self._parts[symbol] = part
+            symbol = se.Symbol(f"@part{len(self._part_symbols)}")
+            self._shown[symbol] = part
             self._part_symbols[part] = symbol
         return self._part_symbols[part]
 
@@ -130,7 +130,9 @@ class Ring:
     def symbol(self, kind: str, index: int) -> Formula:
         """What stands for the sine or cosine of an angle."""
         symbol = se.Symbol(f"@{kind}{index}")
-        self.trig[symbol] = (index, kind)
+        if symbol not in self.trig:
+            self.trig[symbol] = (index, kind)
+            self._shown[symbol] = getattr(se, kind)(self.angles.basis[index])
         return symbol
 
     def _limited(self, total: Formula) -> Formula:
@@ -140,28 +142,38 @@ class Ring:
         return total
 
     def require_time(self) -> None:
-        """TooLarge when the time is over."""
-        if thread_time() > self._until:
+        """TooLarge when the time is over; the clock is slow, so it is looked at now and then."""
+        self._looks += 1
+        if self._looks % _RARELY == 1 and thread_time() > self._until:
             raise TooLarge
 
     # the one form, and others of the same value
 
     def reduced(self, total: Formula, by_sines: Iterable[int] = ()) -> Formula:
         """The sum with every sin² replaced by 1 − cos²; for the angles `by_sines` every cos² by 1 − sin²."""
-        kept = set(by_sines)
+        kept = frozenset(by_sines)
+        known = self._reduced.setdefault(kept, {})
         while True:
             out, changed = [], False
             for term in terms(total):
-                for base, power in factors(term):
-                    index, kind = self.trig.get(base, (0, ""))
-                    if kind == ("cos" if index in kept else "sin") and int(power) > 1:
-                        other = self.symbol("sin" if kind == "cos" else "cos", index)
-                        term = term / base**2 * (1 - other**2)
-                        changed = True
-                out.append(term)
+                if term not in known:
+                    known[term] = self._without_squares(term, kept)
+                other = known[term]
+                out.append(term if other is None else other)
+                changed = changed or other is not None
             if not changed:
                 return total
             total = se.expand(se.Add(*out))
+
+    def _without_squares(self, term: Formula, by_sines: frozenset[int]) -> Formula | None:
+        """A product with 1 − cos² in the place of sin², or the other way round; None where it has none."""
+        out = term
+        for base, power in factors(term):
+            index, kind = self.trig.get(base, (0, ""))
+            if kind == ("cos" if index in by_sines else "sin") and int(power) > 1:
+                other, pairs = self.symbol("sin" if kind == "cos" else "cos", index), int(power) // 2
+                out = out / base ** (2 * pairs) * (1 - other**2) ** pairs
+        return None if out is term else out
 
     def multiplied_out(self, total: Formula) -> Formula:
         """The sum with all sums in numerators multiplied out; TooLarge where that is long."""
@@ -238,16 +250,17 @@ class Ring:
 
     def restored(self, total: Formula) -> Formula:
         """The expression behind the ring's own symbols."""
-        table = {symbol: getattr(se, kind)(self.angles.basis[i]) for symbol, (i, kind) in self.trig.items()}
-        return se.sympify(total).xreplace({**table, **self._shown, **self._parts})
+        total = se.sympify(total)
+        table = {symbol: self._shown[symbol] for symbol in total.free_symbols if symbol in self._shown}
+        return total.xreplace(table) if table else total
 
     def waves(self, total: Formula) -> Formula:
         """Products of sines and cosines as sines and cosines of summed angles."""
         out = []
         for term in terms(total):
-            found = [(*self.trig[base], int(power)) for base, power in factors(term) if base in self.trig]
+            found = tuple((*self.trig[base], int(power)) for base, power in factors(term) if base in self.trig)
             other = se.Mul(*(base**power for base, power in factors(term) if base not in self.trig))
             if any(power < 0 for *_, power in found):
                 return self.restored(total)
-            out.append(other * fourier.sum_of_waves(found, self.angles.basis))
+            out.append(other * fourier.sum_of_waves(found, tuple(self.angles.basis)))
         return se.expand(se.Add(*out))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import wraps
 from time import thread_time
 
 import numpy as np
@@ -158,6 +159,20 @@ def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
     return _shortest(forms)
 
 
+def _once(write: Callable[[Ring, Formula], Formula]) -> Callable[[Ring, Formula], Formula]:
+    """Each sum of a ring is written once: the same coefficients return in the ways that are tried."""
+
+    @wraps(write)
+    def found(ring: Ring, total: Formula) -> Formula:
+        key = write.__name__, total
+        if key not in ring.written:
+            ring.written[key] = write(ring, total)
+        return ring.written[key]
+
+    return found
+
+
+@_once
 def _short(ring: Ring, total: Formula) -> Formula:
     """The shortest way to write a sum of products: with its denominators as they are, over one for like terms, over one."""
     if len(terms(total)) == 1 and not set(total.free_symbols) & ring.trig.keys() and not ring.sums:
@@ -183,6 +198,7 @@ def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
     return splits
 
 
+@_once
 def _numerator(ring: Ring, total: Formula) -> Formula:
     """The shortest way to write a sum, with sums of parameters in one piece or multiplied out."""
     bases = [total]
@@ -213,13 +229,10 @@ def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
     for term in terms(total):
         outside = se.Mul(*(b**e for b, e in factors(term) if b not in ring.trig and not b.is_Number))
         groups[outside].append(term / outside)
-    known: dict[Formula, Formula] = {}
     out = []
     for outside, parts in groups.items():
-        waves = se.Add(*parts)
-        if waves not in known:
-            known[waves] = _trigonometric(ring, waves)
-        out += [ring.restored(outside) * part for part in terms(known[waves])]
+        waves = _trigonometric(ring, se.Add(*parts))
+        out += [ring.restored(outside) * part for part in terms(waves)]
     yield collected_by(se.Add(*out), turns)
     yield collected(se.Add(*out))
 
@@ -229,6 +242,7 @@ def turns(factor: Formula) -> bool:
     return bool(factor.atoms(se.sin, se.cos))
 
 
+@_once
 def _trigonometric(ring: Ring, total: Formula) -> Formula:
     """The shortest way to write numbers times sines and cosines."""
     squared = {ring.trig[b][0] for term in terms(total) for b, e in factors(term) if b in ring.trig and int(e) > 1}

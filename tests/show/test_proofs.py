@@ -1,0 +1,100 @@
+"""What is shown is what the formalism computes: every tidied block and law is proved equal to its raw form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import symengine as se
+
+from dalembert import formalisms, gallery
+from dalembert.errors import NotApplicableError
+from dalembert.handles import equations_of
+from dalembert.handles.reading import Reading
+from dalembert.show.blocks import Block
+from dalembert.show.shortening import Shortening, TooLong
+
+SAMPLE = [
+    ("double-pendulum", "denoc"),
+    ("slider-crank-2", "lagrange"),
+    ("spherical-pendulum", "phong"),
+]
+
+
+@pytest.fixture(scope="module")
+def hamilton() -> Reading:
+    return equations_of(gallery.load("double-pendulum"), "hamilton").reading
+
+
+def unproved(reading: Reading) -> list[str]:
+    """The blocks and laws that are not proved; a block that is too long to be written out claims nothing."""
+    blocks = [key for key, block in reading.blocks.items() if not block.is_long and block.proved != "proved"]
+    return [*blocks, *(law.words for law in reading.laws if law.proved != "proved")]
+
+
+@pytest.mark.parametrize(("name", "key"), SAMPLE)
+def test_blocks_and_laws_are_proved(name: str, key: str) -> None:
+    reading = equations_of(gallery.load(name), key).reading
+    assert unproved(reading) == []
+    # proofs of nothing would pass too: something was tidied, and it is not the raw form
+    assert any((block.raw != block.entries).any() for block in reading.blocks.values() if not block.is_text)
+
+
+def readable() -> list[tuple[str, str]]:
+    """All models of up to 8 coordinates by all formalisms."""
+    models = [name for name in gallery.names() if len(gallery.load(name).coordinate_names) <= 8]
+    return [(name, key) for name in models for key in formalisms.KEYS]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("name", "key"), readable())
+def test_all_blocks_and_laws_are_proved(name: str, key: str) -> None:
+    try:
+        reading = equations_of(gallery.load(name), key).reading
+        assert unproved(reading) == []
+    except (NotApplicableError, TooLong) as reason:
+        pytest.skip(str(reason))
+
+
+def mutated(block: Block, change: se.Basic) -> Block:
+    entries = block.entries.copy()
+    place = next(index for index in np.ndindex(*entries.shape) if entries[index] != 0)
+    entries[place] = entries[place] + change
+    return replace(block, entries=entries)
+
+
+@pytest.mark.parametrize("change", [se.Rational(1, 10**12), se.sin(se.Symbol("theta1")), se.Symbol("m1")])
+def test_a_wrong_block_is_refuted(hamilton: Reading, change: se.Basic) -> None:
+    assert unproved(hamilton) == []
+    for key in ("M", "D", "H"):
+        assert mutated(hamilton.blocks[key], change).proved == "different", key
+
+
+def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
+    block, law = hamilton.blocks["H"], hamilton.laws[-1]
+    name, meaning = block.lines[-1]
+    assert replace(block, entries=block.whole, lines=()).proved == "different"  # the raw form goes by names
+    assert replace(block, entries=block.whole).proved == "proved"
+    assert replace(block, entries=block.whole, lines=(*block.lines[:-1], (name, 2 * meaning))).proved == "different"
+    assert replace(law, left=-law.left).proved == "different"
+
+
+def test_without_time_the_raw_form_is_shown_and_said_to_be() -> None:
+    derivation = equations_of(gallery.load("double-pendulum"), "lagrange").derivation
+    hurried = Reading(derivation, budget=1e-9)
+    assert hurried.blocks["M"].proved == "proved"
+    assert hurried.blocks["M"].operations > Reading(derivation).blocks["M"].operations
+    assert "budget of 1e-09 s is spent" in hurried.unfinished
+    assert Reading(derivation).unfinished == ""
+
+
+def test_time_is_shared_and_told() -> None:
+    x, m = se.symbols("x m")
+    shares: list[float] = []
+    short = Shortening([], seconds=100.0)
+    short.watched(shares.append)
+    short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2, m + 2 * m * se.cos(x) ** 2], dtype=object))
+    assert len(shares) == 2
+    assert 0 < shares[0] < shares[1] < 0.5
+    assert not short.late
