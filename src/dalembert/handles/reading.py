@@ -23,6 +23,7 @@ from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Shortening, Step, TooLong, block_of
 from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
+from dalembert.show.names import Letters, letters_in, letters_of
 from dalembert.show.pages import Page, page_of, sheet_page
 from dalembert.show.sheet import prepare
 from dalembert.structure import System, system_of
@@ -70,15 +71,15 @@ class Reading(Value):
     @cached_property
     def laws(self) -> tuple[WrittenLaw, ...]:
         """The equations that the formalism ends with."""
-        return tuple(written_law(law, self.shortening.refreshed()) for law in self.record.laws)
+        return tuple(written_law(law, self.shortening.refreshed(), self.letters) for law in self.record.laws)
 
     @cached_property
     def page(self) -> Page:
         """The equations that the formalism ends with, and what they are made of."""
         try:
-            return page_of(self.told[1], self.laws, self.blocks, self.record.names)
+            return page_of(self.told[1], self.laws, self.blocks, self.record.names, self.letters)
         except TooLong:
-            return sheet_page(prepare(self.form))
+            return sheet_page(prepare(self.form), self.letters)
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
@@ -94,6 +95,17 @@ class Reading(Value):
             yield Step(stage.heading, tuple(self.block(q, short.refreshed()) for q in stage.quantities))
 
     @cached_property
+    def letters(self) -> Letters:
+        """How names are written, so that no two look the same: those of the model, and those of the formalism."""
+        known, (record, form) = self.derivation, self.told
+        model, facts = known.workspace.model, known.facts
+        given = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.given])
+        moving = (kind.of(name) for kind in (Kind.MOMENTUM, Kind.CONSTANT) for name in model.coordinate_names)
+        words = (token for law in record.laws for token in letters_in(law.words))
+        ours = (*record.quantities, *record.names, *map(str, form.velocity.v), *moving, *words)
+        return letters_of(given, (*ours, *(f"z{k}" for k in range(1, 100))))
+
+    @cached_property
     def shortening(self) -> Shortening:
         """What brings values to a short form."""
         names = self.derivation.workspace.model.coordinate_names
@@ -104,7 +116,7 @@ class Reading(Value):
 
     def block(self, quantity: Quantity, short: Shortening) -> Block:
         """A quantity with its value."""
-        return block_of(quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, short)
+        return block_of(quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, short, self.letters)
 
 
 class Blocks(Mapping[str, Block]):

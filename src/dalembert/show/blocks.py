@@ -19,8 +19,9 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import with_exact_numbers
 from dalembert.model import Description
 from dalembert.model.frozen import Value
-from dalembert.show import latex, names, text
+from dalembert.show import breaking, intermediates, latex, names, text
 from dalembert.show.laws import WrittenLaw
+from dalembert.show.names import PLAIN, Letters
 from dalembert.show.rows import tidy_rows
 from dalembert.show.tidying import tidy
 
@@ -33,6 +34,8 @@ _HUGE = 200_000  # operations of a value on the way to others
 _LONG = 6_000  # operations of an entry that is left as it is
 _SECONDS = 20.0  # for bringing the entries of one value to a short form
 _ROWS = 120  # operations of rows that need no names
+_WALL = 120  # operations of an entry that is written through names of its parts
+_TALL = 16  # rows of a matrix that is written out
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
@@ -144,12 +147,12 @@ class Shortening:
 
 @dataclass(frozen=True)
 class Block(Value):
-    """One quantity of a formalism: its key, the number of its equation, what it means, and its value.
+    r"""One quantity of a formalism: its key, the number of its equation, what it means, and its value.
 
     >>> import dalembert as dl
     >>> block = dl.derive("simple-pendulum", "denoc").blocks["I"]
     >>> block.equation, block.latex, block.value
-    ('(21)', 'I', Matrix([[l**2*m]]))
+    ('(21)', '\\mathbf{I}', Matrix([[l**2*m]]))
     """
 
     key: str
@@ -161,13 +164,15 @@ class Block(Value):
     speed_names: tuple[str, ...] = field(default=(), repr=False)
     of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
     whole: Array | None = field(default=None, repr=False, compare=False)  # its entries without names of other entries
+    letters: Letters = field(default=PLAIN, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Block:
         """The part that belongs to a body or a speed."""
         if name not in self.of:
             raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
         k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
-        entries, whole = self.entries[k], None if self.whole is None else self.whole[k]
+        entries = np.asarray(self.entries[k], dtype=object)
+        whole = None if self.whole is None else np.asarray(self.whole[k], dtype=object)
         return replace(self, entries=entries, whole=whole, operations=_operations(entries), of=(), meaning=meaning)
 
     @property
@@ -178,12 +183,17 @@ class Block(Value):
     @property
     def letter(self) -> str:
         """How it is written in text."""
-        return names.of_block(self.key)
+        return names.of_block(self.key, bold=self._clashes)
 
     @property
     def latex(self) -> str:
-        """Its letter in LaTeX."""
-        return names.of_block(self.key, latex=True)
+        """Its letter in LaTeX; matrices and vectors with capital letters are bold."""
+        capital = self.key[0].isupper() and not self.is_text and self.entries.shape not in ((), (1,))
+        return names.of_block(self.key, latex=True, bold=capital or self._clashes)
+
+    @property
+    def _clashes(self) -> bool:
+        return names.base_of(self.key) in self.letters.bold
 
     @property
     def is_text(self) -> bool:
@@ -213,7 +223,28 @@ class Block(Value):
         return self.text()
 
     def _repr_latex_(self) -> str:
-        return f"$$\\begin{{aligned}}\n{self.to_latex()}\n\\end{{aligned}}$$"
+        return latex.display_lines(self.lines())
+
+    def _repr_html_(self) -> str:
+        from dalembert.show import html
+
+        return html.fragment([html.equations(self.heading, self.equation, self.lines())])
+
+    @property
+    def heading(self) -> str:
+        """Its letter and its meaning, for LaTeX."""
+        return f"${self.latex}$: {latex.sentence(self.meaning)}"
+
+    @cached_property
+    def _written(self) -> tuple[list[tuple[str, Formula]], Array]:
+        """Its entries, those that are walls through names of their parts, and these parts."""
+        entries = [se.sympify(entry) for entry in self.entries.flat]
+        if max(map(se.count_ops, entries), default=0) <= _WALL:
+            return [], self.entries
+        parts, found = intermediates.name_parts(entries, self.letters.given)
+        out = np.empty(self.entries.shape, dtype=object)
+        out.flat = found
+        return parts, out
 
     def text(self, width: int = _WIDTH) -> str:
         """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
@@ -230,27 +261,27 @@ class Block(Value):
         return "\n".join([*out, *self._body(width)])
 
     def _body(self, width: int) -> list[str]:
-        return self._grid(width) or self._lines(width)
+        return self._grid(width) or self._entry_lines(width)
 
     def _grid(self, width: int) -> list[str] | None:
         """The rows of a matrix in brackets, None where they are too wide."""
-        if self.entries.size > _WIDTH:
-            return None
-        if not self.entries.ndim:
+        if self.entries.size > _WIDTH or not self.entries.ndim or self._written[0]:
             return None
         rows = _rows(self.entries)
-        cells = [[text.expression(se.sympify(x)) for x in row] for row in rows]
+        cells = [[text.expression(se.sympify(x), self.letters) for x in row] for row in rows]
         widths = [max(len(row[j]) for row in cells) for j in range(rows.shape[1])]
         if sum(widths) + 2 * len(widths) + 4 > width:
             return None
         return [f"  [{'  '.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))}]" for row in cells]
 
-    def _lines(self, width: int) -> list[str]:
+    def _entry_lines(self, width: int) -> list[str]:
         out: list[str] = []
-        for index in np.ndindex(*self.entries.shape):
-            if (entry := se.sympify(self.entries[index])) != 0:
-                name = names.for_text(self.entry(index)) if index else self.letter
-                line = f"{name} = {text.expression(entry)}"
+        parts, entries = self._written
+        named = [(self.entry(index), entries[index]) for index in np.ndindex(*entries.shape)]
+        for name, value in (*named, *parts):
+            if (entry := se.sympify(value)) != 0:
+                left = names.for_text(name, self.letters) if name != self.key else self.letter
+                line = f"{left} = {text.expression(entry, self.letters)}"
                 out += textwrap.wrap(
                     line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False
                 )
@@ -274,21 +305,52 @@ class Block(Value):
         return [last] if mark and last.isdigit() else []
 
     def to_latex(self) -> str:
-        """The equation letter = value; entries that are not zero one below the other where the matrix is large."""
+        """The equation letter = value in LaTeX for an aligned environment."""
+        return " \\\\\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Its lines in LaTeX: a matrix where that fits, else the entries that are not zero, long ones across lines."""
         if self.is_text:
-            listed = r",\; ".join(rf"\text{{{latex.escape(name)}}}" for name in self.entries)
-            return f"{self.latex} &= {listed}"
+            return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
         if self.is_long:
-            return rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"
+            return [rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"]
+        if self.of:
+            named = [(self._letter_of(name), part) for name, part in zip(self.of, self.parts, strict=True)]
+            grids = [part._grid_in_latex(letter) for letter, part in named]
+            if all(grids):
+                return [f"{letter} &= {grid}" for (letter, _), grid in zip(named, grids, strict=True)]
+        elif grid := self._grid_in_latex(self.latex):
+            return [f"{self.latex} &= {grid}"]
+        parts, entries = self._written
+        named = [(self.entry(index), entries[index]) for index in np.ndindex(*entries.shape)]
+        rows = [
+            (names.for_latex(name, self.letters) if name != self.key else self.latex, self._in_latex(value))
+            for name, value in (*named, *parts)
+            if value != 0
+        ]
+        return breaking.broken(rows or [(self.latex, "0")])
+
+    def _letter_of(self, name: str) -> str:
+        """The letter of the part that belongs to a body or a speed."""
+        of = names.for_latex(name, self.letters)
+        return f"{self.latex[:-1]}, {of}}}" if "_{" in self.latex else f"{self.latex}_{{{of}}}"
+
+    def _in_latex(self, value: object) -> str:
+        return latex.expression(se.sympify(value), self.letters)
+
+    def _grid_in_latex(self, letter: str) -> str | None:
+        """The matrix in brackets, a column as its transpose where that fits; None where it is too wide or too tall."""
+        if not self.entries.size or self._written[0]:
+            return None
         rows = _rows(self.entries)
-        cells = [[latex.expression(se.sympify(x)) for x in row] for row in rows]
-        if rows.shape[1] <= latex.MOST_COLUMNS and max(sum(map(len, row)) for row in cells) <= 4 * _WIDTH:
-            return f"{self.latex} &= {latex.brackets(cells) if rows.size != 1 else cells[0][0]}"
-        lines = []
-        for index in np.ndindex(*rows.shape):
-            if rows[index] != 0:
-                lines.append(f"{names.for_latex(self.entry(index))} &= {cells[index[0]][index[1]]}")
-        return " \\\\\n".join(lines or [f"{self.latex} &= 0"])
+        cells = [[self._in_latex(x) for x in row] for row in rows]
+        turned = self.entries.ndim == 1 and len(cells) > 1
+        room = breaking.LINE - breaking.width(letter) - 40
+        for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if turned else []) + [(cells, "")]:
+            wide = sum(max(breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
+            if len(table) <= _TALL and len(table[0]) <= latex.MOST_COLUMNS and wide <= room:
+                return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
+        return None
 
     def to_dict(self) -> dict[str, object]:
         """The block as plain data; entries are strings in the syntax of formulas."""
@@ -347,15 +409,17 @@ class Step(Value):
 
     def to_latex(self) -> str:
         """The step in LaTeX for a document with amsmath."""
-        rows = " \\\\\n".join(rf"{block.to_latex()} && {block.equation}" for block in self.blocks)
-        return f"{latex.escape(self.heading)}:\n\\begin{{align*}}\n{rows}\n\\end{{align*}}"
+        out = [] if len(self.blocks) == 1 else [rf"\textbf{{{latex.sentence(self.heading)}}}"]
+        return "\n\n".join([*out, *(latex.equations(x.heading, x.equation, x.lines()) for x in self.blocks)])
 
     def to_dict(self) -> dict[str, object]:
         """The step as plain data."""
         return {"heading": self.heading, "blocks": [block.to_dict() for block in self.blocks]}
 
 
-def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening) -> Block:
+def block_of(
+    quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening, letters: Letters = PLAIN
+) -> Block:
     """A quantity with its value, for reading."""
     whole = None
     try:
@@ -367,7 +431,7 @@ def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
     about = (quantity.key, quantity.equation, quantity.meaning)
-    return Block(*about, value, operations, model, speed_names, quantity.of, whole)
+    return Block(*about, value, operations, model, speed_names, quantity.of, whole, letters)
 
 
 def _symbols(entries: Array) -> set[Formula]:
