@@ -119,8 +119,11 @@ class LinePrinter(_MovingFirst, LatexPrinter):
     def _print_Pow(self, expr: sympy.Pow) -> str:
         base, power = expr.base, expr.exp
         if power.is_Rational and (not power.is_Integer or power.is_negative) and width(self._print(base)) > _LONG:
-            return f"{self.parenthesize(base, PRECEDENCE['Pow'])}^{{{power}}}"
+            return self._power(base, power)
         return super()._print_Pow(expr)
+
+    def _power(self, base: sympy.Basic, power: sympy.Basic) -> str:
+        return f"{self.parenthesize(base, PRECEDENCE['Pow'])}^{{{power}}}"
 
     def _print_Mul(self, expr: sympy.Expr) -> str:
         top, bottom = sympy.fraction(expr)
@@ -128,7 +131,7 @@ class LinePrinter(_MovingFirst, LatexPrinter):
         if long:  # as negative powers behind the rest
             rest = expr * sympy.Mul(*long)
             front = self._as_factor(rest, first=True) if rest != 1 else ""
-            return " ".join([front, *(self._print_Pow(sympy.Pow(1 / factor, 1)) for factor in long)]).strip()
+            return " ".join([front, *(self._power(*(1 / factor).as_base_exp()) for factor in long)]).strip()
         if bottom == 1 or width(self._print(top)) <= _LONG:
             return _plain(super()._print_Mul(expr))
         sign = "- " if expr.could_extract_minus_sign() else ""
