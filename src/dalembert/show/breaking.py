@@ -1,122 +1,171 @@
 r"""Long LaTeX across lines: how wide a formula is, and where it may be broken.
 
-A formula is broken before a plus or minus sign that stands in no braces, so never inside a fraction or an index. The printer
-writes brackets without \left and \right, which no line break may part, and long numerators beside their fraction.
+A formula is broken before a sign that stands in no braces, so never inside a fraction or an index, and where that is not enough
+between factors. The printer writes brackets without \left and \right, which no line break may part, and long numerators,
+denominators and roots as factors.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
-LINE = 78.0  # width of a line, in letters of a formula
+LINE = 455.0  # of a line, in points of an 11-point document on A4 or letter paper
+_LEFT = 110.0  # of a left side that others are aligned with
+_INDENT = 11.0  # of lines that go on
+_SCALES = (1.0, 1.0, 0.76, 0.6)  # display, text, index, index of an index
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}]|\s+|.", re.DOTALL)
-_NOTHING = {
-    "{",
-    "}",
-    "\\left",
-    "\\right",
-    "\\mathrm",
-    "\\mathbf",
-    "\\mathsf",
-    "\\dot",
-    "\\ddot",
-    "\\tilde",
-    "\\hat",
-    "\\bar",
-}
-_WIDE = {
-    "+": 2.0,
-    "-": 2.0,
-    "=": 2.2,
-    "\\sin": 2.0,
-    "\\cos": 2.0,
-    "\\tan": 2.0,
-    "\\sqrt": 1.6,
-    "\\quad": 2.0,
-    "\\partial": 1.2,
-}
+_NOTHING = {"\\" + word for word in ("left right mathrm mathbf mathsf boldsymbol text bigl bigr Bigl Bigr").split()}
+_ACCENTS = {"\\" + word for word in ("dot ddot tilde hat bar").split()}
+_OPENING, _CLOSING = {"{", "\\left", "\\begin"}, {"}", "\\right", "\\end"}
+_WIDE = {"+": 13.4, "-": 13.4, "=": 14.6, "<": 14.6, ">": 14.6, "\\leq": 14.6, "\\geq": 14.6, "\\quad": 11.0}
+_WIDE |= {"\\sin": 15.3, "\\cos": 16.5, "\\tan": 17.7, "\\sqrt": 9.2, "\\;": 3.1, "\\_": 4.0, "\\cdot": 7.9}
+_WIDE |= dict.fromkeys("()[]ijlt,.:;|'", 4.3) | {"m": 9.7, "w": 8.2, "M": 11.9, "W": 11.9}
+_FACTOR = re.compile(r"(?<=[^\s(]) (?=\(|\\[Bb]igl|\\frac|\\sqrt|\\sin|\\cos|\\tan|\\dot|\\ddot)")
 
 
-def width(tex: str) -> float:
-    r"""The width of a formula, in letters; of a fraction that of its wider half, of an index less.
+def width(tex: str, style: int = 0) -> float:
+    r"""The width of a formula in points; of a fraction that of its wider half, of an index less.
 
-    >>> width("a + b"), width(r"\frac{a}{b + c}") < width("a + b + c")
-    (4.0, True)
+    >>> width("a + b") > width(r"\frac{a + b}{c}") - 5, width("a_{b}") < width("a b"), width("M") > width("l")
+    (True, True, True)
     """
-    return _measured(_TOKEN.findall(tex), 0)[0]
+    return _measured(_TOKEN.findall(tex), 0, style)[0]
 
 
-def _measured(tokens: list[str], at: int, *, one: bool = False) -> tuple[float, int]:
+def _measured(tokens: list[str], at: int, style: int, *, one: bool = False) -> tuple[float, int]:
     """The width of tokens from a place to the end of their group, or of one of them, and where it ends."""
-    total = 0.0
+    total, widest = 0.0, 0.0
+    inner = min(style + 1, 3)
     while at < len(tokens):
         token = tokens[at]
         at += 1
-        if token == "}":
-            return total, at
+        if token in ("}", "\\end"):
+            break
         if token == "{":
-            inner, at = _measured(tokens, at)
-            total += inner
+            more, at = _measured(tokens, at, style)
+            total += more
         elif token == "\\frac":
-            above, at = _measured(tokens, at, one=True)
-            below, at = _measured(tokens, at, one=True)
-            total += max(above, below) + 0.5
-        elif token in "_^":
-            index, at = _measured(tokens, at, one=True)
-            total += 0.75 * index
-        elif token.strip() and token not in _NOTHING:
-            total += _WIDE.get(token, 1.0)
-        if one:
-            return total, at
-    return total, at
+            above, at = _measured(tokens, at, inner, one=True)
+            below, at = _measured(tokens, at, inner, one=True)
+            total += max(above, below) + 2.5
+        elif token == "\\begin":  # cases: its widest row
+            at = tokens.index("}", at) + 1
+            more, at = _measured(tokens, at, 1)
+            at = tokens.index("}", at) + 1
+            total += more + 25.0
+        elif token in ("_", "^"):
+            more, at = _measured(tokens, at, max(inner, 2), one=True)
+            total += more
+        elif token == "\\\\":
+            total, widest = 0.0, max(widest, total)
+        elif token.strip() and token not in _NOTHING and token not in _ACCENTS:
+            total += _SCALES[style] * _letter(token)
+        if one and token not in _NOTHING and token not in _ACCENTS and token.strip():
+            break
+    return max(total, widest), at
 
 
-def broken(left: str, right: str, limit: float = LINE) -> list[str]:
-    r"""The lines of left = right for an aligned environment.
+def _letter(token: str) -> float:
+    if token in _WIDE:
+        return _WIDE[token]
+    if token[0] == "\\":
+        return 8.3 if token[1].isupper() else 6.6
+    return 9.2 if token.isupper() else 5.6 if token.isdigit() else 5.9
 
-    >>> broken("x", "a + b")
+
+def broken(rows: Iterable[tuple[str, str]], limit: float = LINE) -> list[str]:
+    r"""The lines of left = right, row by row, for an aligned environment; long left sides stand at the margin.
+
+    >>> broken([("x", "a + b")])
     ['x &= a + b']
-    >>> broken("x", "a + b - c", limit=6)
+    >>> broken([("x", "a + b - c")], limit=40)
     ['x &= a', '&\\quad + b', '&\\quad - c']
+    >>> broken([("a + b + c", "d")], limit=40)
+    ['&a + b', '&\\quad + c', '&\\quad = d']
     """
-    head = pieces(left)
-    lines, line = [], ""
-    for piece in head:
-        if line and width(line + piece) > limit:
-            lines.append(line)
-            line = r"\quad "
-        line += piece
-    start = width(line) if len(head) == 1 else 4.0
-    lines.append(f"{line} &= " if len(head) == 1 else f"&{line} = ")
-    lines[:-1] = [f"&{before}" for before in lines[:-1]]
-    used = start + 2.2
-    for k, piece in enumerate(pieces(right)):
+    rows = list(rows)
+    start = max((width(left) for left, _ in rows), default=0.0)
+    if start > min(_LEFT, limit / 2):
+        return [line for left, right in rows for line in _flowing("&", f"{left} = {right}", limit)]
+    return [line for left, right in rows for line in _flowing(f"{left} &= ", right, limit - start - _WIDE["="])]
+
+
+def _flowing(head: str, tex: str, room: float) -> list[str]:
+    """A formula behind a head, in lines that have room."""
+    lines, line, used = [], head, 0.0
+    for piece in _narrow(pieces(tex), room - _INDENT):
         size = width(piece)
-        if k and used + size > limit:
-            lines.append(r"&\quad " + piece.lstrip())
-            used = start + 4.0 + size
-        else:
-            lines[-1] += piece
-            used += size
-    return [line.rstrip() for line in lines]
+        if used and used + size > room:
+            lines.append(line.rstrip())
+            line, used = r"&\quad ", _INDENT
+            piece = piece.lstrip()
+        line += piece
+        used += size
+    return [*lines, line.rstrip()]
+
+
+def _narrow(parts: Sequence[str], room: float) -> list[str]:
+    """The parts, those that are wider than a line between their factors too."""
+    out: list[str] = []
+    for part in parts:
+        factors = [part] if width(part) <= room else _factors(part)
+        out += [factors[0], *(rf" \cdot {factor}" for factor in factors[1:])]
+    return out
+
+
+def _factors(part: str) -> list[str]:
+    """The factors of a product that stand in no braces."""
+    out, at = [], 0
+    for match in _FACTOR.finditer(part):
+        before = part[: match.start()]
+        follows_sign = before.rstrip().endswith(("+", "-", "=", r"\sin", r"\cos", r"\tan", ","))
+        if _depth(before) == 0 and not follows_sign:
+            out.append(part[at : match.start()])
+            at = match.end()
+    return [*out, part[at:]]
+
+
+def _depth(tex: str) -> int:
+    tokens = _TOKEN.findall(tex)
+    return sum(token in _OPENING for token in tokens) - sum(token in _CLOSING for token in tokens)
+
+
+def sized(tex: str) -> str:
+    r"""Brackets around fractions made larger, each by itself, so that a line break may part them.
+
+    >>> sized(r"a (\frac{b}{c} + d) (e)")
+    'a \\Bigl(\\frac{b}{c} + d\\Bigr) (e)'
+    """
+    found = _TOKEN.findall(tex)
+    open_at: list[tuple[int, bool]] = []
+    depth = 0
+    for i, token in enumerate(found):
+        depth += (token in _OPENING) - (token in _CLOSING)
+        plain = i == 0 or found[i - 1] not in ("\\left", "\\right")
+        if token == "\\frac":
+            open_at = [(at, True) for at, _ in open_at]
+        elif token == "(" and plain:
+            open_at.append((i, False))
+        elif token == ")" and plain and open_at:
+            at, large = open_at.pop()
+            if large:
+                size = "Big" if depth == 0 else "big"
+                found[at], found[i] = rf"\{size}l(", rf"\{size}r)"
+    return "".join(found)
 
 
 def pieces(tex: str) -> list[str]:
-    r"""A formula in parts, each but the first of which begins with a plus or minus sign.
+    r"""A formula in parts, each but the first of which begins with a sign.
 
     >>> pieces(r"a (b - c) + \frac{d + e}{f}")
     ['a (b', ' - c)', ' + \\frac{d + e}{f}']
     """
     out, line, depth = [], "", 0
     for token in _TOKEN.findall(tex):
-        depth += {"{": 1, "}": -1}.get(token, 0)
-        if (
-            token in ("+", "-")
-            and depth == 0
-            and line.endswith(" ")
-            and line.strip()
-            and not line.rstrip().endswith("(")
-        ):
+        depth += (token in _OPENING) - (token in _CLOSING)
+        signed = token in ("+", "-", "=") and depth == 0 and line.endswith(" ") and line.strip()
+        if signed and not line.rstrip().endswith(("(", "=", ",")):
             out.append(line.rstrip(" "))
             line = " "
         line += token

@@ -16,7 +16,9 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import readable
 from dalembert.model import Elements
 from dalembert.show import breaking, names
+from dalembert.show.names import PLAIN, Letters
 from dalembert.show.tidying import tidy
+from dalembert.tables import for_latex as escape
 
 if TYPE_CHECKING:
     import sympy
@@ -29,18 +31,19 @@ _LOWERED = "₀₁₂₃₄₅₆₇₈₉"
 _MARKS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0307": "dot", "\u0308": "ddot"}
 _SIGNS = {
     "∂": r"\partial ", "Σ": r"\sum ", "−": "-", "·": r"\cdot ", "√": r"\surd ", "ᵀ": r"^{\mathsf{T}} ", "⁺": "^{+} ",
-    "′": "' ", "×": r"\times ", "π": r"\pi ", "²": "^{2} ",
+    "′": "' ", "×": r"\times ", "π": r"\pi ", "²": "^{2} ", "⁻¹": "^{-1} ", "½": r"\tfrac{1}{2} ", "→": r"\to ",
+    "≤": r"\leq ", "≥": r"\geq ", "∈": r"\in ", "⊥": r"\perp ", "–": r"\text{--}", "’": "'", "ᵢ": "_{i} ", "ₖ": "_{k} ",
+    "*": "^{*} ",
 }  # fmt: skip
-_WORD = re.compile(r"⁻¹|[^\W\d_][\u0300-\u036f]*(?:_\w+|[₀-₉]+)*|\s+|.")
-_HEAD = r"""\documentclass[11pt]{article}
-\usepackage[margin=2cm]{geometry}
+_HEAD = r"""\documentclass[11pt,fleqn]{article}
+\usepackage[a4paper,margin=2cm]{geometry}
 \usepackage{amsmath,amssymb}
 \allowdisplaybreaks
+\setlength{\mathindent}{1em}
+\setlength{\emergencystretch}{3em}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
 \begin{document}"""
-_WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _WORDS)
 
 
 def to_sympy_matrix(
@@ -76,12 +79,9 @@ def to_sympy_matrix(
 
 def page(found: Page) -> str:
     r"""A page as LaTeX for a document with amsmath: sentences and `align*` environments, long formulas across lines."""
-    out = [rf"\textbf{{{escape(found.model)}}} --- {escape(found.title)} ({found.counts})."]
-    out += [escape(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
-    for section in found.sections:
-        words = f"${words_in_latex(section.heading)}$" if section.is_law else _sentence(section.heading)
-        heading = f"{words} {escape(section.equation)}".rstrip()
-        out.append(heading + (":\n" + aligned(_lines(section)) if section.rows else "."))
+    out = [rf"\textbf{{{sentence(found.model)}}} --- {sentence(found.title)} ({found.counts})."]
+    out += [sentence(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
+    out += [equations(heading(found, section), section.equation, lines(found, section)) for section in found.sections]
     return "\n\n".join(out) + "\n"
 
 
@@ -94,68 +94,85 @@ def display(found: Page) -> str:
     r"""A page as one formula for a notebook; of a very long one the first lines."""
     rows: list[str] = []
     for section in found.sections:
-        lines = _lines(section)
-        if len(rows) + len(lines) > _MOST_LINES:
-            rows.append(rf"&\text{{{len(lines)} lines more; latex() writes them all}}")
+        more = lines(found, section)
+        if len(rows) + len(more) > _MOST_LINES:
+            rows.append(rf"&\text{{{len(more)} lines more; latex() writes them all}}")
             break
-        words = words_in_latex(section.heading) if section.is_law else rf"\textbf{{{escape(section.heading)}}}"
-        rows += [rf"&{words}", *lines]
+        plain = rf"\textbf{{{escape(section.heading)}}}"
+        rows += [f"&{words_in_latex(section.heading, found.letters) if section.is_law else plain}", *more]
+    return display_lines(rows)
+
+
+def display_lines(rows: list[str]) -> str:
+    """Lines as one formula for a notebook."""
     return "$$\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}$$"
 
 
-def aligned(lines: list[str]) -> str:
-    """Lines in an environment that may go over pages."""
-    return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
+def equations(heading: str, equation: str, rows: list[str]) -> str:
+    """A heading with the number of its equation, and lines in an environment that may go over pages."""
+    said = f"{heading} {sentence(equation)}".rstrip()
+    return f"{said}:\n\\begin{{align*}}\n" + " \\\\\n".join(rows) + "\n\\end{align*}" if rows else f"{said}."
 
 
-def _lines(section: Section) -> list[str]:
-    return [line for left, right in section.rows for line in breaking.broken(expression(left), expression(right))]
+def lines(found: Page, section: Section) -> list[str]:
+    """The lines of a section."""
+    return breaking.broken([tuple(expression(side, found.letters) for side in row) for row in section.rows])
 
 
-def _sentence(heading: str) -> str:
-    """A heading whose letter, before a colon, is a formula."""
-    letter, mark, meaning = heading.partition(": ")
-    return f"${words_in_latex(letter)}$: {_with_formulas(meaning)}" if mark else escape(heading)
+def heading(found: Page, section: Section) -> str:
+    """A heading in LaTeX; the letter before a colon is a formula."""
+    if section.is_law:
+        return f"${words_in_latex(section.heading, found.letters)}$"
+    letter, mark, meaning = section.heading.partition(": ")
+    return f"${words_in_latex(letter, found.letters)}$: {sentence(meaning)}" if mark else sentence(section.heading)
 
 
-def _with_formulas(words: str) -> str:
-    """Words in which what is not plain text is a formula."""
-    parts = re.split(r"(\S*[^\x00-\x7f–’]\S*|\S*_\S*)", words)
+def sentence(words: str) -> str:
+    r"""Words in which what is not plain text is a formula.
+
+    >>> sentence("the twists, t = N q̇, of rod_1")
+    'the twists, t = N $\\dot{q}$, of rod\\_1'
+    """
+    parts = re.split(r"((?:[^\s,;:]*[^\x00-\x7f–’][^\s,;:]*)|(?<!\w)[A-Za-z]_\w+)", words)
     return "".join(f"${words_in_latex(part)}$" if i % 2 else escape(part) for i, part in enumerate(parts))
 
 
-def words_in_latex(words: str) -> str:
+def words_in_latex(words: str, letters: Letters = PLAIN) -> str:
     r"""An equation in Unicode letters in LaTeX.
 
     >>> words_in_latex("M_NI u̇_NI = L_NI"), words_in_latex("Aᵀλ − ∂L/∂q̇")
     ('\\mathbf{M}_{NI} \\dot{u}_{NI} = \\mathbf{L}_{NI}', '\\mathbf{A}^{\\mathsf{T}} \\lambda - \\partial L/\\partial \\dot{q}')
     """
-    out = []
-    for token in _WORD.findall(unicodedata.normalize("NFD", words)):
-        out.append(_in_latex(token))
+    whole = unicodedata.normalize("NFD", words)
+    scalars = {letter for letter in "RSH" if f"∂{letter}" in whole} | set("TVL")
+    out = [_in_latex(token, scalars, letters.bold_signs) for token in names.tokens(words)]
     return re.sub(r" (?=[\^,;)/])", "", re.sub(r"\s+", " ", "".join(out))).strip()
 
 
-def _in_latex(token: str) -> str:
+def _in_latex(token: str, scalars: set[str], clashing: frozenset[str]) -> str:
     letter = token[0]
-    if letter in _SIGNS:
-        return _SIGNS[letter]
+    if token in _SIGNS or letter in _SIGNS:
+        return _SIGNS.get(token, _SIGNS.get(letter, ""))
     if not letter.isalpha():
-        return token
+        return token if letter.isascii() and letter not in "%#&$" else escape(token)
+    if len(token) > 1 and token.isascii() and token.isalpha():
+        return rf"\text{{{token}}} "
     marks = [_MARKS[mark] for mark in token if mark in _MARKS]
-    below = re.findall(r"_(\w+)", token)
+    below = re.findall(r"_([A-Za-z0-9]+)", token)
     lowered = "".join(c for c in token if c in _LOWERED).translate(str.maketrans(_LOWERED, "0123456789"))
-    greek = names.for_latex(unicodedata.name(letter).rsplit(" ", 1)[-1].lower()) if ord(letter) > 0x370 else letter
-    written = rf"\mathbf{{{letter}}}" if letter.isupper() and letter.isascii() and letter not in "TVLRSH" else greek
-    if letter.isupper() and letter.isascii() and below:
-        written = rf"\mathbf{{{letter}}}"
+    written = names.for_latex(unicodedata.name(letter).rsplit(" ", 1)[-1].lower()) if ord(letter) > 0x370 else letter
+    if letter.isupper() and ord(letter) > 0x370:
+        written = names.for_latex(unicodedata.name(letter).rsplit(" ", 1)[-1].capitalize())
+    capital = letter.isupper() and letter.isascii() and (bool(below) or letter not in scalars)
+    if capital or letter in clashing:
+        written = names.in_bold_latex(written)
     for mark in marks:
         written = rf"\{mark}{{{written}}}"
     index = ", ".join([*([lowered] if lowered else []), *below])
     return f"{written}_{{{index}}} " if index else f"{written} "
 
 
-def expression(value: Formula) -> str:
+def expression(value: Formula, letters: Letters = PLAIN) -> str:
     r"""One expression in LaTeX, numbers as short fractions or decimals.
 
     >>> import symengine as se
@@ -164,19 +181,10 @@ def expression(value: Formula) -> str:
     """
     from dalembert.show.printers import LinePrinter, moving_last
 
-    return LinePrinter().doprint(moving_last(readable(value)))
-
-
-def escape(words: str) -> str:
-    r"""Words as LaTeX text.
-
-    >>> escape("wheel_1 & 2")
-    'wheel\\_1 \\& 2'
-    """
-    return words.translate(_ESCAPES)
+    return breaking.sized(LinePrinter(letters).doprint(moving_last(readable(value))))
 
 
 def brackets(table: list[list[str]]) -> str:
     """A matrix of entries in LaTeX."""
     rows = r" \\ ".join(" & ".join(row) for row in table)
-    return rf"\begin{{bmatrix}} {rows} \end{{bmatrix}}"
+    return rf"{{\begin{{bmatrix}} {rows} \end{{bmatrix}}}}"

@@ -14,7 +14,8 @@ from dalembert.equations.quantities import Law
 from dalembert.expressions.equality import Line, Verdict, proved_equal
 from dalembert.expressions.formula import Formula
 from dalembert.model.frozen import Value
-from dalembert.show import latex, text
+from dalembert.show import breaking, latex, text
+from dalembert.show.names import PLAIN, Letters
 from dalembert.show.shortening import Shortening
 
 _WIDTH = 100
@@ -39,10 +40,11 @@ class WrittenLaw(Value):
     raw: tuple[Array, Array] = field(
         repr=False, compare=False
     )  # both sides as they are computed, before they are tidied
-    lines: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in them stand for
+    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in them stand for
+    letters: Letters = field(default=PLAIN, repr=False, compare=False)
 
     @property
-    def heading(self) -> str:
+    def title(self) -> str:
         """What stands above it in a derivation."""
         return self.words
 
@@ -59,25 +61,44 @@ class WrittenLaw(Value):
     @cached_property
     def proved(self) -> Verdict:
         """Whether the rows are those of the formalism, by the exact algebra."""
-        return proved_equal([x for side in self.raw for x in side], [*self.left, *self.right], self.lines)
+        return proved_equal([x for side in self.raw for x in side], [*self.left, *self.right], self.meanings)
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, width: int = _WIDTH) -> str:
         """The law in Unicode text."""
-        out = [f"{self.words}  {self.equation}"]
+        out = [f"{text.words(self.words, self.letters)}  {self.equation}"]
         if self.is_long:
             return "\n".join([*out, f"  {len(self.left)} rows, {self.operations} operations when written out"])
         for a, b in zip(self.left, self.right, strict=True):
-            line = f"{text.expression(a)} = {text.expression(b)}"
+            line = f"{text.expression(a, self.letters)} = {text.expression(b, self.letters)}"
             out += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
         return "\n".join(out)
 
-    def to_latex(self) -> str:
-        """The rows in LaTeX, aligned at the sign of equality."""
+    @property
+    def heading(self) -> str:
+        """Its words in LaTeX."""
+        return f"${latex.words_in_latex(self.words, self.letters)}$"
+
+    def lines(self) -> list[str]:
+        """Its rows in LaTeX, aligned at the sign of equality, long ones across lines."""
+        if self.is_long:
+            return [rf"&\text{{{len(self.left)} rows, {self.operations} operations when written out}}"]
         rows = zip(self.left, self.right, strict=True)
-        return " \\\\\n".join(f"{latex.expression(a)} &= {latex.expression(b)}" for a, b in rows)
+        return breaking.broken([tuple(latex.expression(side, self.letters) for side in row) for row in rows])
+
+    def to_latex(self) -> str:
+        """The rows in LaTeX for an aligned environment."""
+        return " \\\\\n".join(self.lines())
+
+    def _repr_latex_(self) -> str:
+        return latex.display_lines(self.lines())
+
+    def _repr_html_(self) -> str:
+        from dalembert.show import html
+
+        return html.fragment([html.equations(self.heading, self.equation, self.lines())])
 
     def to_dict(self) -> dict[str, object]:
         """The law as plain data; both sides are strings in the syntax of formulas."""
@@ -85,11 +106,12 @@ class WrittenLaw(Value):
         return {"equation": self.equation, "words": self.words, "uses": list(self.uses), "rows": rows}
 
 
-def written_law(law: Law, short: Shortening) -> WrittenLaw:
+def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> WrittenLaw:
     """A law with its rows in a short form."""
     raw = tuple(np.array([se.sympify(x) for x in side], dtype=object) for side in law.make())
     left, right = (np.array([*map(_as_sum, short(side))], dtype=object) for side in raw)
-    return WrittenLaw(law.equation, law.words, law.uses, left, right, (raw[0], raw[1]), short.lines(left, right, *raw))
+    known = short.lines(left, right, *raw)
+    return WrittenLaw(law.equation, law.words, law.uses, left, right, (raw[0], raw[1]), known, letters)
 
 
 def _as_sum(side: Formula) -> Formula:

@@ -14,6 +14,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.show import intermediates
 from dalembert.show.blocks import Block
 from dalembert.show.laws import WrittenLaw
+from dalembert.show.names import PLAIN, Letters
 from dalembert.show.sheet import Sheet
 
 _ROW = 120  # operations of a row of a law that is written out
@@ -39,6 +40,7 @@ class Page:
     counts: str
     notes: tuple[str, ...]
     sections: tuple[Section, ...]
+    letters: Letters = PLAIN
 
     @property
     def operations(self) -> int:
@@ -47,7 +49,11 @@ class Page:
 
 
 def page_of(
-    form: LinearForm, laws: Sequence[WrittenLaw], blocks: Mapping[str, Block], meanings: Mapping[str, Formula]
+    form: LinearForm,
+    laws: Sequence[WrittenLaw],
+    blocks: Mapping[str, Block],
+    meanings: Mapping[str, Formula],
+    letters: Letters = PLAIN,
 ) -> Page:
     """The page: speeds and constants, every law, the quantities of a law that is too long to be written out, and all names.
 
@@ -64,23 +70,23 @@ def page_of(
             if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
                 found.append(_section(blocks[key]))
                 shown.add(key)
-    return _page(form, _through_names([*found, *_where(found, meanings)], form))
+    return _page(form, _through_names([*found, *_where(found, meanings)], form), letters)
 
 
 def unwritten_page(form: LinearForm, reason: str) -> Page:
     """The page of equations that are so long that no time and no paper are enough for them."""
-    return _page(form, (), reason)
+    return _page(form, (), PLAIN, reason)
 
 
-def _page(form: LinearForm, sections: Iterable[Section], *more: str) -> Page:
+def _page(form: LinearForm, sections: Iterable[Section], letters: Letters, *more: str) -> Page:
     dropped = form.system.facts.dropped
     notes = (*form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []), *more)
     n, title = form.n_dynamic, formalisms.find(form.formalism).ABOUT.title
     counts = f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
-    return Page(form.system.model.name, title, counts, notes, tuple(sections))
+    return Page(form.system.model.name, title, counts, notes, tuple(sections), letters)
 
 
-def sheet_page(sheet: Sheet) -> Page:
+def sheet_page(sheet: Sheet, letters: Letters = PLAIN) -> Page:
     """The page of equations whose quantities are too long to be followed one by one: their entries through intermediates."""
     found = []
     for section in sheet.sections():
@@ -89,7 +95,7 @@ def sheet_page(sheet: Sheet) -> Page:
         )
         rows = tuple((se.Symbol(name), se.sympify(value)) for name, value in section.lines)
         found.append(Section(words, "", rows, is_law=bool(section.law)))
-    return Page(sheet.form.system.model.name, sheet.title, sheet.counts, sheet.notes, tuple(found))
+    return Page(sheet.form.system.model.name, sheet.title, sheet.counts, sheet.notes, tuple(found), letters)
 
 
 def _dynamics(sheet: Sheet) -> str:

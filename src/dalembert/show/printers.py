@@ -14,10 +14,11 @@ from sympy.printing.str import StrPrinter
 from dalembert.expressions import Kind
 from dalembert.show import names
 from dalembert.show.breaking import width
+from dalembert.show.names import PLAIN, Letters
 
 _MARK = "\uf8ff"  # sorts behind all letters; no name has it
 _MARKS = {Kind.RATE: _MARK, Kind.ACCELERATION: 2 * _MARK}
-_LONG = 34.0  # width of a numerator that stands beside its fraction
+_LONG = 190.0  # width of a numerator, a denominator or a root that is written as a factor
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -69,8 +70,12 @@ class PrettyPrinter(_MovingFirst, FormulaPrinter):
 
     _signs: ClassVar = {**FormulaPrinter._signs, sympy.pi: "π"}
 
+    def __init__(self, letters: Letters = PLAIN) -> None:
+        super().__init__()
+        self._letters = letters
+
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
-        return names.for_text(expr.name.lstrip(_MARK))
+        return names.for_text(expr.name.lstrip(_MARK), self._letters)
 
     def _print_Float(self, expr: sympy.Float) -> str:
         return f"{float(expr):.10g}"
@@ -85,29 +90,59 @@ class PrettyPrinter(_MovingFirst, FormulaPrinter):
 
 
 class LinePrinter(_MovingFirst, LatexPrinter):
-    """SymPy's LaTeX with our names, in brackets that a line break may part, and with long numerators beside their fraction."""
+    """SymPy's LaTeX with our names, in brackets that a line break may part; what is long is a factor beside its fraction."""
 
-    def __init__(self) -> None:
+    def __init__(self, letters: Letters = PLAIN) -> None:
         super().__init__({"fold_func_brackets": True})
+        self._letters = letters
+        self._known: dict[sympy.Basic, str] = {}  # what is measured is printed again
+
+    def _print(self, expr: sympy.Basic, **kwargs: object) -> str:
+        if kwargs:
+            return super()._print(expr, **kwargs)
+        if expr not in self._known:
+            self._known[expr] = super()._print(expr)
+        return self._known[expr]
 
     def _print_Symbol(self, expr: sympy.Symbol, style: str = "plain") -> str:
-        return names.for_latex(expr.name.lstrip(_MARK))
+        return names.for_latex(expr.name.lstrip(_MARK), self._letters)
 
     def parenthesize(self, item: sympy.Basic, level: int, is_neg: bool = False, strict: bool = False) -> str:
         """A part in brackets where it needs them."""
         return _plain(super().parenthesize(item, level, is_neg, strict))
 
     def _print_Function(self, expr: sympy.Function, exp: str | None = None) -> str:
-        return _plain(super()._print_Function(expr, exp))
+        """The argument in brackets without braces, which no line break may part."""
+        tex = _plain(super()._print_Function(expr, exp))
+        return tex.replace("{(", "(", 1)[:-3] + ")" if tex.endswith(" )}") else tex
+
+    def _print_Pow(self, expr: sympy.Pow) -> str:
+        base, power = expr.base, expr.exp
+        if power.is_Rational and (not power.is_Integer or power.is_negative) and width(self._print(base)) > _LONG:
+            return self._power(base, power)
+        return super()._print_Pow(expr)
+
+    def _power(self, base: sympy.Basic, power: sympy.Basic) -> str:
+        return f"{self.parenthesize(base, PRECEDENCE['Pow'])}^{{{power}}}"
 
     def _print_Mul(self, expr: sympy.Expr) -> str:
         top, bottom = sympy.fraction(expr)
+        long = [factor for factor in sympy.Mul.make_args(bottom) if width(self._print(factor)) > _LONG]
+        if long:  # as negative powers behind the rest
+            rest = expr * sympy.Mul(*long)
+            front = self._as_factor(rest, first=True) if rest != 1 else ""
+            return " ".join([front, *(self._power(*(1 / factor).as_base_exp()) for factor in long)]).strip()
         if bottom == 1 or width(self._print(top)) <= _LONG:
             return _plain(super()._print_Mul(expr))
         sign = "- " if expr.could_extract_minus_sign() else ""
         number, rest = (-top if sign else top).as_coeff_Mul()
         factor = self._print(sympy.Mul(number, 1 / bottom)) if number != 1 else rf"\frac{{1}}{{{self._print(bottom)}}}"
-        return f"{sign}{factor} {self.parenthesize(rest, PRECEDENCE['Mul'])}"
+        return f"{sign}{factor} {self._as_factor(rest)}"
+
+    def _as_factor(self, part: sympy.Expr, *, first: bool = False) -> str:
+        """A part of a product: a sum in brackets."""
+        tex = self._print(part)
+        return f"({tex})" if part.is_Add or (tex.startswith("-") and not first) else tex
 
 
 def _plain(tex: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from dalembert.equations import LinearForm
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import readable
 from dalembert.show import names
+from dalembert.show.names import PLAIN, Letters
 from dalembert.show.sheet import prepare, taken_names
 
 if TYPE_CHECKING:
@@ -25,15 +27,28 @@ def page(found: Page, width: int = _WIDTH) -> str:
     for note in found.notes:
         out += textwrap.wrap(f"{note[:1].upper()}{note[1:]}.", width)
     for section in found.sections:
-        heading = f"{section.heading}  {section.equation}".rstrip()
+        said = words(section.heading, found.letters) if section.is_law else section.heading
+        heading = f"{said}  {section.equation}".rstrip()
         out += ["", *textwrap.wrap(heading, width, subsequent_indent="  ")]
         for left, right in section.rows:
-            line = f"{expression(left)} = {expression(right)}"
+            line = f"{expression(left, found.letters)} = {expression(right, found.letters)}"
             out += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
     return "\n".join(out) + "\n"
 
 
-def expression(value: Formula) -> str:
+def words(sentence: str, letters: Letters) -> str:
+    """Words with their letters in bold type where these are names of the user's too.
+
+    >>> words("q̇ = H s", names.letters_of(["s"], ["s1"]))
+    'q̇ = H 𝐬'
+    """
+
+    bold = letters.bold_signs
+    parts = [names.in_bold_text(x[0]) + x[1:] if x[0] in bold else x for x in names.tokens(sentence)]
+    return unicodedata.normalize("NFC", "".join(parts)) if bold else sentence
+
+
+def expression(value: Formula, letters: Letters = PLAIN) -> str:
     """One expression in Unicode text.
 
     >>> import symengine as se
@@ -42,7 +57,7 @@ def expression(value: Formula) -> str:
     """
     from dalembert.show.printers import PrettyPrinter, moving_last
 
-    written = PrettyPrinter().doprint(moving_last(readable(value)))
+    written = PrettyPrinter(letters).doprint(moving_last(readable(value)))
     return written.replace("**", "^").replace("*", "·").replace("-", "−")
 
 
