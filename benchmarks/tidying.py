@@ -3,8 +3,8 @@
     python benchmarks/tidying.py [--model three-bodies] [--most 8] [--limit 60] [--prove] [--json]
 
 Times are CPU seconds of one process for each model, without deriving and compiling what the machine runs. A star says that the
-time budget of the short forms was spent, a cross that a quantity is too long to be written out. `--prove` adds the proofs that what
-is shown is what the formalism computes.
+time budget of the short forms was spent, a cross that a quantity is too long to be written out. `--prove` adds the proofs that
+what is shown is what the formalism computes.
 """
 
 from __future__ import annotations
