@@ -70,6 +70,7 @@ class Reading(Value):
     @cached_property
     def laws(self) -> tuple[WrittenLaw, ...]:
         """The equations that the formalism ends with."""
+        self.shortening.refreshed()
         return tuple(written_law(law, self.shortening.refreshed()) for law in self.record.laws)
 
     @cached_property
@@ -116,22 +117,27 @@ class Blocks(Mapping[str, Block]):
     """
 
     def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._quantities = reading.record.quantities
+        self._reading, self._record = reading, reading.record
         self._known: dict[str, Block] = {}
 
     def __getitem__(self, key: str) -> Block:
-        if key not in self._quantities:
-            raise KeyError(missing(self._reading.derivation, key, self._quantities))
         if key not in self._known:
-            self._known[key] = self._reading.block(self._quantities[key], self._reading.shortening.refreshed())
+            short = self._reading.shortening.refreshed()
+            quantity = self._record.find(key)
+            if quantity is None:
+                raise KeyError(missing(self._reading.derivation, key, self._record.quantities))
+            self._known[key] = self._reading.block(quantity, short.refreshed())
         return self._known[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._quantities)
+        self._reading.shortening.refreshed()
+        return iter(self._record.quantities)
 
     def __len__(self) -> int:
-        return len(self._quantities)
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return True  # every formalism has quantities; to count them all would mean to make them
 
     def __repr__(self) -> str:
         return f"<Blocks: {', '.join(self) or 'none'}>"
