@@ -51,8 +51,8 @@ ABOUT = About(
 def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = τ − b − g + Φᵀλ with Φ q̈ = β."""
     show_bodies(system, show, ("(5.54)", "(5.49)"))
-    bodies, names = system.motion.bodies, [body.name for body in system.motion.bodies]
-    show.also("Gamma", "(5.49)", "∂V_G/∂q̇, body axes", lambda: np.array([b.R_WB.T @ b.B for b in bodies]), names)
+    names = [body.name for body in system.motion.bodies]
+    show.also("Gamma", "(5.49)", "∂V_G/∂q̇, body axes", lambda: _in_body_axes(system), names)
     M, b, g, tau = parts(system, show)
     if system.facts.rows:
         show.beside(lambda: _show_constrained(system, show, M, (b, g, tau)))
@@ -60,6 +60,11 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
         show.law("(5.59)", "τ = M q̈ + b + g", ("tau", "M", "b", "g"), lambda: (tau, M @ system.qdd + b + g))
     linear = constrained(system, M, tau - b - g, Rows.INDEPENDENT)
     return in_velocities("dalembert", system, linear, Rows.INDEPENDENT, solver=Solver(explicit))
+
+
+def _in_body_axes(system: System) -> Array:
+    """Γ of every body in its own frame, as Π is."""
+    return np.array([body.R_WB.T @ body.B for body in system.motion.bodies], dtype=object)
 
 
 def parts(system: System, show: Show = SILENT) -> tuple[Array, Array, Array, Array]:

@@ -20,7 +20,7 @@ from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
 from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
-from dalembert.handles.reading import Blocks, Reading, blocks_at
+from dalembert.handles.reading import Blocks, BlockValues, Reading
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
 from dalembert.handles.workspace import Workspace
@@ -225,26 +225,29 @@ class Equations(Value):
         return self.reading.steps()
 
     def blocks_at(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0, *, keys: Sequence[str] = ()
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, keys: Sequence[str] = ()
     ) -> dict[str, np.ndarray]:
-        """The numbers of all blocks, or of some `keys`, at one state; for models of any size.
+        """The numbers of all blocks, or of some `keys`, at states (n,) or (n, batch); for models of any size.
+
+        The batch is the last axis of every block.
 
         >>> import dalembert as dl
         >>> at = dl.derive("robot-2-link", "denoc").blocks_at([0.3, 0.4], [0.1, 0.2])
         >>> bool(np.allclose(at["U"] @ at["D"] @ at["U"].T, at["I"]))
         True
         """
-        positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
-        n = len(self.model.coordinate_names)
-        for name, value in (("q", positions), ("qd", velocities)):
-            if value.shape != (n,):
-                raise InputError(f"blocks_at: {name} has shape {value.shape}. Expected ({n},), one state.")
-        state = np.concatenate([positions, velocities, [float(t)]])
+        positions, velocities, time = self._given(q, qd, t)
 
         def accelerations() -> np.ndarray:
-            return self.accelerations(positions, velocities, t)
+            return self.accelerations(positions, velocities, time)
 
-        return blocks_at(self.derivation, tuple(keys), state, accelerations, self.values)
+        state = np.concatenate([positions, velocities, time[None]])
+        return self._block_values.at(tuple(keys), state, accelerations, self.values)
+
+    @cached_property
+    def _block_values(self) -> BlockValues:
+        """The blocks as functions of the state."""
+        return BlockValues(self.derivation)
 
     def latex(self) -> str:
         """The equations in LaTeX, long expressions through named intermediates."""
@@ -354,10 +357,20 @@ class Equations(Value):
         M, h = self._free(q, qd, t)
         return gauss.gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
 
-    def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> ConstraintSpace:
-        """H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154) of papers/desapio at one state."""
+    def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> ConstraintSpace:
+        """The named quantities of chapter 5 of papers/desapio in numbers, at states (n,) or (n, batch).
+
+        M, b, g and τ apart, Φ and Φ̇q̇, H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154), and W, M_p, b_p, g_p of
+        minimal coordinates (5.302). Models given by their energies have them too: b is then that of (5.217).
+
+        >>> import dalembert as dl
+        >>> space = dl.derive("cart-pendulum").constraint_space([0.3, 0.2, 0.0], [0.0, 0.0, 1.0])
+        >>> bool(np.allclose(space.Phi @ space.Phi_bar, 1.0)), space.W.shape
+        (True, (3, 2))
+        """
         self.model.refuse_canonical("constraint_space")
-        return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self.values)
+        positions, velocities, time = self._given(q, qd, t)
+        return constraint_space(self.workspace, positions, velocities, time, self.values)
 
     @cached_property
     def hamiltonian(self) -> sympy.Expr:
@@ -379,8 +392,10 @@ class Equations(Value):
         """M and h of the motion without constraints, batch on the first axis."""
         return self.workspace.free_motion(np.asarray(q, float), np.asarray(qd, float), t, self.values)
 
-    def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
-        """q, v, t, parameters with constants of the motion, and q̇."""
+    def _given(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, q̇ and t as arrays of one shape, or what is wrong with them."""
         n = len(self.model.coordinate_names)
         positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
         for name, value in (("q", positions), ("qd", velocities)):
@@ -392,7 +407,11 @@ class Equations(Value):
         clock = numbers_given(t, "t")
         if clock.shape not in ((), positions.shape[1:]):
             raise InputError(f"t has shape {clock.shape}. Expected one time, or one for each state of the batch.")
-        time = np.broadcast_to(clock, positions.shape[1:])
+        return positions, velocities, np.broadcast_to(clock, positions.shape[1:])
+
+    def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
+        """q, v, t, parameters with constants of the motion, and q̇."""
+        positions, velocities, time = self._given(q, qd, t)
         v, constants = self.kernel.start(positions, velocities, time, self.values)
         if not len(constants):  # one column of parameters serves the whole batch
             return positions, v, time, self.values, velocities

@@ -19,7 +19,7 @@ from dalembert.expressions import Kind
 from dalembert.expressions.numbers import exact
 from dalembert.handles.derivation import Derivation
 from dalembert.model.frozen import Frozen, Value
-from dalembert.programs import compile_function
+from dalembert.programs import Function, compile_function
 from dalembert.show.blocks import Block, Shortening, Step, TooLong, block_of
 from dalembert.show.directions import without_factors
 from dalembert.show.laws import WrittenLaw, written_law
@@ -163,40 +163,63 @@ def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> st
     return f"there is no block '{key}' of '{model}' by {derivation.formalism}. {nearest(key, known)} Blocks: {', '.join(known)}."
 
 
-def blocks_at(
-    derivation: Derivation,
-    keys: tuple[str, ...],
-    state: np.ndarray,
-    accelerations: Callable[[], np.ndarray],
-    parameters: np.ndarray,
-) -> dict[str, np.ndarray]:
-    """The values of quantities at one state (q, q̇, t), for a model of any size; q̈ is asked for where a quantity has it.
+class BlockValues:
+    """The quantities of a derivation as functions of (q, q̇, t), and of q̈ where they have it; each is prepared at first use.
 
-    Quantities of unknowns other than q̈ and the velocity variables, such as multipliers, are left out unless they are asked for.
+    Quantities of other unknowns, such as multipliers, are left out unless they are asked for.
     """
-    system = derivation.workspace.system
-    record = Record()
-    form = derivation.machine.derived(system, record, **derivation.told)
-    found = record.quantities
-    for key in keys:
-        if key not in found:
-            raise InputError(missing(derivation, key, found))
-    out: dict[str, np.ndarray] = {}
-    for key in keys or tuple(found):
-        value = found[key].make()
-        if value.size and isinstance(value.flat[0], str):
-            continue
-        value = _in_rates(form, value)
-        try:
-            out[key] = _evaluated(derivation, value, system.qdd[:0], state, parameters)
-        except EngineError:  # it is a function of more than (q, q̇, t)
-            whole = np.concatenate([accelerations(), state])
-            try:
-                out[key] = _evaluated(derivation, value, system.qdd, whole, parameters)
-            except EngineError:
+
+    def __init__(self, derivation: Derivation) -> None:
+        self._derivation, self._record = derivation, Record()
+        self._form = derivation.machine.derived(derivation.workspace.system, self._record, **derivation.told)
+        self._known: dict[str, tuple[Function, tuple[int, ...], bool] | EngineError] = {}
+
+    def at(
+        self,
+        keys: tuple[str, ...],
+        state: np.ndarray,
+        accelerations: Callable[[], np.ndarray],
+        parameters: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """The values at states (q, q̇, t), on the first axis; q̈ is asked for where a quantity has it."""
+        quantities = self._record.quantities
+        for key in keys:
+            if key not in quantities:
+                raise InputError(missing(self._derivation, key, quantities))
+        out: dict[str, np.ndarray] = {}
+        for key in keys or tuple(quantities):
+            value = quantities[key].make()
+            if value.size and isinstance(value.flat[0], str):
+                continue
+            if key not in self._known:
+                self._known[key] = self._prepared(value)
+            found = self._known[key]
+            if isinstance(found, EngineError):
                 if keys:
-                    raise
-    return out
+                    raise found
+                continue
+            function, shape, moving = found
+            inputs = np.concatenate([accelerations(), state]) if moving else state
+            out[key] = function(inputs, parameters).reshape(*shape, *state.shape[1:])
+        return out
+
+    def _prepared(self, value: Array) -> tuple[Function, tuple[int, ...], bool] | EngineError:
+        """The function, the shape, and whether it has q̈; or why there is none: it is a function of more."""
+        value, qdd = _in_rates(self._form, value), self._derivation.workspace.system.qdd
+        try:
+            return self._function(value, qdd[:0]), value.shape, False
+        except EngineError:
+            try:
+                return self._function(value, qdd), value.shape, True
+            except EngineError as error:
+                return error
+
+    def _function(self, value: Array, more: Array) -> Function:
+        """Without machine code: it is asked for a few times."""
+        space = self._derivation.workspace
+        system, names = space.system, list(space.model.parameter_values)
+        inputs = stack(more, system.q, system.qd, vector([system.t]))
+        return compile_function(system.algebra, inputs, value.ravel(), system.algebra.symbols(names), "python")
 
 
 def _in_rates(form: LinearForm, value: Array) -> Array:
@@ -207,14 +230,3 @@ def _in_rates(form: LinearForm, value: Array) -> Array:
     moving = zip(v.v, v.v_from_qd, system.derivative(v.v_from_qd), strict=True)
     table = {name: x for u, by, rate in moving for name, x in ((str(u), by), (Kind.RATE.of(str(u)), rate))}
     return system.algebra.substitute(value, {a: b for a, b in table.items() if a not in map(str, system.qd)})
-
-
-def _evaluated(
-    derivation: Derivation, value: Array, more: Array, state: np.ndarray, parameters: np.ndarray
-) -> np.ndarray:
-    """Numbers for an array over the algebra of the engine, without machine code: it is asked for once."""
-    space = derivation.workspace
-    system, names = space.system, list(space.model.parameter_values)
-    inputs = stack(more, system.q, system.qd, vector([system.t]))
-    function = compile_function(system.algebra, inputs, value.ravel(), system.algebra.symbols(names), "python")
-    return function(state, parameters).reshape(value.shape)

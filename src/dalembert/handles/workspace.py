@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
@@ -28,6 +29,7 @@ from dalembert.programs import Function, choose_engine, compile_function
 from dalembert.structure import Choice, Facts, System, facts_of, system_of
 
 Mode = Literal["fused", "assembled"]
+Maker = Callable[[System], Array]
 MODES: tuple[Mode, ...] = ("fused", "assembled")
 
 
@@ -58,6 +60,7 @@ class Workspace:
         self.model: Description = with_contacts(known.declared).description
         self._facts = facts
         self._machines: dict[tuple[str, float], Machine] = {}
+        self._functions: dict[Maker, Function] = {}
 
     @cached_property
     def facts(self) -> Facts:
@@ -112,20 +115,20 @@ class Workspace:
         places = stack(*inputs, vector([system.t]))
         return compile_function(system.algebra, places, outputs, system.algebra.symbols(names), self.engine)
 
-    @cached_property
-    def _free_motion(self) -> Function:
-        """M and h of the motion without constraints, from the energies."""
-        system = self.system
-        M, h = free_equations(system)
-        C = non_ideal_forces(system.motion)
-        return self.compiled(stack(M.ravel(), h if C is None else h + C), system.q, system.qd)
+    def evaluated(self, make: Maker, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray) -> np.ndarray:
+        """What `make` gives of a system, at (q, q̇) or (q, q̇, q̈) and t, one state or many; compiled once for each `make`."""
+        if make not in self._functions:
+            system = self.system
+            inputs = (system.q, system.qd, system.qdd)[: len(state)]
+            self._functions[make] = self.compiled(make(system), *inputs)
+        time = np.broadcast_to(np.asarray(t, dtype=float), state[0].shape[1:])[None]
+        return self._functions[make](np.concatenate([*state, time]), parameters)
 
     def free_motion(
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """M (K, n, n) and h (K, n) at one state or many."""
-        time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
-        out = self._free_motion(np.concatenate([q, qd, time]), parameters)
+        out = self.evaluated(_free_motion, (q, qd), t, parameters)
         n = len(q)
         columns = out.reshape(n * n + n, -1).T
         return columns[:, : n * n].reshape(-1, n, n), columns[:, n * n :]
@@ -139,6 +142,13 @@ class Workspace:
     def joint_reactions(self) -> JointReactions:
         """Forces and moments in the joints as compiled functions."""
         return JointReactions(self.system, pushes(self.declared, self.system.motion))
+
+
+def _free_motion(system: System) -> Array:
+    """M and h of the motion without constraints, from the energies."""
+    M, h = free_equations(system)
+    C = non_ideal_forces(system.motion)
+    return stack(M.ravel(), h if C is None else h + C)
 
 
 class Machine:
