@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dalembert.algebra import Array
 from dalembert.analysis import consistency
+from dalembert.analysis.action import Actions, Path, Variation, along, beside
 from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.equations import About, LinearForm
@@ -371,6 +372,55 @@ class Equations(Value):
         self.model.refuse_canonical("constraint_space")
         positions, velocities, time = self._given(q, qd, t)
         return constraint_space(self.workspace, positions, velocities, time, self.values)
+
+    @checked
+    def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
+        """∫ L dt, (5.158) of papers/desapio, along any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.action`."""
+        return self._actions.action(self._path(t, q, qd, qdd))
+
+    @checked
+    def variation(
+        self,
+        t: npt.ArrayLike,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        *,
+        count: int = 4,
+        seed: int = 0,
+        steps: Sequence[float] = (0.1, 0.01, 0.001),
+    ) -> Variation:
+        """How the action changes about any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.variation`.
+
+        The path has to fulfil the constraints; it need not be a motion.
+        """
+        far = numbers_given(steps, "variation, steps")
+        if count < 1 or far.ndim != 1 or len(far) < 2 or not (far > 0).all() or not (np.diff(far) < 0).all():
+            raise InputError(
+                f"variation: count is {count} and steps are {shown(steps)}. Expected at least one variation, and at least two "
+                "positive steps that decrease."
+            )
+        return self._actions.variation(self._path(t, q, qd, qdd), far, count, seed)
+
+    @property
+    def _actions(self) -> Actions:
+        self.model.refuse_canonical("action")
+        space, values = self.workspace, self.values
+        return Actions(
+            space.system,
+            lambda q, qd, qdd, t: space.evaluated(along, (q, qd, qdd), t, values),
+            lambda q, qd, t: space.evaluated(beside, (q, qd), t, values),
+        )
+
+    def _path(self, t: npt.ArrayLike, *state: npt.ArrayLike) -> Path:
+        times, n = numbers_given(t, "t"), len(self.model.coordinate_names)
+        found = [numbers_given(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
+        if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
+            raise InputError("a path needs at least two increasing times.")
+        for x, name in zip(found, ("q", "qd", "qdd"), strict=True):
+            if x.shape != (n, len(times)):
+                raise InputError(f"{name} has shape {x.shape}. Expected {(n, len(times))}, a column for each time.")
+        return Path(times, *found)
 
     @cached_property
     def hamiltonian(self) -> sympy.Expr:
