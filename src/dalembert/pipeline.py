@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from dalembert import sources
 from dalembert.analysis import assembly, following, recutting, subsystems
 from dalembert.analysis import dynamics as walk
+from dalembert.analysis import ellipsoid as ellipsoids
 from dalembert.analysis import mobility as mobilities
 from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
@@ -46,6 +47,7 @@ assembled = stage(assembly.assembled)
 branches = stage(assembly.branches)
 recut = stage(recutting.recut)
 mobility = stage(mobilities.mobility_of)
+ellipsoid = stage(ellipsoids.ellipsoid_of)
 
 
 # the equations and the motion

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.algebra import Array
+from dalembert.algebra import Array, stack
 from dalembert.analysis import consistency
 from dalembert.analysis.action import Actions, Path, Variation, along, beside
 from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked, is_whole, numbers_given, shown
-from dalembert.equations import About, LinearForm
+from dalembert.equations import About, LinearForm, Velocities
 from dalembert.errors import InputError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
 from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
+from dalembert.handles.quasi import QuasiAccelerations
 from dalembert.handles.reading import Blocks, BlockValues, Reading
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
@@ -31,6 +32,7 @@ from dalembert.model import Description
 from dalembert.model.description import parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
+from dalembert.programs import Function
 from dalembert.show import latex
 from dalembert.show.blocks import Step
 from dalembert.show.laws import WrittenLaw
@@ -357,6 +359,32 @@ class Equations(Value):
         taken = self.accelerations(q, qd, t) if qdd is None else np.asarray(qdd, dtype=float)
         M, h = self._free(q, qd, t)
         return gauss.gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
+
+    def quasi_accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> QuasiAccelerations:
+        """Gauss's principle in quasi-accelerations at one state: Result 3.2 and Corollary 3.1; for the formalism poincare.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("slider-crank-2")
+        >>> here = dl.derive(model, "poincare").quasi_accelerations(*model.initial)
+        >>> bool((here.gaussian(here.possible(100)) > here.gaussian()).all())
+        True
+        """
+        if self.about.velocities is not Velocities.SQUARE_SPEEDS:
+            raise InputError(f"formalism '{self.formalism}' has no n quasi-accelerations. Derive by poincare.")
+        positions, velocities, time = self._given(q, qd, t)
+        if positions.ndim != 1:
+            raise InputError(f"quasi_accelerations: q has shape {positions.shape}. Expected one state.")
+        v, _ = self.kernel.start(positions, velocities, time, self.values)
+        out, n = self._quasi(np.concatenate([positions, v, [float(time)]]), self.values), len(positions)
+        M_s, S, A_s, b_s = np.split(out, np.cumsum([n * n, n, n * len(self.workspace.facts.rows)]))
+        return QuasiAccelerations(v, M_s.reshape(n, n), S, A_s.reshape(-1, n), b_s)
+
+    @cached_property
+    def _quasi(self) -> Function:
+        """M_s, S, A_s and b_s of (q, s, t), the independent rows."""
+        form, linear = self.form, self.form.independent
+        outputs = stack(linear.M.ravel(), linear.push, linear.A.ravel(), linear.beta)
+        return self.workspace.compiled(outputs, form.system.q, form.velocity.v)
 
     def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> ConstraintSpace:
         """The named quantities of chapter 5 of papers/desapio in numbers, at states (n,) or (n, batch).
