@@ -6,7 +6,7 @@ Source: papers/phong (2.1)–(2.10) and the two-step algorithm of section 2.
 |---|---|---|
 | G | `G` | Jacobian of the constraints (2.6) |
 | b_i | `b` | step 1: the rows of G made orthogonal; a row that vanishes is redundant |
-| x_i | | trial vectors: unit vectors, chosen at sample states |
+| x_i | `x` | trial vectors: unit vectors chosen at sample states, or the user's |
 | D | `D` | step 2: columns orthogonal to every b and to each other, G D = 0 (2.6) |
 | r | `reaction` | generalized reactions, r = M q̈ − h afterwards (2.4) |
 
@@ -20,6 +20,7 @@ by their rows A in the same way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -56,26 +57,34 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
-    """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
-    trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
+def derive(system: System, show: Show = SILENT, trials: Sequence[Sequence[float]] | None = None) -> LinearForm:
+    """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves; `trials` are the x_i of step 2."""
+    x = trial_vectors(system, trials)
     show_bodies(system, show, ("(2.3)", "(2.3)"))
     M, h = free_equations(system, show, ("(2.3)", "(2.3)"))
-    show.beside(lambda: _show_projection(system, show, M, h, trials))
-    solver = Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT)
+    show.beside(lambda: _show_projection(system, show, M, h, x))
+    solver = Solver(partial(graph, x=x), Numeric.GRAM_SCHMIDT)
     return held_form("phong", system, (M, h), solver, system.facts.d)
 
 
 reaction = unexplained_force  # r = M q̈ − h: (2.4)
 
 
-def _show_projection(system: System, show: Show, M: Array, h: Array, trials: list[int]) -> None:
+def trial_vectors(system: System, given: Sequence[Sequence[float]] | None = None) -> Array:
+    """The x_i as columns (n×m): the user's, or unit vectors of the coordinates that the constraints are not solved for."""
+    if given is None:
+        return identity(len(system.q))[:, [i for i in range(len(system.q)) if i not in system.facts.dependent]]
+    whole = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in given]
+    return np.array(whole, dtype=object).reshape(len(whole), len(system.q)).T
+
+
+def _show_projection(system: System, show: Show, M: Array, h: Array, x: Array) -> None:
     """The two steps, the equations of motion with the constraints that close them, and the reactions after."""
     held, G = len(system.facts.rows) > 0, system.A
     if held:
         show_constraints(system, show, ("(2.1b)", "(2.1b)"))
         G = show.named("G", show("G", "(2.6)", "Jacobian of the constraints", G))
-    D = directions(system.algebra, G, trials, show)
+    D = directions(system.algebra, G, x, show)
     push, D = shown_push(system, show, h), show.named("D", D)
     if held:
         show("r", "(2.4)", "generalized reactions M q̈ − h, once q̈ is known", M @ system.qdd - h)
@@ -87,14 +96,13 @@ def _show_projection(system: System, show: Show, M: Array, h: Array, trials: lis
         show.law("(2.1b)", "g(q, t) = 0", (), lambda: vanishing(held_rows(system)))
 
 
-def directions(algebra: Algebra, G: Array, trials: list[int], show: Show = SILENT) -> Array:
-    """D (n×m) by the two-step Gram–Schmidt, over any algebra; `trials` are the indices of the unit vectors x_i."""
+def directions(algebra: Algebra, G: Array, x: Array, show: Show = SILENT) -> Array:
+    """D (n×m) by the two-step Gram–Schmidt, over any algebra; the columns of `x` (n×m) are the trial vectors."""
     n = G.shape[1]
     basis = _orthogonalized(algebra, list(G), [], show, "b")  # step 1
     if basis:
         show("b", "Step 1", "the rows of G made orthogonal, one column each", _columns(basis, n))
-    x = identity(n)[:, trials]
-    show("x", "Step 2", "trial vectors, one column each: unit vectors that no constraint takes", x)
+    show("x", "Step 2", "trial vectors, one column each: none lies in what the constraints and those before it take", x)
     found = _orthogonalized(algebra, list(x.T), list(show.named("b", _columns(basis, n)).T), show, "D")  # step 2
     meaning = "directions that the constraints admit, G D = 0; their lengths are free"
     return show("D", "(2.6)", meaning, _columns(found, n))
@@ -123,10 +131,10 @@ def _orthogonal(algebra: Algebra, x: Array, basis: list[Array], *, as_printed: b
     return out
 
 
-def graph(algebra: Algebra, linear: LinearSystem, trials: list[int]) -> tuple[Array, Array]:
+def graph(algebra: Algebra, linear: LinearSystem, x: Array) -> tuple[Array, Array]:
     """[DᵀM; G] q̈ = [Dᵀh; β]."""
     M, h, G, beta = linear.M, linear.push, linear.A, linear.beta
     n = len(h)
-    D = directions(algebra, G, trials)
+    D = directions(algebra, G, x)
     everywhere = PivotOrder(tuple(range(n)), tuple(range(n)), 0, 1.0)
     return lu_solve(algebra, stack(D.T @ M, G), stack(D.T @ h, beta), everywhere), zeros(len(beta))  # (2.7)

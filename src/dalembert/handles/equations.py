@@ -463,8 +463,8 @@ class Equations(Value):
         if self.formalism != "phong":
             raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive by phong.")
         system = self.workspace.symbolic
-        trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
-        return self._sympy(phong.directions(system.algebra, system.A, trials))
+        x = phong.trial_vectors(system, self.derivation.trials)
+        return self._sympy(phong.directions(system.algebra, system.A, x))
 
     def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """M and h of the motion without constraints, batch on the first axis."""

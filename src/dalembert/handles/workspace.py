@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,12 @@ from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.contacts import pushes, with_contacts
 from dalembert.model import Description, Elements
+from dalembert.model.frozen import Frozen
 from dalembert.programs import Function, choose_engine, compile_function
 from dalembert.structure import Choice, Facts, System, facts_of, system_of
 
 Mode = Literal["fused", "assembled"]
+Options = Frozen[str, Any]
 Maker = Callable[[System], Array]
 MODES: tuple[Mode, ...] = ("fused", "assembled")
 
@@ -59,7 +61,7 @@ class Workspace:
         self.declared, self.engine = known.declared, known.engine
         self.model: Description = with_contacts(known.declared).description
         self._facts = facts
-        self._machines: dict[tuple[str, float], Machine] = {}
+        self._machines: dict[tuple[str, Options], Machine] = {}
         self._functions: dict[Maker, Function] = {}
 
     @cached_property
@@ -67,11 +69,12 @@ class Workspace:
         """What is known of the model; large trees that run link by link never ask."""
         return self._facts or facts_of(self.model, self.setup.choice)
 
-    def machine(self, formalism: str, alpha: float = 0.0) -> Machine:
-        """The equations by one formalism; α is that of ċ = −αc, where the formalism has it."""
-        if (formalism, alpha) not in self._machines:
-            self._machines[formalism, alpha] = Machine(self, formalism, alpha)
-        return self._machines[formalism, alpha]
+    def machine(self, formalism: str, options: Options | None = None) -> Machine:
+        """The equations by one formalism; `options` are what its `derive` is told besides the system."""
+        key = formalism, options or Frozen()
+        if key not in self._machines:
+            self._machines[key] = Machine(self, *key)
+        return self._machines[key]
 
     def mode(self, about: About) -> Mode:
         """Assembled where a solve in numbers is needed: (nearly) dependent constraints, or a singular mass matrix."""
@@ -154,13 +157,12 @@ def _free_motion(system: System) -> Array:
 class Machine:
     """The equations by one formalism, derived and compiled, each when it is first asked for."""
 
-    def __init__(self, workspace: Workspace, formalism: str, alpha: float) -> None:
-        self._module, self._alpha, self._workspace = formalisms.find(formalism), alpha, workspace
+    def __init__(self, workspace: Workspace, formalism: str, options: Options) -> None:
+        self._module, self._options, self._workspace = formalisms.find(formalism), options, workspace
 
     def derived(self, system: System, show: Show = SILENT, **more: object) -> LinearForm:
         """The form over one algebra; its quantities are handed to `show`."""
-        stabilized = {"alpha": self._alpha} if self._alpha else {}
-        return self._module.derive(system, show=show, **stabilized, **more)
+        return self._module.derive(system, show=show, **self._options, **more)
 
     @cached_property
     def form(self) -> LinearForm:
