@@ -13,7 +13,7 @@ Source: papers/phong (2.1)–(2.10) and the two-step algorithm of section 2.
     Dᵀ(M q̈ − h) = 0 (2.7)   with   G q̈ = β
 
 Deviates: (2.7) is closed by G q̈ = β, the constraints on acceleration level, where the paper takes g(q, t) = 0
-itself; the columns are not normalized, since (2.6) does not ask for it and square roots only make D longer; our h has
+itself; the integrator `collocation` does as the paper does. The columns are not normalized, since (2.6) does not ask for it and square roots only make D longer; our h has
 the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is meant. Constraints on velocities enter
 by their rows A in the same way.
 """
@@ -21,6 +21,7 @@ by their rows A in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -64,7 +65,16 @@ def derive(system: System, show: Show = SILENT, trials: Sequence[Sequence[float]
     M, h = free_equations(system, show, ("(2.3)", "(2.3)"))
     show.beside(lambda: _show_projection(system, show, M, h, x))
     solver = Solver(partial(graph, x=x), Numeric.GRAM_SCHMIDT)
-    return held_form("phong", system, (M, h), solver, system.facts.d)
+    form = held_form("phong", system, (M, h), solver, system.facts.d)
+    if any(system.facts.levels.servo):  # feedback brings them to zero only in time
+        return form
+    return replace(form, unreduced=lambda: unreduced(system, M, form.linear.push, x))
+
+
+def unreduced(system: System, M: Array, push: Array, x: Array) -> tuple[Array, Array, Array]:
+    """Dᵀ(M q̈ − h) of (2.7), and g(q, t) of (2.1) as it stands; constraints on velocities stand beside it."""
+    D = directions(system.algebra, system.A, x)
+    return D.T @ (M @ system.qdd - push), *held_rows(system)
 
 
 reaction = unexplained_force  # r = M q̈ − h: (2.4)
@@ -93,7 +103,7 @@ def _show_projection(system: System, show: Show, M: Array, h: Array, x: Array) -
     if held and any(system.facts.levels.servo):  # feedback brings them to zero only in time
         show.law("(2.1b)", "G q̈ = β", ("G",), lambda: (system.A @ system.qdd, system.beta))
     elif held:
-        show.law("(2.1b)", "g(q, t) = 0", (), lambda: vanishing(held_rows(system)))
+        show.law("(2.1b)", "g(q, t) = 0", (), lambda: vanishing(stack(*held_rows(system))))
 
 
 def directions(algebra: Algebra, G: Array, x: Array, show: Show = SILENT) -> Array:

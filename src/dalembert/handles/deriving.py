@@ -28,8 +28,10 @@ def equations_of(
     modules: Mapping[str, Sequence[str]] | None = None,
     trials: Sequence[Trial] | None = None,
 ) -> Equations:
-    """The equations of a model by one formalism, derived; `modules` are named groups of links, for `denoc`, and `trials` the
-    trial vectors of `phong`."""
+    """The equations of a model by one formalism, derived.
+
+    `modules` are named groups of links, for `denoc`; `trials` the trial vectors of `phong`.
+    """
     found = derived(setup(model, engine, mode, choice), formalism)
     if modules is not None:
         found = replace(found, derivation=with_modules(found.derivation, modules))

@@ -511,7 +511,7 @@ class Equations(Value):
             return Equations(derivation_of(known, self.formalism, float(alpha)), self.changes)
         model = known.declared.stabilized(0.0, alpha) if beta is None else known.declared.stabilized(alpha, beta)
         other = replace(known, declared=model, mode=self.workspace.mode(self.about))
-        return Equations(derivation_of(other, self.formalism), self.changes)
+        return Equations(replace(derivation_of(other, self.formalism), trials=self.derivation.trials), self.changes)
 
     @checked
     def simulate(
@@ -536,7 +536,7 @@ class Equations(Value):
     ) -> Trajectory:
         """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
 
-        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, algorithm3, algorithm4 or algorithm5. After each step
+        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation, algorithm3, algorithm4 or algorithm5. After each step
         the state is projected onto the constraints unless `project` is False; with `stabilization` = (α, β) Baumgarte's
         φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number α the first-order form that dirac and hamilton take, see
         `stabilized`. `samples` are spread evenly, or given as `times`; with `dense` the result
