@@ -67,8 +67,8 @@ def derive(
     `engine` is native or python. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
     solve in numbers at every step, for constraints whose rank changes along the way); by default the program chooses.
     `modules` are for denoc: kinematic modules by name, each a serial chain of bodies, which its blocks and steps then go through.
-    `trials` are for phong: the trial vectors of its second step, names of coordinates or n numbers each. Any that leave something give
-    the same motion; D is longer or shorter, and may vanish at other places.
+    `trials` are for phong: the trial vectors of its second step, names of coordinates or n numbers each. All that serve give the
+    same motion; D is longer or shorter, and may vanish at other places.
 
     >>> derive("cart-pendulum", "gibbs_appell").n_states
     5

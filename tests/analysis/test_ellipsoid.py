@@ -102,7 +102,10 @@ def test_in_the_base_frame_it_turns_with_the_body():
     assert_allclose(world.semiaxes, body.semiaxes)
     assert_allclose(np.abs((R2 @ body.directions).T @ world.directions), np.eye(3), atol=1e-12)
     # points of it have the energy, by the inertia of the rotor in the base frame
-    rotor, units = dl.ellipsoid("gyroscope", "rotor", 2.0, frame="world", q=q), np.random.default_rng(2).normal(size=(3, 9))
+    rotor, units = (
+        dl.ellipsoid("gyroscope", "rotor", 2.0, frame="world", q=q),
+        np.random.default_rng(2).normal(size=(3, 9)),
+    )
     w = rotor.angular_velocities(units / np.linalg.norm(units, axis=0))
     inertia = R @ np.diag([0.5, 1 / 3, 1 / 3]) @ R.T  # (5.248) with all constants 1
     assert_allclose(np.einsum("is,ij,js->s", w, inertia, w) / 2, 2.0)

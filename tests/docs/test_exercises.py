@@ -59,12 +59,12 @@ def names(n):
 @cache
 def chain(name):
     """Equal links without rotational inertia, angles from link to link: Figures 5.15–5.17."""
-    (M, l, g, b), n = sp.symbols("M l g b"), CHAINS[name]
+    (M, length, g, b), n = sp.symbols("M l g b"), CHAINS[name]
     q, qd = names(n)
     T, V, tip = 0, 0, sp.zeros(2, 1)
     for i in range(n):
         angle = sum(q[: i + 1])
-        along = l * sp.Matrix([sp.cos(angle), sp.sin(angle)])
+        along = length * sp.Matrix([sp.cos(angle), sp.sin(angle)])
         v = (tip + along / 2).jacobian(q) * sp.Matrix(qd)
         T, V, tip = T + M * v.dot(v) / 2, V + M * g * (tip + along / 2)[1], tip + along
     ends = {
@@ -82,15 +82,15 @@ def robot():
     first = sp.rot_ccw_axis3(q[0])
     turns = [first, first * sp.rot_ccw_axis2(q[1])]
     e1, T, V, joint = sp.Matrix([1, 0, 0]), 0, 0, sp.zeros(3, 1)
-    for turn, m, l, r in zip(turns, (M1, M2), (l1, l2), (r1, r2), strict=True):
+    for turn, m, length, r in zip(turns, (M1, M2), (l1, l2), (r1, r2), strict=True):
         rate = sum((turn.diff(x) * v for x, v in zip(q, qd, strict=True)), sp.zeros(3))
         spin = turn.T * rate  # (5.228)
         w = sp.Matrix([spin[2, 1], spin[0, 2], spin[1, 0]])
-        across = m * l**2 / 12 + m * r**2 / 4
-        center = joint + turn * e1 * l / 2
+        across = m * length**2 / 12 + m * r**2 / 4
+        center = joint + turn * e1 * length / 2
         v = center.jacobian(q) * sp.Matrix(qd)
         T += m * v.dot(v) / 2 + (w.T * sp.diag(m * r**2 / 2, across, across) * w)[0] / 2
-        V, joint = V + m * g * center[2], joint + turn * e1 * l
+        V, joint = V + m * g * center[2], joint + turn * e1 * length
     return Chapter(T, V, q, qd)
 
 

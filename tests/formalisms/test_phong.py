@@ -114,5 +114,5 @@ def test_trial_vectors_that_are_none(trials, message):
 
 
 def test_other_formalisms_have_no_trial_vectors():
-    with pytest.raises(dl.InputError, match="trials: formalism 'kane' has none. Expected 'phong'."):
+    with pytest.raises(dl.InputError, match=r"trials: formalism 'kane' has none\. Expected 'phong'\."):
         dl.derive(rod(), "kane", engine="python", trials=["x"])

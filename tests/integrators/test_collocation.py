@@ -66,6 +66,6 @@ def test_trial_vectors_of_the_user_serve_as_well():
 def test_what_it_does_not_take():
     with pytest.raises(dl.InputError, match="those of the formalism phong, without servo constraints"):
         dl.simulate("phong-disk", 0.1, samples=2, integrator="collocation", formalism="lagrange")
+    eom = dl.derive("phong-disk", "phong")
     with pytest.raises(dl.InputError, match="those of the formalism phong, without servo constraints"):
-        eom = dl.derive("phong-disk", "phong")
         eom.simulate(0.1, samples=2, integrator="collocation", stabilization=(1.0, 2.0))

@@ -183,9 +183,7 @@ class Actions:
         mud = -np.linalg.solve(there @ At, rate.T[..., None])
         return x, carried + (At @ mud)[..., 0].T
 
-    def _constraints(
-        self, x: np.ndarray, xd: np.ndarray, t: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _constraints(self, x: np.ndarray, xd: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """φ, φ̇ and Φ of the constraints that are kept."""
         h, n, kept = self._held, self._n, self._kept
         seen = self._look(x, xd, t)

@@ -1,7 +1,7 @@
 """The kinetic energy ellipsoid: all angular velocities at which a body has the same rotational energy.
 
-Source: papers/desapio (5.187)–(5.195). In body axes it does not depend on the motion; in the base frame, as (5.188) has it, it turns
-with the body: ᴼI = R I Rᵀ.
+Source: papers/desapio (5.187)–(5.195). In body axes it does not depend on the motion; in the base frame, as (5.188) has it,
+it turns with the body: ᴼI = R I Rᵀ.
 
 | symbol | name | meaning |
 |---|---|---|

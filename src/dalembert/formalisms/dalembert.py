@@ -107,9 +107,7 @@ def _show_constrained(system: System, show: Show, M: Array, forces: tuple[Array,
     show.beside(lambda: _show_space(system, show, (M, b, g, applied), Phi, drift))
 
 
-def _show_space(
-    system: System, show: Show, parts: tuple[Array, Array, Array, Array], Phi: Array, drift: Array
-) -> None:
+def _show_space(system: System, show: Show, parts: tuple[Array, Array, Array, Array], Phi: Array, drift: Array) -> None:
     """The constraint space, the multipliers, and the equation without them."""
     algebra, qdd, (M, b, g, applied) = system.algebra, system.qdd, parts
     lam = multipliers(system, len(drift))

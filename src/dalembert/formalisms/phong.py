@@ -13,9 +13,9 @@ Source: papers/phong (2.1)–(2.10) and the two-step algorithm of section 2.
     Dᵀ(M q̈ − h) = 0 (2.7)   with   G q̈ = β
 
 Deviates: (2.7) is closed by G q̈ = β, the constraints on acceleration level, where the paper takes g(q, t) = 0
-itself; the integrator `collocation` does as the paper does. The columns are not normalized, since (2.6) does not ask for it and square roots only make D longer; our h has
-the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is meant. Constraints on velocities enter
-by their rows A in the same way.
+itself; the integrator `collocation` does as the paper does. The columns are not normalized, since (2.6) does not ask for it
+and square roots only make D longer; our h has the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is
+meant. Constraints on velocities enter by their rows A in the same way.
 """
 
 from __future__ import annotations

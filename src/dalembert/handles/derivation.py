@@ -53,7 +53,9 @@ class Derivation(Value):
     def machine(self) -> Machine:
         """The equations, derived and compiled."""
         options: dict[str, object] = {"alpha": self.alpha} if self.alpha else {}
-        return self.workspace.machine(self.formalism, Frozen(options if self.trials is None else {"trials": self.trials}))
+        return self.workspace.machine(
+            self.formalism, Frozen(options if self.trials is None else {"trials": self.trials})
+        )
 
     @cached_property
     def _free(self) -> dict[str, float]:

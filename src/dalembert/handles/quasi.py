@@ -10,8 +10,8 @@
 | G(ŝ̇) | `gaussian` | (ŝ̇ − a_s)ᵀ M_s (ŝ̇ − a_s) (3.37) |
 | Ŝ_cᵀ M_s⁻¹ Ŝ_c | `measure` | of any force that keeps the constraints (3.43) |
 
-All of it is for ideal constraints. Where they are not, S holds the C_s that the mechanician prescribes: the principle speaks of the
-force that is added to it.
+All of it is for ideal constraints. Where they are not, S holds the C_s that the mechanician prescribes: the principle speaks of
+the force that is added to it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class QuasiAccelerations(Value):
         return self.a_s + np.linalg.solve(self.M_s, self.S_c)
 
     def gaussian(self, sd: npt.ArrayLike | None = None) -> float | np.ndarray:
-        """(ŝ̇ − a_s)ᵀ M_s (ŝ̇ − a_s), (3.37), of quasi-accelerations (n,) or (n, K) that fulfil A_s ŝ̇ = b_s; by default of ṡ itself."""
+        """(ŝ̇ − a_s)ᵀ M_s (ŝ̇ − a_s), (3.37), of quasi-accelerations (n,) or (n, K) with A_s ŝ̇ = b_s; by default of ṡ."""
         taken = self.sd if sd is None else self._possible(sd, "gaussian, sd")
         gap = (taken.T - self.a_s).T
         return np.einsum("n...,nm,m...->...", gap, self.M_s, gap)[()]

@@ -328,9 +328,7 @@ class Trajectory(Value):
         """
         return self.equations.action(self.t, self.q, self.qd, self.qdd)
 
-    def variation(
-        self, *, count: int = 4, seed: int = 0, steps: Sequence[float] = (0.1, 0.01, 0.001)
-    ) -> Variation:
+    def variation(self, *, count: int = 4, seed: int = 0, steps: Sequence[float] = (0.1, 0.01, 0.001)) -> Variation:
         """The first variation of the action under `count` random variations, and its change at steps ε along each of them.
 
         Variations are smooth, fulfil Φ δq = 0 and vanish at both ends: (5.258) of papers/desapio. Along a motion the first

@@ -58,6 +58,6 @@ def _require_independent(derivation: Derivation, x: tuple[tuple[float, ...], ...
     short = left <= _SHORT * np.linalg.norm(columns, axis=0)
     if short.any():
         raise InputError(
-            f"trials: {shown(given[int(np.argmax(short))])} lies in what the constraints and the trial vectors before it take, so "
-            "that nothing is left of it in step 2. Choose another."
+            f"trials: {shown(given[int(np.argmax(short))])} lies in what the constraints and the trial vectors before it take. "
+            "Expected something to be left of it in step 2. Choose another."
         )

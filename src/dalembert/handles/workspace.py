@@ -118,7 +118,9 @@ class Workspace:
         places = stack(*inputs, vector([system.t]))
         return compile_function(system.algebra, places, outputs, system.algebra.symbols(names), self.engine)
 
-    def evaluated(self, make: Maker, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray) -> np.ndarray:
+    def evaluated(
+        self, make: Maker, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray
+    ) -> np.ndarray:
         """What `make` gives of a system, at (q, q̇) or (q, q̇, q̈) and t, one state or many; compiled once for each `make`."""
         if make not in self._functions:
             system = self.system

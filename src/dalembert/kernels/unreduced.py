@@ -1,6 +1,6 @@
 """The equations of one kernel as they stand, constraints not differentiated: n rows of (q, q̇, q̈, t), with their slopes.
 
-    Dᵀ(M q̈ − h) = 0,     φ(q, t) = 0,     ψ(q, q̇, t) = 0          (2.7) and (2.1) of papers/phong
+Dᵀ(M q̈ − h) = 0,     φ(q, t) = 0,     ψ(q, q̇, t) = 0          (2.7) and (2.1) of papers/phong
 """
 
 from __future__ import annotations
