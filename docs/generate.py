@@ -12,10 +12,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import dalembert as dl
 from dalembert import formalisms, gallery
+from dalembert.cli import program
 from dalembert.equations import About
 from dalembert.equations.about import FACTS
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, grouped, independent_roads
@@ -23,6 +27,7 @@ from dalembert.handles import Workspace, setup, workspace_of
 
 DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"
+EXERCISES = DOCS / "exercises.md"
 README = DOCS.parent / "README.md"
 ABOUTS: tuple[About, ...] = tuple(module.ABOUT for module in formalisms.FORMALISMS)
 # a fixed choice, so that the committed table does not change when the gallery grows
@@ -146,10 +151,26 @@ def short_catalogue() -> str:
     return table(("formalism", "dynamic equations", "variables", "works from"), rows)
 
 
+def exercises() -> dict[str, Block]:
+    """What the commands of the exercises print, by the names of their blocks."""
+    lines = EXERCISES.read_text(encoding="utf-8").splitlines()
+    commands = [line.strip() for line in lines if line.startswith("    dalembert derive ")]
+    names = [line.removeprefix("<!-- generated: ").removesuffix(" -->") for line in lines if "<!-- generated" in line]
+    return {name: lambda line=line: printed(line) for name, line in zip(names, commands, strict=True)}
+
+
+def printed(command: str) -> str:
+    """What a command prints, 100 columns wide."""
+    with redirect_stdout(StringIO()) as found, patch.dict("os.environ", COLUMNS="100"):
+        assert program.main(command.split()[1:]) == 0, command
+    return f"```text\n{found.getvalue().strip()}\n```"
+
+
 def blocks() -> dict[Path, dict[str, Block]]:
     """Every generated block, file by file."""
     out: dict[Path, dict[str, Block]] = {
         README: {"formalisms": short_catalogue},
+        EXERCISES: exercises(),
         INDEX: {"catalogue": catalogue, "handles": handles, "lineages": lineages, "counts": counts},
     }
     for about in ABOUTS:

@@ -33,6 +33,7 @@ from dalembert.pipeline import compare as compare
 from dalembert.pipeline import computed_torque as computed_torque
 from dalembert.pipeline import derive as derive
 from dalembert.pipeline import dynamics as dynamics
+from dalembert.pipeline import ellipsoid as ellipsoid
 from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics

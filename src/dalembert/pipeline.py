@@ -14,12 +14,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from dalembert import sources
 from dalembert.analysis import assembly, following, recutting, subsystems
 from dalembert.analysis import dynamics as walk
+from dalembert.analysis import ellipsoid as ellipsoids
 from dalembert.analysis import mobility as mobilities
 from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles.saved import load_run as load_run
+from dalembert.handles.trials import Trial
 from dalembert.model import Elements
 from dalembert.sources import Source
 from dalembert.sources import load as load
@@ -46,6 +48,7 @@ assembled = stage(assembly.assembled)
 branches = stage(assembly.branches)
 recut = stage(recutting.recut)
 mobility = stage(mobilities.mobility_of)
+ellipsoid = stage(ellipsoids.ellipsoid_of)
 
 
 # the equations and the motion
@@ -57,17 +60,20 @@ def derive(
     engine: str | None = None,
     mode: str | None = None,
     modules: Mapping[str, Sequence[str]] | None = None,
+    trials: Sequence[Trial] | None = None,
 ) -> Equations:
     """The equations of motion of a model by one formalism.
 
     `engine` is native or python. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
     solve in numbers at every step, for constraints whose rank changes along the way); by default the program chooses.
     `modules` are for denoc: kinematic modules by name, each a serial chain of bodies, which its blocks and steps then go through.
+    `trials` are for phong: the trial vectors of its second step, names of coordinates or n numbers each. All that serve give the
+    same motion; D is longer or shorter, and may vanish at other places.
 
     >>> derive("cart-pendulum", "gibbs_appell").n_states
     5
     """
-    return equations_of(sources.described(model), formalism, engine=engine, mode=mode, modules=modules)
+    return equations_of(sources.described(model), formalism, engine=engine, mode=mode, modules=modules, trials=trials)
 
 
 def simulate(

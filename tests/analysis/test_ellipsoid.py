@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dalembert as dl
-from dalembert.analysis.ellipsoid import kinetic_energy_ellipsoid, of_body
+from dalembert.analysis.ellipsoid import kinetic_energy_ellipsoid
 from dalembert.errors import InputError
 
 M, H, R = 1.0, 1.0, 0.75
@@ -35,7 +35,7 @@ def test_the_printed_tensor_of_the_cone_gives_other_numbers():
 
 
 def test_the_cone_as_a_body_of_a_model():
-    about_centre, about_apex = of_body(cone(), "cone", 1.0), of_body(cone(), "cone", 1.0, point=(0, 0, 0))
+    about_centre, about_apex = dl.ellipsoid(cone(), "cone"), dl.ellipsoid(cone(), "cone", 1.0, point=(0, 0, 0))
     assert_allclose(about_centre.moments, np.diag(CENTRE))
     assert_allclose(about_apex.semiaxes, kinetic_energy_ellipsoid(APEX, 1.0).semiaxes)
 
@@ -77,4 +77,35 @@ def test_what_is_refused(inertia, energy, message):
 
 def test_an_unknown_body_is_told():
     with pytest.raises(InputError, match=r"ellipsoid: there is no body 'cane'\. Did you mean 'cone'\?"):
-        of_body(cone(), "cane", 1.0)
+        dl.ellipsoid(cone(), "cane", 1.0)
+    with pytest.raises(InputError, match="there is no frame 'parent'"):
+        dl.ellipsoid(cone(), "cone", frame="parent")
+    with pytest.raises(InputError, match="Expected unit vectors"):
+        dl.ellipsoid(cone(), "cone").angular_velocities([1.0, 1.0, 0.0])
+
+
+def test_in_the_base_frame_it_turns_with_the_body():
+    # (5.188) and (5.221): the rotor stands as Q_z Q_y Q_x
+    q = {"q1": 0.4, "q2": -0.7, "q3": 1.1}
+
+    def turn(axis, angle):
+        out, (i, j) = np.eye(3), [(1, 2), (2, 0), (0, 1)][axis]
+        out[i, i] = out[j, j] = np.cos(angle)
+        out[i, j], out[j, i] = -np.sin(angle), np.sin(angle)
+        return out
+
+    R = turn(2, 0.4) @ turn(1, -0.7) @ turn(0, 1.1)
+    body = dl.ellipsoid("gyroscope", "beam", 2.0)
+    world = dl.ellipsoid("gyroscope", "beam", 2.0, frame="world", q=q)
+    R2 = turn(2, 0.4) @ turn(1, -0.7)
+    assert world.frame == "world"
+    assert_allclose(world.semiaxes, body.semiaxes)
+    assert_allclose(np.abs((R2 @ body.directions).T @ world.directions), np.eye(3), atol=1e-12)
+    # points of it have the energy, by the inertia of the rotor in the base frame
+    rotor, units = (
+        dl.ellipsoid("gyroscope", "rotor", 2.0, frame="world", q=q),
+        np.random.default_rng(2).normal(size=(3, 9)),
+    )
+    w = rotor.angular_velocities(units / np.linalg.norm(units, axis=0))
+    inertia = R @ np.diag([0.5, 1 / 3, 1 / 3]) @ R.T  # (5.248) with all constants 1
+    assert_allclose(np.einsum("is,ij,js->s", w, inertia, w) / 2, 2.0)

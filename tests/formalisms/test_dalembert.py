@@ -1,12 +1,10 @@
 """De Sapio's constraint space: ΦΦ̄ = 1, ΦΘ = 0, Θ a projection, and his explicit solution against a direct one."""
 
 import numpy as np
-import pytest
 
 import dalembert as dl
 from dalembert.algebra import FLOATS, plain
 from dalembert.equations import LinearSystem
-from dalembert.errors import InputError
 from dalembert.formalisms.dalembert import constraint_space, explicit
 
 
@@ -64,12 +62,3 @@ def _beta(eom, q, qd):
     manifold, h = eom.workspace.manifold, 1e-6
     ahead, behind = (manifold.evaluate(q + s * h * qd, qd, s * h, eom.workspace.values)[1] for s in (1, -1))
     return -(ahead - behind) / (2 * h)
-
-
-def test_a_model_of_energies_has_no_b_and_g():
-    model = dl.Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2")
-    with pytest.raises(InputError) as caught:
-        dl.derive(model, "lagrange", engine="python").constraint_space([0.0], [0.0])
-    assert str(caught.value) == (
-        "model 'free' is given by its energies, so b and g cannot be told apart. Describe it by bodies."
-    )

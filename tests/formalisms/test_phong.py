@@ -6,7 +6,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.algebra import FLOATS
+from dalembert.algebra import FLOATS, identity
 from dalembert.formalisms.phong import directions
 from dalembert.kernels.numeric import free_directions
 from dalembert.model import Model
@@ -36,7 +36,7 @@ def test_directions_are_orthogonal_to_the_constraints_and_to_each_other(seed):
     assert rows.tolist() == [0, 1]
     assert np.allclose(G @ D, 0, atol=1e-13)
     assert np.allclose(D.T @ D, np.eye(3))
-    analytic = directions(FLOATS, G.astype(object), [2, 3, 4]).astype(float)
+    analytic = directions(FLOATS, G.astype(object), identity(5)[:, 2:]).astype(float)
     assert np.allclose(G @ analytic, 0, atol=1e-12)
     gram = analytic.T @ analytic
     assert np.allclose(gram, np.diag(np.diag(gram)), atol=1e-12)
@@ -81,3 +81,38 @@ def test_a_redundant_constraint_is_kept_and_named():
     assert np.allclose(eom.accelerations(q, qd), once.accelerations(q, qd))
     assert len(eom.notes) == 1
     assert eom.notes[0].startswith("redundant constraints kept: ")
+
+
+def test_the_trial_vectors_are_the_users_choice():
+    q, qd = [0.7 * np.sin(0.4), -0.7 * np.cos(0.4), 0.4], [0.7 * np.cos(0.4), 0.7 * np.sin(0.4), 1.0]
+    first = dl.derive(rod(), "phong", engine="python")
+    other = dl.derive(rod(), "phong", engine="python", trials=["y"])
+    ones = dl.derive(rod(), "phong", trials=[[1, 1, 1]])
+    for eom in (other, ones):
+        assert np.allclose(eom.accelerations(q, qd), first.accelerations(q, qd), rtol=1e-12)
+        assert np.allclose(eom.reactions(q, qd), first.reactions(q, qd))
+    assert list(ones.blocks["x"].value) == [1, 1, 1]
+    # the paper's choice: the direction times l sin φ / (1 + l²)
+    phi, l = dynamicsymbols("phi"), sp.Symbol("l")  # noqa: E741
+    expected = sp.Matrix([l * sp.cos(phi), l * sp.sin(phi), 1]) * l * sp.sin(phi) / (1 + l**2)
+    assert sp.simplify(other.directions - expected) == sp.zeros(3, 1)
+
+
+@pytest.mark.parametrize(
+    ("trials", "message"),
+    [
+        (["x", "y"], "Expected 1, one for each degree of freedom: names of coordinates, or 3 numbers each."),
+        (["z"], "trials: there is no coordinate 'z'."),
+        ([[1, 2]], r"trials: got [1, 2]. Expected the name of a coordinate, or 3 numbers."),
+        ([[0, 0, 0]], "lies in what the constraints and the trial vectors before it take"),
+    ],
+)
+def test_trial_vectors_that_are_none(trials, message):
+    with pytest.raises(dl.InputError) as caught:
+        dl.derive(rod(), "phong", engine="python", trials=trials)
+    assert message in str(caught.value)
+
+
+def test_other_formalisms_have_no_trial_vectors():
+    with pytest.raises(dl.InputError, match=r"trials: formalism 'kane' has none\. Expected 'phong'\."):
+        dl.derive(rod(), "kane", engine="python", trials=["x"])

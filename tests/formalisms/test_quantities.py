@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy
+from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 
@@ -40,7 +41,7 @@ def test_nature_takes_the_smallest_gaussian(cart):
 def test_the_hamiltonian_of_a_pendulum():
     equations = dl.derive(dl.load("simple-pendulum"), "hamilton")
     m, g, l = sympy.symbols("m g l")  # noqa: E741
-    theta = sympy.physics.mechanics.dynamicsymbols("theta")
+    theta = dynamicsymbols("theta")
     (p,) = (s for s in equations.hamiltonian.free_symbols if str(s).startswith("p"))
     expected = p**2 / (2 * m * l**2) - m * g * l * sympy.cos(theta)
     assert sympy.simplify(equations.hamiltonian - expected) == 0

@@ -8,6 +8,7 @@ from scipy.special import ellipk
 
 import dalembert as dl
 from dalembert import gallery
+from dalembert.algebra import identity
 from dalembert.algebra.symbolic import SYMBOLIC
 from dalembert.formalisms import phong
 from dalembert.structure import samples
@@ -24,7 +25,7 @@ def states(name, count=30):
 def directions(name, trials):
     """G and D of a model as SymPy matrices in plain symbols, by the two-step Gram–Schmidt with the unit vectors x_i."""
     eom = dl.derive(dl.load(name), "phong", engine="python")
-    D = phong.directions(SYMBOLIC, eom.workspace.symbolic.A, trials)
+    D = phong.directions(SYMBOLIC, eom.workspace.symbolic.A, identity(3)[:, trials])
     return eom.constraint_matrix, sp.Matrix(*D.shape, [sp.sympify(str(entry)) for entry in D.ravel()])
 
 
@@ -44,11 +45,27 @@ def test_directions_of_example_1(trial):
 
 
 def test_directions_of_example_1_with_the_trial_vector_of_the_paper():
-    # x = (1, 1, 1) gives ((r² − r), 0, (1 − r))/(1 + r²); the sum of the three unit vectors does the same
+    # x = (1, 1, 1) gives ((r² − r), 0, (1 − r))/(1 + r²)
     r = sp.Symbol("r")
-    parts = [directions("phong-disk", [i])[1] for i in (0, 2)]
-    total = sp.simplify(parts[0] + parts[1])
-    assert sp.simplify(total - sp.Matrix([r**2 - r, 0, 1 - r]) / (1 + r**2)) == sp.zeros(3, 1)
+    found = dl.derive("phong-disk", "phong", engine="python", trials=[[1, 1, 1]]).directions
+    assert sp.simplify(found - sp.Matrix([r**2 - r, 0, 1 - r]) / (1 + r**2)) == sp.zeros(3, 1)
+
+
+def test_the_columns_of_step_1():
+    # b₁ and b₂ of both examples, up to their lengths
+    r, length, phi = sp.symbols("r l phi")
+    cases = {
+        "phong-disk": [[0, 1, 0], [1, 0, r]],
+        "phong-pendulum": [
+            [1, 0, -length * sp.cos(phi)],
+            [-(length**2) * sp.sin(phi) * sp.cos(phi), 1 + length**2 * sp.cos(phi) ** 2, -length * sp.sin(phi)],
+        ],
+    }
+    for name, expected in cases.items():
+        found = dl.derive(name, "phong", engine="python").blocks["b"].value
+        found = found.subs(sp.Function("phi")(sp.Symbol("t")), phi)
+        for i, column in enumerate(expected):
+            assert proportional(found[:, i], column), (name, i)
 
 
 @pytest.mark.parametrize("trial", [0, 1, 2])

@@ -1,6 +1,7 @@
 """The kinetic energy ellipsoid: all angular velocities at which a body has the same rotational energy.
 
-Source: papers/desapio (5.187)–(5.195).
+Source: papers/desapio (5.187)–(5.195). In body axes it does not depend on the motion; in the base frame, as (5.188) has it,
+it turns with the body: ᴼI = R I Rᵀ.
 
 | symbol | name | meaning |
 |---|---|---|
@@ -15,14 +16,17 @@ R = 0.75 it has the eigenvalues 0.122, 0.122 and 0.169. The values of the text, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from dalembert.algebra import FLOATS, vector
 from dalembert.errors import InputError, nearest
+from dalembert.kinematics import move
 from dalembert.model import Elements
 from dalembert.model.checks.values import at_start, value
+from dalembert.model.start import Start, start_state
 
 _CLOSE = 1e-9
 
@@ -32,8 +36,21 @@ class Ellipsoid:
     """Semiaxes (3,), their directions as columns (3, 3) and the principal moments (3,); the longest semiaxis comes first."""
 
     semiaxes: np.ndarray
-    directions: np.ndarray
+    directions: np.ndarray  # in the axes of `frame`
     moments: np.ndarray
+    frame: str = "body"  # or world
+
+    def angular_velocities(self, along: npt.ArrayLike) -> np.ndarray:
+        """Points ω of the ellipsoid (3, K) in the axes of `frame`, for unit vectors (3, K) along its principal axes: (5.193).
+
+        >>> found = kinetic_energy_ellipsoid(np.diag([2.0, 8.0, 8.0]), 1.0)
+        >>> np.abs(found.angular_velocities([[0.6], [0.8], [0.0]])).round(12).tolist()
+        [[0.6], [0.4], [0.0]]
+        """
+        units = np.array(along, dtype=float)
+        if units.shape[:1] != (3,) or not np.allclose(np.sum(units**2, axis=0), 1.0):
+            raise InputError(f"angular_velocities: got shape {units.shape}. Expected unit vectors, (3,) or (3, K).")
+        return self.directions @ (units.T * self.semiaxes).T
 
 
 def kinetic_energy_ellipsoid(inertia: npt.ArrayLike, energy: float) -> Ellipsoid:
@@ -51,23 +68,48 @@ def kinetic_energy_ellipsoid(inertia: npt.ArrayLike, energy: float) -> Ellipsoid
         return Ellipsoid(np.sqrt(2 * energy / moments), directions, moments)  # (5.194)
 
 
-def of_body(model: Elements, body: str, energy: float, point: npt.ArrayLike | None = None) -> Ellipsoid:
-    """The ellipsoid of a body of a model, in body axes: about its mass centre, or about a point given in body axes.
+def ellipsoid_of(
+    model: Elements,
+    body: str,
+    energy: float = 1.0,
+    *,
+    point: npt.ArrayLike | None = None,
+    frame: str = "body",
+    q: Start = None,
+    t: float = 0.0,
+) -> Ellipsoid:
+    """The kinetic energy ellipsoid of a body: about its mass centre, or about a point given in body axes.
+
+    `frame` is `body`, or `world` for the base frame of (5.188), where the body stands as the coordinates `q` say, by default
+    as at the start.
 
     >>> import dalembert as dl
-    >>> of_body(dl.load("gyroscope"), "rotor", 1.0).semiaxes.round(3).tolist()
+    >>> ellipsoid_of(dl.load("gyroscope"), "rotor").semiaxes.round(3).tolist()
     [2.449, 2.449, 2.0]
     """
     bodies = {b.name: b for b in model.bodies}
     if body not in bodies:
         raise InputError(f"ellipsoid: there is no body '{body}'. {nearest(body, bodies)}")
+    if frame not in ("body", "world"):
+        raise InputError(f"ellipsoid: there is no frame '{frame}'. Expected 'body' or 'world'.")
     chosen, table = bodies[body], at_start(model)
     inertia = np.array([[value(entry, table) for entry in row] for row in chosen.inertia])
     if point is not None:
         # Steiner: I + M (d·d 1 − d dᵀ)
         d = np.array([value(entry, table) for entry in chosen.center]) - np.array(point, dtype=float)
         inertia = inertia + value(chosen.mass, table) * (d @ d * np.eye(3) - np.outer(d, d))
-    return kinetic_energy_ellipsoid(inertia, energy)
+    if frame == "body":
+        return kinetic_energy_ellipsoid(inertia, energy)
+    R = _rotation(model, body, start_state(model, q, None, "ellipsoid", ("q", "qd"))[0], t)
+    found = kinetic_energy_ellipsoid(R @ inertia @ R.T, energy)  # (5.188)
+    return replace(found, frame="world")
+
+
+def _rotation(model: Elements, body: str, q: np.ndarray, t: float) -> np.ndarray:
+    """R_WB: from body axes to those of the base."""
+    still = vector([0.0] * len(q))
+    motion = move(model, FLOATS, t, vector(list(q)), still, model.parameter_values)
+    return np.array(next(b.R_WB for b in motion.bodies if b.name == body), dtype=float)
 
 
 def _require(matrix: np.ndarray, energy: float) -> None:

@@ -11,6 +11,7 @@ what is integrated; q̇ without that term are the velocities that belong to v.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -100,6 +101,8 @@ class LinearForm:
     constants: Constants = Constants()
     count: int | None = None  # number of dynamic equations where it is not the number of velocity variables
     notes: tuple[str, ...] = ()
+    # n rows of (q, q̇, q̈, t) that vanish along the motion, constraints as they stand among them: what a paper integrates directly
+    unreduced: Callable[[], tuple[Array, Array, Array]] | None = None  # dynamics, φ and ψ
 
     @property
     def n_dynamic(self) -> int:

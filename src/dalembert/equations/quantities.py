@@ -122,9 +122,38 @@ class Record(Show):
         self._short, self._naming, self._direction, self._rows = short, naming, direction, rows
         self.by_names = naming is not None
         self._found: dict[str, Array] = {}
-        self.names: dict[str, Scalar] = {}  # what names of entries stand for
-        self.quantities: dict[str, Quantity] = {}
-        self.laws: list[Law] = []
+        self._names: dict[str, Scalar] = {}
+        self._quantities: dict[str, Quantity] = {}
+        self._laws: list[Law] = []
+        self._untold: list[Callable[[], None]] = []  # what is shown beside the way, until somebody looks for it
+
+    @property
+    def names(self) -> dict[str, Scalar]:
+        """What names of entries stand for."""
+        self._tell_all()
+        return self._names
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """All quantities, in their order."""
+        self._tell_all()
+        return self._quantities
+
+    @property
+    def laws(self) -> list[Law]:
+        """The equations that the derivation ends with."""
+        self._tell_all()
+        return self._laws
+
+    def find(self, key: str) -> Quantity | None:
+        """One quantity; what comes after it beside the way is not made."""
+        while key not in self._quantities and self._untold:
+            self._untold.pop(0)()
+        return self._quantities.get(key)
+
+    def _tell_all(self) -> None:
+        while self._untold:
+            self._untold.pop(0)()
 
     def short(self, value: Array) -> Array:
         """A shorter form of a value, where there is one."""
@@ -134,7 +163,7 @@ class Record(Show):
         """Keeps the quantity, and gives back its shorter form."""
         whole = np.asarray(value, dtype=object)
         found = self._found[key] = self.short(whole)
-        self.quantities[key] = Quantity(key, equation, meaning, lambda: whole, tuple(of), found)
+        self._quantities[key] = Quantity(key, equation, meaning, lambda: whole, tuple(of), found)
         return found if isinstance(value, np.ndarray) else found[()]  # pyright: ignore[reportReturnType]
 
     def last(self, key: str, equation: str, meaning: str, value: Array) -> Array:
@@ -142,9 +171,9 @@ class Record(Show):
         if self._rows is None:
             return self(key, equation, meaning, value)
         lines, found = self._rows(value)
-        self.names |= dict(lines)
+        self._names |= dict(lines)
         self._found[key] = found
-        self.quantities[key] = Quantity(key, equation, meaning, lambda: value, (), found)
+        self._quantities[key] = Quantity(key, equation, meaning, lambda: value, (), found)
         return found
 
     def named(self, key: str, value: Array) -> Array:
@@ -152,7 +181,7 @@ class Record(Show):
         if self._naming is None:
             return value
         found = self._naming(key, value)
-        self.names |= {str(a): b for a, b in zip(found.flat, value.flat, strict=True) if a is not b and a != b}
+        self._names |= {str(a): b for a, b in zip(found.flat, value.flat, strict=True) if a is not b and a != b}
         return found
 
     def direction(self, value: Array) -> Array:
@@ -160,12 +189,12 @@ class Record(Show):
         return value if self._direction is None else self._direction(value)
 
     def beside(self, tell: Callable[[], None]) -> None:
-        """Has the quantities shown."""
-        tell()
+        """Keeps the tale until somebody looks for what it shows."""
+        self._untold.append(tell)
 
     def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
         """Keeps the quantity."""
-        self.quantities[key] = Quantity(key, equation, meaning, make, tuple(of))
+        self._quantities[key] = Quantity(key, equation, meaning, make, tuple(of))
 
     def value(self, key: str) -> Array:
         """The short form of a quantity that was shown."""
@@ -173,4 +202,4 @@ class Record(Show):
 
     def law(self, equation: str, words: str, uses: Sequence[str], make: Callable[[], Rows]) -> None:
         """Keeps the law."""
-        self.laws.append(Law(equation, words, tuple(uses), make))
+        self._laws.append(Law(equation, words, tuple(uses), make))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.algebra import Array, stack, vector, zeros
+from dalembert.algebra import Array, vector, zeros
 from dalembert.equations.quantities import Show
 from dalembert.expressions import Kind
 from dalembert.kinematics import Speeds, non_ideal_forces
@@ -80,11 +80,11 @@ def show_constraints(system: System, show: Show, numbers: tuple[str, str]) -> No
         show.also("psi", numbers[1], "constraints on velocities: ψ(q, q̇, t) = 0", lambda: rows.velocity[moving])
 
 
-def held_rows(system: System) -> Array:
-    """What the independent constraints keep at zero: φ, and below them ψ."""
+def held_rows(system: System) -> tuple[Array, Array]:
+    """What the independent constraints keep at zero: φ and ψ."""
     known, rows = system.facts, system.constraints
     held = known.levels.held
-    return stack(rows.phi[[i for i in known.rows if i < held]], rows.velocity[[i for i in known.rows if i >= held]])
+    return rows.phi[[i for i in known.rows if i < held]], rows.velocity[[i for i in known.rows if i >= held]]
 
 
 def shown_push(system: System, show: Show, h: Array) -> Array:

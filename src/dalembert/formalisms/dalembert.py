@@ -51,7 +51,8 @@ ABOUT = About(
 def derive(system: System, show: Show = SILENT) -> LinearForm:
     """M q̈ = τ − b − g + Φᵀλ with Φ q̈ = β."""
     show_bodies(system, show, ("(5.54)", "(5.49)"))
-    show.beside(lambda: _show_jacobians(system, show))
+    names = [body.name for body in system.motion.bodies]
+    show.also("Gamma", "(5.49)", "∂V_G/∂q̇, body axes", lambda: _in_body_axes(system), names)
     M, b, g, tau = parts(system, show)
     if system.facts.rows:
         show.beside(lambda: _show_constrained(system, show, M, (b, g, tau)))
@@ -61,11 +62,9 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     return in_velocities("dalembert", system, linear, Rows.INDEPENDENT, solver=Solver(explicit))
 
 
-def _show_jacobians(system: System, show: Show) -> None:
-    """Γ in the frames of the bodies, as Π is."""
-    bodies = system.motion.bodies
-    Gamma = np.array([body.R_WB.T @ body.B for body in bodies], dtype=object)
-    show("Gamma", "(5.49)", "∂V_G/∂q̇, body axes", Gamma, [body.name for body in bodies])
+def _in_body_axes(system: System) -> Array:
+    """Γ of every body in its own frame, as Π is."""
+    return np.array([body.R_WB.T @ body.B for body in system.motion.bodies], dtype=object)
 
 
 def parts(system: System, show: Show = SILENT) -> tuple[Array, Array, Array, Array]:
@@ -96,8 +95,8 @@ def parts(system: System, show: Show = SILENT) -> tuple[Array, Array, Array, Arr
 
 
 def _show_constrained(system: System, show: Show, M: Array, forces: tuple[Array, Array, Array]) -> None:
-    """The constraint space, the multipliers, and the equation without them."""
-    algebra, qdd, (b, g, tau) = system.algebra, system.qdd, forces
+    """The constraints, and the equations with multipliers."""
+    qdd, (b, g, tau) = system.qdd, forces
     show_constraints(system, show, ("(5.87)", "(5.87)"))
     Phi = show("Phi", "(5.81)", "constraint matrix", system.A)
     drift = show("Phi_dot_qd", "(5.89)", "Φ̇q̇ of Φ q̈ = −Φ̇q̇", -system.beta)
@@ -105,6 +104,13 @@ def _show_constrained(system: System, show: Show, M: Array, forces: tuple[Array,
     words = "τ = M q̈ + b + g − Φᵀλ" if applied is tau else "τ + C = M q̈ + b + g − Φᵀλ"
     show.law("(5.86)", words, ("tau", "M", "b", "g", "Phi"), lambda: (applied, M @ qdd + b + g - Phi.T @ lam))
     show.law("(5.89)", "Φ q̈ = −Φ̇q̇", ("Phi", "Phi_dot_qd"), lambda: (Phi @ qdd, -drift))
+    show.beside(lambda: _show_space(system, show, (M, b, g, applied), Phi, drift))
+
+
+def _show_space(system: System, show: Show, parts: tuple[Array, Array, Array, Array], Phi: Array, drift: Array) -> None:
+    """The constraint space, the multipliers, and the equation without them."""
+    algebra, qdd, (M, b, g, applied) = system.algebra, system.qdd, parts
+    lam = multipliers(system, len(drift))
     Phi, drift = show.named("Phi", Phi), show.named("Phi_dot_qd", drift)
     MiPt = inverse_mass(algebra, show, M, "(5.56)") @ Phi.T
     H = shown_inverse(algebra, show, "H", "(5.90)", "constraint space mass matrix, (Φ M⁻¹ Φᵀ)⁻¹", Phi @ MiPt)

@@ -6,20 +6,22 @@ Source: papers/phong (2.1)–(2.10) and the two-step algorithm of section 2.
 |---|---|---|
 | G | `G` | Jacobian of the constraints (2.6) |
 | b_i | `b` | step 1: the rows of G made orthogonal; a row that vanishes is redundant |
-| x_i | | trial vectors: unit vectors, chosen at sample states |
+| x_i | `x` | trial vectors: unit vectors chosen at sample states, or the user's |
 | D | `D` | step 2: columns orthogonal to every b and to each other, G D = 0 (2.6) |
 | r | `reaction` | generalized reactions, r = M q̈ − h afterwards (2.4) |
 
     Dᵀ(M q̈ − h) = 0 (2.7)   with   G q̈ = β
 
 Deviates: (2.7) is closed by G q̈ = β, the constraints on acceleration level, where the paper takes g(q, t) = 0
-itself; the columns are not normalized, since (2.6) does not ask for it and square roots only make D longer; our h has
-the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is meant. Constraints on velocities enter
-by their rows A in the same way.
+itself; the integrator `collocation` does as the paper does. The columns are not normalized, since (2.6) does not ask for it
+and square roots only make D longer; our h has the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is
+meant. Constraints on velocities enter by their rows A in the same way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -56,26 +58,43 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
-    """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves."""
-    trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
+def derive(system: System, show: Show = SILENT, trials: Sequence[Sequence[float]] | None = None) -> LinearForm:
+    """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves; `trials` are the x_i of step 2."""
+    x = trial_vectors(system, trials)
     show_bodies(system, show, ("(2.3)", "(2.3)"))
     M, h = free_equations(system, show, ("(2.3)", "(2.3)"))
-    show.beside(lambda: _show_projection(system, show, M, h, trials))
-    solver = Solver(partial(graph, trials=trials), Numeric.GRAM_SCHMIDT)
-    return held_form("phong", system, (M, h), solver, system.facts.d)
+    show.beside(lambda: _show_projection(system, show, M, h, x))
+    solver = Solver(partial(graph, x=x), Numeric.GRAM_SCHMIDT)
+    form = held_form("phong", system, (M, h), solver, system.facts.d)
+    if any(system.facts.levels.servo):  # feedback brings them to zero only in time
+        return form
+    return replace(form, unreduced=lambda: unreduced(system, M, form.linear.push, x))
+
+
+def unreduced(system: System, M: Array, push: Array, x: Array) -> tuple[Array, Array, Array]:
+    """Dᵀ(M q̈ − h) of (2.7), and g(q, t) of (2.1) as it stands; constraints on velocities stand beside it."""
+    D = directions(system.algebra, system.A, x)
+    return D.T @ (M @ system.qdd - push), *held_rows(system)
 
 
 reaction = unexplained_force  # r = M q̈ − h: (2.4)
 
 
-def _show_projection(system: System, show: Show, M: Array, h: Array, trials: list[int]) -> None:
+def trial_vectors(system: System, given: Sequence[Sequence[float]] | None = None) -> Array:
+    """The x_i as columns (n×m): the user's, or unit vectors of the coordinates that the constraints are not solved for."""
+    if given is None:
+        return identity(len(system.q))[:, [i for i in range(len(system.q)) if i not in system.facts.dependent]]
+    whole = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in given]
+    return np.array(whole, dtype=object).reshape(len(whole), len(system.q)).T
+
+
+def _show_projection(system: System, show: Show, M: Array, h: Array, x: Array) -> None:
     """The two steps, the equations of motion with the constraints that close them, and the reactions after."""
     held, G = len(system.facts.rows) > 0, system.A
     if held:
         show_constraints(system, show, ("(2.1b)", "(2.1b)"))
         G = show.named("G", show("G", "(2.6)", "Jacobian of the constraints", G))
-    D = directions(system.algebra, G, trials, show)
+    D = directions(system.algebra, G, x, show)
     push, D = shown_push(system, show, h), show.named("D", D)
     if held:
         show("r", "(2.4)", "generalized reactions M q̈ − h, once q̈ is known", M @ system.qdd - h)
@@ -84,17 +103,16 @@ def _show_projection(system: System, show: Show, M: Array, h: Array, trials: lis
     if held and any(system.facts.levels.servo):  # feedback brings them to zero only in time
         show.law("(2.1b)", "G q̈ = β", ("G",), lambda: (system.A @ system.qdd, system.beta))
     elif held:
-        show.law("(2.1b)", "g(q, t) = 0", (), lambda: vanishing(held_rows(system)))
+        show.law("(2.1b)", "g(q, t) = 0", (), lambda: vanishing(stack(*held_rows(system))))
 
 
-def directions(algebra: Algebra, G: Array, trials: list[int], show: Show = SILENT) -> Array:
-    """D (n×m) by the two-step Gram–Schmidt, over any algebra; `trials` are the indices of the unit vectors x_i."""
+def directions(algebra: Algebra, G: Array, x: Array, show: Show = SILENT) -> Array:
+    """D (n×m) by the two-step Gram–Schmidt, over any algebra; the columns of `x` (n×m) are the trial vectors."""
     n = G.shape[1]
     basis = _orthogonalized(algebra, list(G), [], show, "b")  # step 1
     if basis:
         show("b", "Step 1", "the rows of G made orthogonal, one column each", _columns(basis, n))
-    x = identity(n)[:, trials]
-    show("x", "Step 2", "trial vectors, one column each: unit vectors that no constraint takes", x)
+    show("x", "Step 2", "trial vectors, one column each: none lies in what the constraints and those before it take", x)
     found = _orthogonalized(algebra, list(x.T), list(show.named("b", _columns(basis, n)).T), show, "D")  # step 2
     meaning = "directions that the constraints admit, G D = 0; their lengths are free"
     return show("D", "(2.6)", meaning, _columns(found, n))
@@ -123,10 +141,10 @@ def _orthogonal(algebra: Algebra, x: Array, basis: list[Array], *, as_printed: b
     return out
 
 
-def graph(algebra: Algebra, linear: LinearSystem, trials: list[int]) -> tuple[Array, Array]:
+def graph(algebra: Algebra, linear: LinearSystem, x: Array) -> tuple[Array, Array]:
     """[DᵀM; G] q̈ = [Dᵀh; β]."""
     M, h, G, beta = linear.M, linear.push, linear.A, linear.beta
     n = len(h)
-    D = directions(algebra, G, trials)
+    D = directions(algebra, G, x)
     everywhere = PivotOrder(tuple(range(n)), tuple(range(n)), 0, 1.0)
     return lu_solve(algebra, stack(D.T @ M, G), stack(D.T @ h, beta), everywhere), zeros(len(beta))  # (2.7)

@@ -27,6 +27,7 @@ class Derivation(Value):
     modules: Frozen[str, tuple[str, ...]] | None = (
         None  # the bodies of each kinematic module, where the user names them
     )
+    trials: tuple[tuple[float, ...], ...] | None = None  # the trial vectors of phong, where the user names them
 
     @property
     def about(self) -> About:
@@ -51,7 +52,10 @@ class Derivation(Value):
     @cached_property
     def machine(self) -> Machine:
         """The equations, derived and compiled."""
-        return self.workspace.machine(self.formalism, self.alpha)
+        options: dict[str, object] = {"alpha": self.alpha} if self.alpha else {}
+        return self.workspace.machine(
+            self.formalism, Frozen(options if self.trials is None else {"trials": self.trials})
+        )
 
     @cached_property
     def _free(self) -> dict[str, float]:

@@ -10,6 +10,7 @@ from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.equations import Equations
 from dalembert.handles.reading import with_modules
 from dalembert.handles.tree_equations import TreeEquations
+from dalembert.handles.trials import Trial, with_trials
 from dalembert.handles.workspace import Setup, setup
 from dalembert.model import Elements
 from dalembert.recursive import plan_of
@@ -25,10 +26,16 @@ def equations_of(
     mode: str | None = None,
     choice: Choice | None = None,
     modules: Mapping[str, Sequence[str]] | None = None,
+    trials: Sequence[Trial] | None = None,
 ) -> Equations:
-    """The equations of a model by one formalism, derived; `modules` are named groups of links, for `denoc`."""
+    """The equations of a model by one formalism, derived.
+
+    `modules` are named groups of links, for `denoc`; `trials` the trial vectors of `phong`.
+    """
     found = derived(setup(model, engine, mode, choice), formalism)
-    return found if modules is None else replace(found, derivation=with_modules(found.derivation, modules))
+    if modules is not None:
+        found = replace(found, derivation=with_modules(found.derivation, modules))
+    return found if trials is None else replace(found, derivation=with_trials(found.derivation, trials))
 
 
 def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.algebra import Array
+from dalembert.algebra import Array, stack
 from dalembert.analysis import consistency
+from dalembert.analysis.action import Actions, Path, Variation, along, beside
 from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked, is_whole, numbers_given, shown
-from dalembert.equations import About, LinearForm
+from dalembert.equations import About, LinearForm, Velocities
 from dalembert.errors import InputError
 from dalembert.formalisms import gauss, phong
 from dalembert.handles import gains
 from dalembert.handles.derivation import Derivation, derivation_of
 from dalembert.handles.desapio import ConstraintSpace, constraint_space
-from dalembert.handles.reading import Blocks, Reading, blocks_at
+from dalembert.handles.quasi import QuasiAccelerations
+from dalembert.handles.reading import Blocks, BlockValues, Reading
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
 from dalembert.handles.workspace import Workspace
@@ -30,6 +32,7 @@ from dalembert.model import Description
 from dalembert.model.description import parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.start import Start, start_state
+from dalembert.programs import Function
 from dalembert.show import html, latex, text
 from dalembert.show.blocks import Step
 from dalembert.show.laws import WrittenLaw
@@ -228,26 +231,29 @@ class Equations(Value):
         return self.reading.steps()
 
     def blocks_at(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0, *, keys: Sequence[str] = ()
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, keys: Sequence[str] = ()
     ) -> dict[str, np.ndarray]:
-        """The numbers of all blocks, or of some `keys`, at one state; for models of any size.
+        """The numbers of all blocks, or of some `keys`, at states (n,) or (n, batch); for models of any size.
+
+        The batch is the last axis of every block.
 
         >>> import dalembert as dl
         >>> at = dl.derive("robot-2-link", "denoc").blocks_at([0.3, 0.4], [0.1, 0.2])
         >>> bool(np.allclose(at["U"] @ at["D"] @ at["U"].T, at["I"]))
         True
         """
-        positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
-        n = len(self.model.coordinate_names)
-        for name, value in (("q", positions), ("qd", velocities)):
-            if value.shape != (n,):
-                raise InputError(f"blocks_at: {name} has shape {value.shape}. Expected ({n},), one state.")
-        state = np.concatenate([positions, velocities, [float(t)]])
+        positions, velocities, time = self._given(q, qd, t)
 
         def accelerations() -> np.ndarray:
-            return self.accelerations(positions, velocities, t)
+            return self.accelerations(positions, velocities, time)
 
-        return blocks_at(self.derivation, tuple(keys), state, accelerations, self.values)
+        state = np.concatenate([positions, velocities, time[None]])
+        return self._block_values.at(tuple(keys), state, accelerations, self.values)
+
+    @cached_property
+    def _block_values(self) -> BlockValues:
+        """The blocks as functions of the state."""
+        return BlockValues(self.derivation)
 
     def latex(self, *, standalone: bool = False) -> str:
         """The equations in LaTeX for a document with amsmath, or as a document of their own; long lines are broken."""
@@ -384,10 +390,95 @@ class Equations(Value):
         M, h = self._free(q, qd, t)
         return gauss.gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
 
-    def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> ConstraintSpace:
-        """H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154) of papers/desapio at one state."""
+    def quasi_accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> QuasiAccelerations:
+        """Gauss's principle in quasi-accelerations at one state: Result 3.2 and Corollary 3.1; for the formalism poincare.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("slider-crank-2")
+        >>> here = dl.derive(model, "poincare").quasi_accelerations(*model.initial)
+        >>> bool((here.gaussian(here.possible(100)) > here.gaussian()).all())
+        True
+        """
+        if self.about.velocities is not Velocities.SQUARE_SPEEDS:
+            raise InputError(f"formalism '{self.formalism}' has no n quasi-accelerations. Derive by poincare.")
+        positions, velocities, time = self._given(q, qd, t)
+        if positions.ndim != 1:
+            raise InputError(f"quasi_accelerations: q has shape {positions.shape}. Expected one state.")
+        v, _ = self.kernel.start(positions, velocities, time, self.values)
+        out, n = self._quasi(np.concatenate([positions, v, [float(time)]]), self.values), len(positions)
+        M_s, S, A_s, b_s = np.split(out, np.cumsum([n * n, n, n * len(self.workspace.facts.rows)]))
+        return QuasiAccelerations(v, M_s.reshape(n, n), S, A_s.reshape(-1, n), b_s)
+
+    @cached_property
+    def _quasi(self) -> Function:
+        """M_s, S, A_s and b_s of (q, s, t), the independent rows."""
+        form, linear = self.form, self.form.independent
+        outputs = stack(linear.M.ravel(), linear.push, linear.A.ravel(), linear.beta)
+        return self.workspace.compiled(outputs, form.system.q, form.velocity.v)
+
+    def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> ConstraintSpace:
+        """The named quantities of chapter 5 of papers/desapio in numbers, at states (n,) or (n, batch).
+
+        M, b, g and τ apart, Φ and Φ̇q̇, H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154), and W, M_p, b_p, g_p of
+        minimal coordinates (5.302). Models given by their energies have them too: b is then that of (5.217).
+
+        >>> import dalembert as dl
+        >>> space = dl.derive("cart-pendulum").constraint_space([0.3, 0.2, 0.0], [0.0, 0.0, 1.0])
+        >>> bool(np.allclose(space.Phi @ space.Phi_bar, 1.0)), space.W.shape
+        (True, (3, 2))
+        """
         self.model.refuse_canonical("constraint_space")
-        return constraint_space(self.workspace, np.asarray(q, float), np.asarray(qd, float), t, self.values)
+        positions, velocities, time = self._given(q, qd, t)
+        return constraint_space(self.workspace, positions, velocities, time, self.values)
+
+    @checked
+    def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
+        """∫ L dt, (5.158) of papers/desapio, along any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.action`."""
+        return self._actions.action(self._path(t, q, qd, qdd))
+
+    @checked
+    def variation(
+        self,
+        t: npt.ArrayLike,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        *,
+        count: int = 4,
+        seed: int = 0,
+        steps: Sequence[float] = (0.1, 0.01, 0.001),
+    ) -> Variation:
+        """How the action changes about any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.variation`.
+
+        The path has to fulfil the constraints; it need not be a motion.
+        """
+        far = numbers_given(steps, "variation, steps")
+        if count < 1 or far.ndim != 1 or len(far) < 2 or not (far > 0).all() or not (np.diff(far) < 0).all():
+            raise InputError(
+                f"variation: count is {count} and steps are {shown(steps)}. Expected at least one variation, and at least two "
+                "positive steps that decrease."
+            )
+        return self._actions.variation(self._path(t, q, qd, qdd), far, count, seed)
+
+    @property
+    def _actions(self) -> Actions:
+        self.model.refuse_canonical("action")
+        space, values = self.workspace, self.values
+        return Actions(
+            space.system,
+            lambda q, qd, qdd, t: space.evaluated(along, (q, qd, qdd), t, values),
+            lambda q, qd, t: space.evaluated(beside, (q, qd), t, values),
+        )
+
+    def _path(self, t: npt.ArrayLike, *state: npt.ArrayLike) -> Path:
+        times, n = numbers_given(t, "t"), len(self.model.coordinate_names)
+        found = [numbers_given(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
+        if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
+            raise InputError("a path needs at least two increasing times.")
+        for x, name in zip(found, ("q", "qd", "qdd"), strict=True):
+            if x.shape != (n, len(times)):
+                raise InputError(f"{name} has shape {x.shape}. Expected {(n, len(times))}, a column for each time.")
+        return Path(times, *found)
 
     @cached_property
     def hamiltonian(self) -> sympy.Expr:
@@ -402,15 +493,17 @@ class Equations(Value):
         if self.formalism != "phong":
             raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive by phong.")
         system = self.workspace.symbolic
-        trials = [i for i in range(len(system.q)) if i not in system.facts.dependent]
-        return self._sympy(phong.directions(system.algebra, system.A, trials))
+        x = phong.trial_vectors(system, self.derivation.trials)
+        return self._sympy(phong.directions(system.algebra, system.A, x))
 
     def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """M and h of the motion without constraints, batch on the first axis."""
         return self.workspace.free_motion(np.asarray(q, float), np.asarray(qd, float), t, self.values)
 
-    def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
-        """q, v, t, parameters with constants of the motion, and q̇."""
+    def _given(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, q̇ and t as arrays of one shape, or what is wrong with them."""
         n = len(self.model.coordinate_names)
         positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
         for name, value in (("q", positions), ("qd", velocities)):
@@ -422,7 +515,11 @@ class Equations(Value):
         clock = numbers_given(t, "t")
         if clock.shape not in ((), positions.shape[1:]):
             raise InputError(f"t has shape {clock.shape}. Expected one time, or one for each state of the batch.")
-        time = np.broadcast_to(clock, positions.shape[1:])
+        return positions, velocities, np.broadcast_to(clock, positions.shape[1:])
+
+    def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
+        """q, v, t, parameters with constants of the motion, and q̇."""
+        positions, velocities, time = self._given(q, qd, t)
         v, constants = self.kernel.start(positions, velocities, time, self.values)
         if not len(constants):  # one column of parameters serves the whole batch
             return positions, v, time, self.values, velocities
@@ -444,7 +541,7 @@ class Equations(Value):
             return Equations(derivation_of(known, self.formalism, float(alpha)), self.changes)
         model = known.declared.stabilized(0.0, alpha) if beta is None else known.declared.stabilized(alpha, beta)
         other = replace(known, declared=model, mode=self.workspace.mode(self.about))
-        return Equations(derivation_of(other, self.formalism), self.changes)
+        return Equations(replace(derivation_of(other, self.formalism), trials=self.derivation.trials), self.changes)
 
     @checked
     def simulate(
@@ -469,11 +566,11 @@ class Equations(Value):
     ) -> Trajectory:
         """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
 
-        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, algorithm3, algorithm4 or algorithm5. After each step
-        the state is projected onto the constraints unless `project` is False; with `stabilization` = (α, β) Baumgarte's
-        φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number α the first-order form that dirac and hamilton take, see
-        `stabilized`. `samples` are spread evenly, or given as `times`; with `dense` the result
-        can also be asked at any time, see `Trajectory.at`.
+        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong, with its constraints as they
+        stand), algorithm3, algorithm4 or algorithm5. After each step the state is projected onto the constraints unless
+        `project` is False; with `stabilization` = (α, β) Baumgarte's φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number
+        α the first-order form that dirac and hamilton take, see `stabilized`. `samples` are spread evenly, or given as `times`;
+        with `dense` the result can also be asked at any time, see `Trajectory.at`.
         """
         equations = self.with_parameters(parameters) if parameters else self
         if stabilization is not None:

@@ -20,6 +20,7 @@ from dalembert.integrators.branch_points import BranchPoints
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
+from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.model import Description
 from dalembert.model.methods import require_method
 from dalembert.model.start import Start, start_state
@@ -140,6 +141,7 @@ def _problem(
         model.smooth,
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None else None,
+        lambda: UnreducedFunctions(kernel, constants),
         run.worn if project and run.choosable else None,
         usual_sizes(equations),
         ((run,) if project and run.choosable else ()) + way.guides(mechanics),

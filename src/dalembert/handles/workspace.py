@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +25,13 @@ from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.contacts import pushes, with_contacts
 from dalembert.model import Description, Elements
+from dalembert.model.frozen import Frozen
 from dalembert.programs import Function, choose_engine, compile_function
 from dalembert.structure import Choice, Facts, System, facts_of, system_of
 
 Mode = Literal["fused", "assembled"]
+Options = Frozen[str, Any]
+Maker = Callable[[System], Array]
 MODES: tuple[Mode, ...] = ("fused", "assembled")
 
 
@@ -57,18 +61,20 @@ class Workspace:
         self.declared, self.engine = known.declared, known.engine
         self.model: Description = with_contacts(known.declared).description
         self._facts = facts
-        self._machines: dict[tuple[str, float], Machine] = {}
+        self._machines: dict[tuple[str, Options], Machine] = {}
+        self._functions: dict[Maker, Function] = {}
 
     @cached_property
     def facts(self) -> Facts:
         """What is known of the model; large trees that run link by link never ask."""
         return self._facts or facts_of(self.model, self.setup.choice)
 
-    def machine(self, formalism: str, alpha: float = 0.0) -> Machine:
-        """The equations by one formalism; α is that of ċ = −αc, where the formalism has it."""
-        if (formalism, alpha) not in self._machines:
-            self._machines[formalism, alpha] = Machine(self, formalism, alpha)
-        return self._machines[formalism, alpha]
+    def machine(self, formalism: str, options: Options | None = None) -> Machine:
+        """The equations by one formalism; `options` are what its `derive` is told besides the system."""
+        key = formalism, options or Frozen()
+        if key not in self._machines:
+            self._machines[key] = Machine(self, *key)
+        return self._machines[key]
 
     def mode(self, about: About) -> Mode:
         """Assembled where a solve in numbers is needed: (nearly) dependent constraints, or a singular mass matrix."""
@@ -112,20 +118,22 @@ class Workspace:
         places = stack(*inputs, vector([system.t]))
         return compile_function(system.algebra, places, outputs, system.algebra.symbols(names), self.engine)
 
-    @cached_property
-    def _free_motion(self) -> Function:
-        """M and h of the motion without constraints, from the energies."""
-        system = self.system
-        M, h = free_equations(system)
-        C = non_ideal_forces(system.motion)
-        return self.compiled(stack(M.ravel(), h if C is None else h + C), system.q, system.qd)
+    def evaluated(
+        self, make: Maker, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray
+    ) -> np.ndarray:
+        """What `make` gives of a system, at (q, q̇) or (q, q̇, q̈) and t, one state or many; compiled once for each `make`."""
+        if make not in self._functions:
+            system = self.system
+            inputs = (system.q, system.qd, system.qdd)[: len(state)]
+            self._functions[make] = self.compiled(make(system), *inputs)
+        time = np.broadcast_to(np.asarray(t, dtype=float), state[0].shape[1:])[None]
+        return self._functions[make](np.concatenate([*state, time]), parameters)
 
     def free_motion(
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """M (K, n, n) and h (K, n) at one state or many."""
-        time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])[None]
-        out = self._free_motion(np.concatenate([q, qd, time]), parameters)
+        out = self.evaluated(_free_motion, (q, qd), t, parameters)
         n = len(q)
         columns = out.reshape(n * n + n, -1).T
         return columns[:, : n * n].reshape(-1, n, n), columns[:, n * n :]
@@ -141,16 +149,22 @@ class Workspace:
         return JointReactions(self.system, pushes(self.declared, self.system.motion))
 
 
+def _free_motion(system: System) -> Array:
+    """M and h of the motion without constraints, from the energies."""
+    M, h = free_equations(system)
+    C = non_ideal_forces(system.motion)
+    return stack(M.ravel(), h if C is None else h + C)
+
+
 class Machine:
     """The equations by one formalism, derived and compiled, each when it is first asked for."""
 
-    def __init__(self, workspace: Workspace, formalism: str, alpha: float) -> None:
-        self._module, self._alpha, self._workspace = formalisms.find(formalism), alpha, workspace
+    def __init__(self, workspace: Workspace, formalism: str, options: Options) -> None:
+        self._module, self._options, self._workspace = formalisms.find(formalism), options, workspace
 
     def derived(self, system: System, show: Show = SILENT, **more: object) -> LinearForm:
         """The form over one algebra; its quantities are handed to `show`."""
-        stabilized = {"alpha": self._alpha} if self._alpha else {}
-        return self._module.derive(system, show=show, **stabilized, **more)
+        return self._module.derive(system, show=show, **self._options, **more)
 
     @cached_property
     def form(self) -> LinearForm:

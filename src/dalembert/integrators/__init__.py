@@ -8,6 +8,7 @@ from dalembert.integrators.base import Settings as Settings
 from dalembert.integrators.base import Solution as Solution
 from dalembert.integrators.base import Status as Status
 from dalembert.integrators.base import integrate as integrate
+from dalembert.integrators.collocation import Collocation
 from dalembert.integrators.dop853 import DormandPrince853
 from dalembert.integrators.ida import Ida
 from dalembert.integrators.radau import RadauIIA
@@ -24,6 +25,7 @@ INTEGRATORS: tuple[type[Method], ...] = (
     RungeKutta4,
     RadauIIA,
     Ida,
+    Collocation,
     Algorithm3,
     Algorithm4,
     Algorithm5,

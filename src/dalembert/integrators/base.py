@@ -15,6 +15,7 @@ from dalembert.errors import InputError, SimulationError
 from dalembert.integrators.native_steps import Machine, Surface, Taken
 from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.kernels.dae import DaeFunctions
+from dalembert.kernels.unreduced import UnreducedFunctions
 
 _WINDOW = 20_000  # steps after which the pace is looked at
 _BURST = 256  # steps between two looks of Python at a compiled loop
@@ -69,6 +70,7 @@ class InitialValueProblem:
     smooth: bool = True  # False when formulas switch branches
     positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
     dae: Callable[[], DaeFunctions] | None = None  # the same problem as residuals with multipliers
+    unreduced: Callable[[], UnreducedFunctions] | None = None  # the same with constraints as they stand
     turn: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # at which of many states variables have served
     sizes: np.ndarray | None = None  # how large each state usually is; None: about 1
     guides: tuple[Guide, ...] = ()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _ADAPTIVE = frozenset({"rtol", "atol", "max_step"})
 METHODS: dict[str, frozenset[str]] = {
     "taylor": frozenset({"rtol", "max_step"}),
-    **dict.fromkeys(("rk45", "dop853", "radau", "ida"), _ADAPTIVE),
+    **dict.fromkeys(("rk45", "dop853", "radau", "ida", "collocation"), _ADAPTIVE),
     **dict.fromkeys(("rk4", "algorithm3", "algorithm4", "algorithm5"), frozenset({"step", "max_step"})),
 }
 FIXED = tuple(name for name, settings in METHODS.items() if "step" in settings)
