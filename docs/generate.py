@@ -17,8 +17,8 @@ from pathlib import Path
 import dalembert as dl
 from dalembert import formalisms, gallery
 from dalembert.equations import About
-from dalembert.equations.about import FACTS
-from dalembert.evidence.agreement import PRINCIPLE, RECURSION, grouped, independent_roads
+from dalembert.equations.about import FACTS, grouped
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
 from dalembert.handles import Workspace, setup, workspace_of
 
 DOCS = Path(__file__).parent
