@@ -151,15 +151,6 @@ def for_words(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def rate_unit(unit: str) -> str:
-    """The unit of a rate.
-
-    >>> rate_unit("rad"), rate_unit("")
-    ('rad/s', '')
-    """
-    return f"{unit}/s" if unit else ""
-
-
 def _base_and_index(name: str) -> tuple[str, list[str]]:
     """theta1 -> theta, [1]; x_max -> x, [max]; Ixx -> I, [xx]; wx -> w, [x]."""
     head, *below = name.split("_")

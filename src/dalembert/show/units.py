@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
+from typing import TYPE_CHECKING
 
 import symengine as se
 
@@ -20,12 +21,15 @@ from dalembert.model import Elements
 from dalembert.model.loads import InJoint
 from dalembert.structure.scales import turning_coordinates, turns
 
+if TYPE_CHECKING:
+    from dalembert.handles.trajectory import Trajectory
+
 Powers = dict[str, Fraction]  # of base units
 
 _DERIVED = {"N": "kg·m/s²", "J": "kg·m²/s²", "W": "kg·m²/s³", "Pa": "kg/m/s²", "Hz": "1/s"}
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _LOWERED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_FACTOR = re.compile(r"([^\W\d_]+|1)\^?(-?\d+|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+_FACTOR = re.compile(r"([^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+|1)\^?(-?\d+|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
 _SI = {"kg", "m", "s", "rad"}
 _ANGLES = (se.asin, se.acos, se.atan, se.atan2)
 
@@ -134,6 +138,7 @@ class Units:
     """
 
     model: Elements
+    contacts: tuple[str, ...] = ()  # names of contacts that the model has written out as formulas
 
     @cached_property
     def symbols(self) -> dict[str, Powers | None]:
@@ -199,8 +204,7 @@ class Units:
             lengths = zip(loop.row_names, loop.joint.holds_lengths, strict=True)
             out |= {name: m if length else read("rad/s") for name, length in lengths}
         out |= {c.name: of_formula(c.psi, self.symbols) for c in model.nonholonomic_list}
-        contacts = {contact.name for contact in model.contacts}
-        out |= {name: m for name in out if name.split(", ")[0] in contacts}
+        out |= {name: m for name in out if name.split(", ")[0] in self.contacts}
         return out | {c.name: of_formula(c.phi, self.symbols) for c in model.canonical_list}
 
     def violation(self, name: str) -> str:
@@ -223,9 +227,31 @@ class Units:
         return any(unit is not None for unit in units) and all(set(unit) <= _SI for unit in units if unit is not None)
 
     def shown(self, unit: str) -> str:
-        """What an axis says of a unit: nothing where the model has none of its own, or the number is pure."""
-        return unit if unit != "1" and (self.declared or unit in ("rad", "s", "rad/s")) else ""
+        """What is said of a unit: nothing where the number is pure, or metres and kilograms are not the model's own words."""
+        known = self.declared or not {"kg", "m"} & set(read(unit) or {})
+        return unit if known and unit != "1" else ""
 
 
 def _per_second(unit: Powers | None) -> Powers | None:
     return None if unit is None else _times(unit, {"s": Fraction(-1)})
+
+
+def units_of(run: Trajectory) -> Units:
+    """The units of what a run holds."""
+    declared = run.equations.derivation.setup.declared
+    return Units(run.equations.model, tuple(contact.name for contact in declared.contacts))
+
+
+def speed_units(run: Trajectory) -> tuple[str, ...]:
+    """The unit of every speed of a run, '' where nothing is known.
+
+    >>> import dalembert as dl
+    >>> speed_units(dl.simulate("cart-pendulum", 0.1, formalism="kane", samples=2))
+    ('m/s', 'm/s')
+    """
+    units = units_of(run)
+    known = {Kind.RATE.of(name): units.rate(name) for name in run.equations.model.coordinate_names}
+    known |= {text: "rad/s" for text in run.speed_formulas if text.startswith("omega_")}  # of quaternions
+    if set(run.speed_formulas) <= set(known):  # as those of a tree, which knows no other
+        return tuple(known[text] for text in run.speed_formulas)
+    return tuple(units.of(formula) for formula in run.equations.workspace.facts.speeds)
