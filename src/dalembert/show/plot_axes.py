@@ -83,17 +83,17 @@ def scale(axis: Axes, t: np.ndarray, panel: Panel, said: Said) -> None:
         power = 0
         _logarithmic(axis, [line for line in panel.lines if not panel.is_zero(line)])
     else:
-        power = _linear(axis.yaxis, [line.y for line in panel.lines])
+        power = _linear(axis.yaxis, axis.set_ylim, [line.y for line in panel.lines])
     axis.set_ylabel(worded(panel.what, said(panel.unit), power), fontsize=8)
     if panel.across is not None:
         what, unit = panel.across
-        power = _linear(axis.xaxis, [line.x for line in panel.lines if line.x is not None])
+        power = _linear(axis.xaxis, axis.set_xlim, [line.x for line in panel.lines if line.x is not None])
         axis.set_xlabel(worded(what, said(unit), power), fontsize=8)
 
 
 def time_axis(axes: Sequence[Axes], t: np.ndarray) -> None:
     """The common time axis, and labels in one line."""
-    power = _linear(axes[-1].xaxis, [t])
+    power = _linear(axes[-1].xaxis, axes[-1].set_xlim, [t])
     axes[-1].set_xlim(float(t[0]), float(t[-1]) if t[-1] != t[0] else float(t[0]) + 1)
     axes[-1].set_xlabel(worded("time", "s", power), fontsize=8)
     axes[0].figure.align_ylabels(axes)
@@ -109,7 +109,7 @@ def worded(what: str, unit: str, power: int = 0) -> str:
     return f"{what} [{scale}]" if scale else what
 
 
-def _linear(axis: Axis, values: Sequence[np.ndarray]) -> int:
+def _linear(axis: Axis, limit: Callable[[float, float], object], values: Sequence[np.ndarray]) -> int:
     """A linear axis without offset text; returns the power of ten its numbers are to be multiplied with."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -118,7 +118,7 @@ def _linear(axis: Axis, values: Sequence[np.ndarray]) -> int:
     if not math.isfinite(size) or size == 0:
         return 0
     if high - low < _LEVEL * size:  # what is level stays level, and rounding is not magnified
-        getattr(axis.axes, f"set_{axis.axis_name}lim")(low - 0.1 * size, high + 0.1 * size)  # type: ignore[attr-defined]
+        limit(low - 0.1 * size, high + 0.1 * size)
     power = 3 * math.floor(math.log10(size) / 3) if not 1e-2 <= size < 1e5 else 0
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(partial(_number, power)))

@@ -67,7 +67,7 @@ def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
 
 def _rows(ending: Ending) -> list[str]:
     """The names from below."""
-    return list(reversed(ending.names))
+    return list(ending.names)[::-1]
 
 
 def _height(axis: Axes, y: float | None) -> float:
