@@ -28,7 +28,16 @@ from dalembert.show import plot_axes, plots
 from dalembert.show.plot_comparison import figures_of
 from dalembert.show.plot_edges import apart
 from dalembert.show.plot_figure import Plot
-from dalembert.show.plot_panels import Line, Panel, balance_error, momentum_error, panels_of, running_maximum
+from dalembert.show.plot_panels import (
+    Line,
+    Panel,
+    balance_error,
+    by_unit,
+    momentum_error,
+    panels_of,
+    quiet,
+    running_maximum,
+)
 from dalembert.show.plot_styles import LINEAGES, style_of, styles_of
 
 
@@ -166,6 +175,15 @@ def test_different_units_have_their_own_axes() -> None:
     ]
 
 
+def test_errors_of_servo_constraints_are_seen_to_die_out() -> None:
+    model = Model("servo").coordinate("x", unit="m", start=1.0)
+    model.body("slider", joint=model.prismatic((1, 0, 0), "x"), mass=1).drive("x", "0*t", feedback=(25.0, 10.0))
+    run = equations_of(model, "lagrange").simulate(2.0, samples=41)
+    (position, velocity) = panels_of(run, ["violation"])
+    assert (position.what, position.unit, velocity.unit) == ("error of servo\nconstraints", "m", "m/s")
+    np.testing.assert_allclose(position.lines[0].y, (1 + 5 * run.t) * np.exp(-5 * run.t), atol=1e-6)
+
+
 def test_coordinates_without_units_are_told_apart_and_no_unit_is_made_up() -> None:
     model = Model("two").coordinates("x", "a")
     model.body("rod", joint=[model.prismatic((1, 0, 0), "x"), model.revolute((0, 0, 1), "a")], mass=1, center=(1, 0, 0))
@@ -210,15 +228,15 @@ def test_wrong_panels(runs: dict[str, Trajectory]) -> None:
 
 
 def test_legends_are_free(whole: Plot) -> None:
-    for axis in whole.axes:
-        legend = axis.get_legend()
-        if legend is None:
-            continue
-        box = legend.get_window_extent()
-        assert whole.bbox.x1 >= box.x1, axis.get_ylabel()
-        others = [text for other in whole.axes for text in written(other)]
-        assert not [text for text in others if cover(box, text.get_window_extent())], axis.get_ylabel()
-        assert not [other for other in whole.axes if cover(box, other.get_window_extent())], axis.get_ylabel()
+    words = [(text.get_text(), text.get_window_extent()) for axis in whole.axes for text in written(axis)]
+    assert len(words) > 100
+    found = [(axis.get_ylabel(), legend.get_window_extent()) for axis in whole.axes if (legend := axis.get_legend())]
+    assert len(found) > 10
+    for label, box in found:
+        assert box.x1 <= whole.bbox.x1, label
+        assert not [text for text, other in words if cover(box, other)], label
+        assert not [axis for axis in whole.axes if cover(box, axis.get_window_extent())], label
+    assert not [pair for pair in combinations(found, 2) if cover(pair[0][1], pair[1][1])]
 
 
 @pytest.mark.parametrize(("size", "base", "power"), [(3e-6, 0.0, -6), (2e7, 0.0, 6), (1.0, 9e3, 0), (1e-15, 9.81, 0)])
@@ -236,11 +254,21 @@ def test_powers_of_ten_stand_beside_the_unit(size: float, base: float, power: in
 
 
 def test_what_is_zero_is_said_in_words() -> None:
-    for drift in (True, False):
+    nothing = np.zeros(3)
+    for panel in (
+        Panel("e", "m", (Line("a", nothing),), drift=True),
+        Panel("e", "m", (Line("a", nothing, zero=True),)),
+    ):
         axis = Figure().subplots()
-        plot_axes.draw(axis, np.arange(3.0), Panel("error", "m", (Line("a", np.zeros(3)),), drift=drift), str)
+        plot_axes.draw(axis, np.arange(3.0), panel, str)
         assert [text.get_text() for text in axis.texts] == ["zero to rounding:\na"]
         assert axis.get_legend() is None
+    axis = Figure().subplots()
+    noise = Line("b", np.array([1e-16, -1e-16, 2e-16]))
+    (both,) = by_unit(quiet([("N", Line("a", np.ones(3))), ("N", noise)]), "forces")
+    plot_axes.draw(axis, np.arange(3.0), both, str)
+    assert legend_texts(axis) == ["a", "zero to rounding: b"]
+    assert len(axis.get_lines()) == 1
 
 
 # formalisms side by side
@@ -330,7 +358,7 @@ def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[st
     written = plots.comparison(runs, tmp_path / "figures")
     assert [path.name for path in written] == ["energy.png", "constraints.png", "momentum.png", "coordinates.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
-    assert plots.comparison(runs, tmp_path / "all.pdf", ["energy", "momentum"]) == [tmp_path / "all.pdf"]
+    assert plots.comparison(runs, tmp_path / "all.pdf", ["energy"]) == [tmp_path / "all.pdf"]
     drift = figures_of(runs)["constraints"][0]
     assert drift.unit == "m/s"
     np.testing.assert_array_equal(drift.lines[0].y, running_maximum(runs["lagrange"].violation[-1]))

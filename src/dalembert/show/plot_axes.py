@@ -30,7 +30,7 @@ def draw(axis: Axes, t: np.ndarray, panel: Panel, said: Said) -> None:
     if panel.zero:
         _say_zero(axis, panel, said)
         return
-    shown = [line for line in panel.lines if not (panel.drift and panel.is_zero(line))]
+    shown = [line for line in panel.lines if not panel.is_zero(line)]
     span = float(np.ptp([line.y for line in shown])) if shown else 0.0
     for index, line in enumerate(shown):
         below = sum(covers(line.y, other.y, panel.drift, span) for other in shown[:index])
@@ -40,7 +40,7 @@ def draw(axis: Axes, t: np.ndarray, panel: Panel, said: Said) -> None:
         for line in shown:
             axis.plot(*start_of(line, t), "o", color=COLOURS[0], markersize=3.5)
     scale(axis, t, panel, said)
-    _legend(axis, [line.label for line in panel.lines if line not in shown], any(x.label for x in shown))
+    _legend(axis, [line.label for line in panel.lines if panel.is_zero(line)], any(x.label for x in shown))
 
 
 def _say_zero(axis: Axes, panel: Panel, said: Said) -> None:
@@ -52,7 +52,7 @@ def _say_zero(axis: Axes, panel: Panel, said: Said) -> None:
     more = f" and {len(names) - 2} more" if len(names) > 3 else ""
     text = "zero to rounding" + (f":\n{'; '.join(names[:2] if more else names)}{more}" if names else "")
     place = {"transform": axis.transAxes, "ha": "center", "va": "center"}
-    axis.text(0.5, 0.5, text.replace(" (zero to rounding)", ""), fontsize=SMALL, color=GREY, **place)
+    axis.text(0.5, 0.5, text, fontsize=SMALL, color=GREY, **place)
 
 
 def plot(axis: Axes, t: np.ndarray, line: Line, style: Style, drift: bool) -> None:
@@ -83,7 +83,7 @@ def scale(axis: Axes, t: np.ndarray, panel: Panel, said: Said) -> None:
         power = 0
         _logarithmic(axis, [line for line in panel.lines if not panel.is_zero(line)])
     else:
-        power = _linear(axis.yaxis, axis.set_ylim, [line.y for line in panel.lines])
+        power = _linear(axis.yaxis, axis.set_ylim, [line.y for line in panel.lines if not line.zero])
     axis.set_ylabel(worded(panel.what, said(panel.unit), power), fontsize=8)
     if panel.across is not None:
         what, unit = panel.across
@@ -140,8 +140,8 @@ def _logarithmic(axis: Axes, lines: Sequence[Line]) -> None:
     seen = [np.maximum(line.y[line.y > 0], FLOOR) for line in lines]
     axis.set_yscale("log")
     # the first samples, where a drift rises from nothing, must not stretch the axis
-    low = min(float(values[min(len(values) - 1, len(values) // 50 + 1)]) for values in seen)
-    high = max(float(values[-1]) for values in seen)
+    low = min(float(np.quantile(values, 0.03)) for values in seen)
+    high = max(float(values.max()) for values in seen)
     axis.set_ylim(min(low / 3, high / 30), high * 3)
     axis.yaxis.set_major_locator(LogLocator(numticks=6))
     axis.yaxis.set_minor_locator(NullLocator())

@@ -81,7 +81,7 @@ def _one(a: Line, b: Line, drift: bool) -> bool:
 
 def names_of(group: Sequence[Line], panel: Panel) -> list[str]:
     """What is written beside a line, from above: all it stands for, or that it is all there are."""
-    zero = " (zero)" if panel.drift and panel.is_zero(group[0]) else ""
+    zero = " (zero)" if panel.is_zero(group[0]) else ""
     if len(group) == len(panel.lines) > 1:
         return [f"all {len(group)}{zero}"]
     first, *equal = (line.label for line in group)

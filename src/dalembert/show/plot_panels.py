@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,8 @@ MOST_LINES = 8  # in one panel: as many as there are colours
 _MOST_OF_A_UNIT = 60
 _MOST_PORTRAITS = 9
 _LONG = 52  # characters of a description in a legend
-_ROUNDING = 1e-12  # of the largest momentum or force
+_OFF = 1e-3  # of its largest size: a servo constraint that begins with more is off its target
+_ROUNDING = 1e-10  # of the largest momentum or force
 FLOOR = 1e-17  # below this an error is rounding
 
 
@@ -31,13 +32,14 @@ class Line:
     label: str
     y: np.ndarray
     x: np.ndarray | None = None
+    zero: bool = False  # rounding beside what it belongs to: said in words
 
 
 @dataclass(frozen=True)
 class Panel:
     """One pair of axes: what the vertical axis is, its unit, and the lines; `across` is the horizontal one if it is not time.
 
-    The lines of a `drift` are running maxima, on a logarithmic axis.
+    The lines of a `drift` are sizes of errors, mostly running maxima, on a logarithmic axis.
     """
 
     what: str
@@ -47,13 +49,13 @@ class Panel:
     across: tuple[str, str] | None = None  # what, and its unit
 
     def is_zero(self, line: Line) -> bool:
-        """Whether a line is nothing, or a drift nothing but rounding."""
-        return bool(np.nanmax(np.abs(line.y)) <= (FLOOR if self.drift else 0.0))
+        """Whether a line is nothing but rounding, so that it is not drawn."""
+        return line.zero or (self.drift and bool(np.nanmax(line.y) <= FLOOR))
 
     @property
     def zero(self) -> bool:
         """Whether there is nothing to be seen."""
-        return self.across is None and all(map(self.is_zero, self.lines))
+        return all(map(self.is_zero, self.lines))
 
 
 @dataclass(frozen=True)
@@ -134,13 +136,13 @@ def merged(lines: Sequence[Line]) -> list[Line]:
     """
     groups: list[list[Line]] = []
     for line in lines:
-        same = (group for group in groups if np.allclose(group[0].y, line.y, rtol=1e-9, atol=1e-300))
+        same = (group for group in groups if not line.zero and np.allclose(group[0].y, line.y, rtol=1e-9, atol=1e-300))
         group = next(same, None)
         if group is None:
             groups.append([line])
         else:
             group.append(line)
-    return [Line(_equal([line.label for line in group]), group[0].y, group[0].x) for group in groups]
+    return [replace(group[0], label=_equal([line.label for line in group])) for group in groups]
 
 
 def _equal(labels: Sequence[str]) -> str:
@@ -151,11 +153,14 @@ def by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
     """One panel for each unit, or several where there are too many lines, from (unit, line)."""
     panels = []
     for unit in dict.fromkeys(unit for unit, _ in rows):
-        alike, title = [line for its, line in rows if its == unit], what
+        alike, title = [line for its, line in rows if its == unit and not line.zero], what
+        zero = [line for its, line in rows if its == unit and line.zero]
         if len(alike) > _MOST_OF_A_UNIT:
             places = spread(len(alike), MOST_LINES)
             title, alike = f"{len(places)} of {len(alike)} {what}", [alike[i] for i in places]
-        chunks = [alike[i : i + MOST_LINES] for i in range(0, len(alike), MOST_LINES)]
+        count = max(1, -(-len(alike) // MOST_LINES))
+        chunks = [[alike[i] for i in part] for part in np.array_split(range(len(alike)), count)]
+        chunks[-1] += zero
         panels += [Panel(title, unit, tuple(chunk)) for chunk in chunks]
     return panels
 
@@ -169,18 +174,14 @@ def _described(
     return [(unit, Line(_label(name, text if unit in few else ""), row)) for name, unit, text, row in rows]
 
 
-def quiet(rows: Sequence[tuple[str, Line]]) -> list[tuple[str, Line]]:
-    """The rows, those that are rounding beside the largest as the zeros they stand for.
+def quiet(rows: Sequence[tuple[str, Line]], size: float = 0.0) -> list[tuple[str, Line]]:
+    """The rows, those marked as zero that are rounding beside the largest, or beside `size`.
 
-    >>> [line.label for _, line in quiet([("N", Line("a", np.ones(2))), ("N·m", Line("b", np.full(2, 1e-16)))])]
-    ['a', 'b (zero to rounding)']
+    >>> [line.zero for _, line in quiet([("N", Line("a", np.ones(2))), ("N·m", Line("b", np.full(2, 1e-16)))])]
+    [False, True]
     """
-    largest = max((float(np.abs(line.y).max()) for _, line in rows), default=0.0)
-    flat = [0 < float(np.abs(line.y).max()) < _ROUNDING * largest for _, line in rows]
-    return [
-        (unit, Line(f"{line.label} (zero to rounding)", np.zeros_like(line.y)) if zero else line)
-        for (unit, line), zero in zip(rows, flat, strict=True)
-    ]
+    largest = max([size, *(float(np.abs(line.y).max()) for _, line in rows)])
+    return [(unit, replace(line, zero=bool(np.abs(line.y).max() <= _ROUNDING * largest))) for unit, line in rows]
 
 
 def _label(name: str, description: str) -> str:
@@ -223,15 +224,32 @@ def _balance(run: Trajectory) -> list[Panel]:
 
 
 def _violation(run: Trajectory) -> list[Panel]:
-    """The largest violation so far of every constraint, positions and velocities apart; of many the largest of all."""
-    units, rows = units_of(run), list(zip(run.violation_names, running_maximum(run.violation), strict=True))
+    """The violation of every constraint, units apart: the largest so far, or how the error of a servo constraint goes."""
+    units, away = units_of(run), _controlled(run)
+    rows = [
+        (name, row, name.rsplit(", ", 1)[0] in away)
+        for name, row in zip(run.violation_names, run.violation, strict=True)
+    ]
     panels = []
-    for unit in dict.fromkeys(units.violation(name) for name, _ in rows):
-        lines = merged([Line(for_words(name), row) for name, row in rows if units.violation(name) == unit])
-        if sum(bool(line.y[-1] > FLOOR) for line in lines) > MOST_LINES:
+    for unit, servo in dict.fromkeys((units.violation(name), servo) for name, _, servo in rows):
+        alike = [(name, row) for name, row, its in rows if (units.violation(name), its) == (unit, servo)]
+        lines = merged([Line(for_words(name), np.abs(row) if servo else running_maximum(row)) for name, row in alike])
+        if sum(bool(line.y.max() > FLOOR) for line in lines) > MOST_LINES:
             lines = [Line(f"largest of {len(lines)}", np.max([line.y for line in lines], axis=0))]
-        panels.append(Panel("constraint violation\nso far", unit, tuple(lines), drift=True))
+        what = "error of servo\nconstraints" if servo else "constraint violation\nso far"
+        panels.append(Panel(what, unit, tuple(lines), drift=True))
     return panels
+
+
+def _controlled(run: Trajectory) -> set[str]:
+    """The constraints with feedback that begin off their target: their error is to die out, and is no drift."""
+    if not run.constraint_names:
+        return set()
+    levels = run.equations.workspace.facts.levels
+    servo = {name for name, feedback in zip(levels.names, levels.servo, strict=True) if feedback}
+    rows = zip(run.violation_names, run.violation, strict=True)
+    off = {name.rsplit(", ", 1)[0] for name, row in rows if abs(row[0]) > _OFF * np.abs(row).max()}
+    return servo & off
 
 
 def _multipliers(run: Trajectory) -> list[Panel]:
@@ -268,7 +286,8 @@ def _joints(run: Trajectory) -> list[Panel]:
     found = run.joint_reactions()
     forces = [("N", Line(for_words(name), np.linalg.norm(each.force, axis=0))) for name, each in found.items()]
     moments = [("N·m", Line(for_words(name), np.linalg.norm(each.moment, axis=0))) for name, each in found.items()]
-    rows, k = quiet([*forces, *moments]), len(forces)
+    scales = run.equations.workspace.facts.scales
+    rows, k = quiet([*forces, *moments], scales.mass * scales.length / scales.time**2), len(forces)
     return [*_merged_by_unit(rows[:k], "forces in joints"), *_merged_by_unit(rows[k:], "moments in joints")]
 
 

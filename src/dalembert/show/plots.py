@@ -176,7 +176,7 @@ def _side_by_side(
     """Draw the lines of a panel, solid ones first, so that the others are seen on them; returns how they end."""
     endings = []
     for group in sorted(each, key=lambda group: styles[group[0].label].dashes != "-"):
-        line, zero = group[0], panel.drift and panel.is_zero(group[0])
+        line, zero = group[0], panel.is_zero(group[0])
         if not zero:
             plot_axes.plot(axis, t, line, styles[line.label], panel.drift)
         its = dict(zip(names_of(group, panel), (styles[line.label] for line in group), strict=False))

@@ -247,7 +247,7 @@ def speed_units(run: Trajectory) -> tuple[str, ...]:
 
     >>> import dalembert as dl
     >>> speed_units(dl.simulate("cart-pendulum", 0.1, formalism="kane", samples=2))
-    ('m/s', 'm/s')
+    ('rad/s', 'm/s')
     """
     units = units_of(run)
     known = {Kind.RATE.of(name): units.rate(name) for name in run.equations.model.coordinate_names}
