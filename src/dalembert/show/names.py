@@ -134,7 +134,7 @@ def for_plot(name: str) -> str:
         return f"${for_latex(name)}$"
     if not kind:
         return for_words(rest)
-    word = r"\text{" + re.sub(r"[^\w .:/+-]", "·", rest) + "}"
+    word = _upright(rest)
     if kind in _DOTS:
         dots = r"\bullet" if kind is Kind.RATE else r"\bullet\bullet"
         return rf"$\overset{{{dots}}}{{{word}}}$"
@@ -143,12 +143,16 @@ def for_plot(name: str) -> str:
 
 
 def for_words(text: str) -> str:
-    r"""Any text as matplotlib draws it as it is.
+    r"""Any text as matplotlib draws it as it is; it would hide one that begins with an underscore.
 
-    >>> for_words("rope at $5")
-    'rope at \\$5'
+    >>> for_words("rope at $5"), for_words("_x")
+    ('rope at \\$5', '$\\text{_x}$')
     """
-    return text.replace("$", r"\$")
+    return f"${_upright(text)}$" if text.startswith("_") else text.replace("$", r"\$")
+
+
+def _upright(text: str) -> str:
+    return r"\text{" + re.sub(r"[^\w ,.:/+-]", "·", text) + "}"
 
 
 def _base_and_index(name: str) -> tuple[str, list[str]]:
