@@ -21,13 +21,15 @@ import dalembert as dl
 from dalembert import formalisms, gallery
 from dalembert.cli import program
 from dalembert.equations import About
-from dalembert.equations.about import FACTS
-from dalembert.evidence.agreement import PRINCIPLE, RECURSION, grouped, independent_roads
+from dalembert.equations.about import FACTS, grouped
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
 from dalembert.handles import Workspace, setup, workspace_of
+from dalembert.show import plots
 
 DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"
 EXERCISES = DOCS / "exercises.md"
+PLOTS = DOCS / "plots.md"
 README = DOCS.parent / "README.md"
 ABOUTS: tuple[About, ...] = tuple(module.ABOUT for module in formalisms.FORMALISMS)
 # a fixed choice, so that the committed table does not change when the gallery grows
@@ -166,11 +168,23 @@ def printed(command: str) -> str:
     return f"```text\n{found.getvalue().strip()}\n```"
 
 
+def panels() -> str:
+    """What can be drawn of a run."""
+    rows = [(f"`{name}`", choice.text, yes(name in plots.OVERVIEW)) for name, choice in plots.PANELS.items()]
+    return table(("name", "shows", "in the overview"), rows)
+
+
+def figures() -> str:
+    """What can be drawn of a comparison."""
+    return table(("name", "shows"), [(f"`{name}`", side.text) for name, side in plots.FIGURES.items()])
+
+
 def blocks() -> dict[Path, dict[str, Block]]:
     """Every generated block, file by file."""
     out: dict[Path, dict[str, Block]] = {
         README: {"formalisms": short_catalogue},
         EXERCISES: exercises(),
+        PLOTS: {"panels": panels, "figures": figures},
         INDEX: {"catalogue": catalogue, "handles": handles, "lineages": lineages, "counts": counts},
     }
     for about in ABOUTS:

@@ -77,9 +77,10 @@ def test_plots(run, tmp_path):
 
 
 def test_plots_and_json(run, tmp_path):
-    found = run("compare", "simple-pendulum", *SHORT, "--formalism", "kane", "--plot", "out", "--json")
+    words = ("--formalism", "kane", "--plot", "out", "--panels", "energy", "--json")
+    found = run("compare", "simple-pendulum", *SHORT, *words)
     assert found.data["model"] == "simple-pendulum"
-    assert list((tmp_path / "out").iterdir())
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["energy.png"]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,7 @@ def test_plots_and_json(run, tmp_path):
         (["--formalism", "kan"], "there is no formalism 'kan'. Did you mean 'kane'?"),
         (["--integrator", "ode45"], "there is no integrator 'ode45'."),
         (["--plot", "file"], "--plot file: 'file' is not a directory."),
+        (["--plot", "out", "--panels", "phase"], "there is no panel 'phase'."),
         (["--duration", "-1"], "argument --duration: got '-1'"),
         (["--set", "m9=1"], "there is no parameter 'm9'."),
     ],

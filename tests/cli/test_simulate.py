@@ -112,6 +112,32 @@ def test_a_plot_in_a_directory(run, tmp_path):
     assert (tmp_path / "out/simple-pendulum-lagrange.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_panels_of_a_plot(run, tmp_path):
+    found = run("simulate", "simple-pendulum", *SHORT, "--plot", "run.svg", "--panels", "phase, energy")
+    assert found.code == 0
+    picture = (tmp_path / "run.svg").read_text()
+    assert "<!-- kinetic -->" in picture
+    assert "<!-- coordinates [rad] -->" not in picture
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--plot", "run.svg", "--panels", "fase"), "there is no panel 'fase'. Did you mean 'phase'?"),
+        (("--panels", "phase"), "--panels: there is no --plot. Expected both"),
+        (
+            ("--plot", "run.svg", "--panels", "drives"),
+            "'simple-pendulum' has no drives, so there is no panel 'drives'.",
+        ),
+    ],
+)
+def test_wrong_panels(run, tmp_path, words, message):
+    found = run("simulate", "simple-pendulum", *SHORT, *words)
+    assert found.code == 2
+    assert message in found.err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(("error", "code"), [(SimulationError("at t = 0.5 it ended."), 1), (KeyboardInterrupt(), 130)])
 def test_nothing_is_left_after_a_failure(run, tmp_path, monkeypatch, error, code):
     def fail(*_, **__):

@@ -9,8 +9,8 @@ import pytest
 import dalembert as dl
 from dalembert import formalisms, recursive
 from dalembert.equations import free_motion, legendre
-from dalembert.equations.about import FACTS
-from dalembert.evidence.agreement import PRINCIPLE, RECURSION, grouped, independent_roads
+from dalembert.equations.about import FACTS, grouped
+from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
 from dalembert.kinematics import active_forces, applied_forces, kinetic, potential
 from dalembert.kinematics.motion import Motion
 from dalembert.structure import samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dalembert import pipeline
@@ -15,6 +15,7 @@ from dalembert.exporters.files import either
 from dalembert.formalisms import find
 from dalembert.model import Model
 from dalembert.model.methods import METHODS
+from dalembert.show.plot_panels import require_known
 
 if TYPE_CHECKING:
     Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -55,6 +56,22 @@ def add_formalisms(parser: argparse.ArgumentParser, default: str) -> None:
     """Several formalisms."""
     text = f"a formalism, e.g. kane; repeat it or separate several by commas (default: {default})"
     parser.add_argument("--formalism", metavar="KEY", action="append", default=[], help=text)
+
+
+def add_panels(parser: argparse.ArgumentParser, known: Mapping[str, str], default: str) -> None:
+    """What a plot shows, by names that are known with their meaning."""
+    listed = "; ".join(f"{name} ({text})" for name, text in known.items())
+    text = f"what --plot draws, repeatable or separated by commas: {listed}. Default: {default}"
+    parser.add_argument("--panels", metavar="NAMES", action="append", default=[], help=text)
+
+
+def panels(arguments: argparse.Namespace, known: Iterable[str]) -> list[str]:
+    """The panels asked for, each once; raises before any work is done for one that there is not, and where nothing is drawn."""
+    wanted = [name.strip() for text in arguments.panels for name in text.split(",")]
+    if wanted and arguments.plot is None:
+        raise InputError("--panels: there is no --plot. Expected both, as in '--plot run.png --panels phase,energy'.")
+    require_known(wanted, known, "panel")
+    return list(dict.fromkeys(wanted))
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

@@ -27,12 +27,14 @@ def add(subparsers: shared.Subparsers) -> None:
     shared.add_engine(parser)
     text = "write the figures to a directory, or all to one .png, .pdf or .svg file"
     parser.add_argument("--plot", metavar="DIR", help=text)
+    shared.add_panels(parser, {name: side.text for name, side in plots.FIGURES.items()}, "all that the model has")
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Simulate by every formalism and print the table."""
-    wanted, model = shared.keys(arguments.formalism), shared.load(arguments)
+    wanted, panels = shared.keys(arguments.formalism), shared.panels(arguments, plots.FIGURES)
+    model = shared.load(arguments)
     place = None if arguments.plot is None else files.pictures(arguments.plot, "--plot", model.name)
     with progress.bar(f"comparing {model.name}") as advance:
         comparison = pipeline.compare(
@@ -48,7 +50,7 @@ def run(arguments: Namespace) -> int:
             progress=advance,
         )
     shared.note_unused(arguments, comparison.integrator)
-    figures = [] if place is None else plots.comparison(comparison.runs, place)
+    figures = [] if place is None else plots.comparison(comparison.runs, place, panels)
     head = f"{comparison.model}: {comparison.duration:g} s, integrator {comparison.integrator}, drift not corrected"
     refused = [f"{key} does not apply: {reason}." for key, reason in comparison.refused.items()]
     output.result(arguments.json, comparison.to_dict(), head, _table(comparison), *refused)

@@ -12,6 +12,7 @@ from dalembert.cli import files, output, progress
 from dalembert.errors import InputError
 from dalembert.handles import Trajectory
 from dalembert.model import Elements
+from dalembert.show import plots
 
 _MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
 
@@ -20,6 +21,7 @@ def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = (
         "dalembert simulate cart-pendulum --duration 50 --output run.nc --plot run.png",
+        "dalembert simulate cart-pendulum --plot phase.pdf --panels phase,multipliers",
         "dalembert simulate double-pendulum --start theta1=pi/2 --rate theta2=1 --set m1=2",
         "dalembert simulate rope --with links=1000 --formalism denoc --duration 1",
     )
@@ -42,22 +44,24 @@ def add(subparsers: shared.Subparsers) -> None:
     parser.add_argument("--output", metavar="FILE", action="append", default=[], help=text)
     text = "write a plot to a .png, .pdf or .svg file, or to a directory"
     parser.add_argument("--plot", metavar="PATH", help=text)
+    known = {name: choice.text for name, choice in plots.PANELS.items()}
+    shared.add_panels(parser, known, ", ".join(plots.OVERVIEW))
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Simulate, write, and print how it went."""
     tables = [files.target(path, "--output", files.TABLES) for path in arguments.output]
-    model = shared.load(arguments)
+    panels, model = shared.panels(arguments, plots.PANELS), shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
-    plots = [] if arguments.plot is None else [files.picture(arguments.plot, "--plot", name)]
+    pictures = [] if arguments.plot is None else [files.picture(arguments.plot, "--plot", name)]
     motion = _simulate(model, arguments)
     shared.note_unused(arguments, motion.integrator)
     for path in tables:
         motion.save(path)
-    for path in plots:
-        motion.plot(path)
-    written, notes = [*tables, *plots], [*motion.notes, *_beyond_limits(motion)]
+    for path in pictures:
+        motion.plot(*panels, path=path)
+    written, notes = [*tables, *pictures], [*motion.notes, *_beyond_limits(motion)]
     if arguments.json:
         output.text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
     else:

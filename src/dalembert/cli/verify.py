@@ -10,7 +10,8 @@ from rich.text import Text
 from dalembert import pipeline
 from dalembert.cli import arguments as shared
 from dalembert.cli import output, progress
-from dalembert.evidence.agreement import Agreement, grouped
+from dalembert.equations.about import grouped
+from dalembert.evidence.agreement import Agreement
 
 _STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -20,6 +21,7 @@ FACTS: dict[Fact, str] = {
     "recursion": "inertia terms pass from body to body, without Jacobians",
     "positions": "positions by a walk of their own, differentiated in numbers, and the words of the declarations",
 }
+Lineage = tuple[Fact, ...]
 
 
 class Velocities(StrEnum):
@@ -84,7 +86,7 @@ class About:
     velocities: Velocities
     count: Literal["n", "d", "d − s", "n − s", "6N"]  # number of dynamic equations, Table 1 of papers/volterra
     citation: str
-    lineage: tuple[Fact, ...]  # the shared facts its inertia and load terms rest on
+    lineage: Lineage  # the shared facts its inertia and load terms rest on
     nonholonomic: bool = True  # takes constraints on velocities
     nonlinear: bool = False  # takes constraints that are nonlinear in the velocities
     servo: bool = False  # takes constraints with feedback, whose velocity level does not hold at first
@@ -99,3 +101,14 @@ class About:
     def uses_speeds(self) -> bool:
         """True when a choice of quasi-velocities enters the equations."""
         return self.velocities.in_speeds or self.along_speeds
+
+
+def grouped(lineages: Mapping[str, Lineage]) -> dict[Lineage, tuple[str, ...]]:
+    """The names by lineage, related lineages next to each other.
+
+    >>> grouped({"denoc": ("recursion",), "lagrange": ("T", "V"), "kane": ("bodies",), "routh": ("T", "V")})
+    {('T', 'V'): ('lagrange', 'routh'), ('bodies',): ('kane',), ('recursion',): ('denoc',)}
+    """
+    place = list(FACTS).index
+    order = sorted(set(lineages.values()), key=lambda lineage: [place(fact) for fact in lineage])
+    return {lineage: tuple(name for name, its in lineages.items() if its == lineage) for lineage in order}

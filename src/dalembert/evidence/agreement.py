@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
-from dalembert.equations.about import FACTS, Fact
+from dalembert.equations.about import Fact, Lineage, grouped
 
-Lineage = tuple[Fact, ...]
 RECURSION: Lineage = ("recursion",)
 PRINCIPLE: Lineage = ("positions",)
 
@@ -133,14 +132,3 @@ def _most(lineages: list[frozenset[Fact]], taken: frozenset[Fact]) -> int:
     first, *rest = lineages
     without = _most(rest, taken)
     return without if first & taken else max(without, 1 + _most(rest, taken | first))
-
-
-def grouped(lineages: Mapping[str, Lineage]) -> dict[Lineage, tuple[str, ...]]:
-    """The names by lineage, related lineages next to each other.
-
-    >>> grouped({"recursion": RECURSION, "lagrange": ("T", "V"), "kane": ("bodies",), "routh": ("T", "V")})
-    {('T', 'V'): ('lagrange', 'routh'), ('bodies',): ('kane',), ('recursion',): ('recursion',)}
-    """
-    place = list(FACTS).index
-    order = sorted(set(lineages.values()), key=lambda lineage: [place(fact) for fact in lineage])
-    return {lineage: tuple(name for name, its in lineages.items() if its == lineage) for lineage in order}

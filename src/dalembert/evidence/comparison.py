@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dalembert import formalisms
 from dalembert.handles import Equations, Trajectory, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
+
+if TYPE_CHECKING:
+    from dalembert.show.plot_figure import Plot
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,23 @@ class Comparison:
             "rows": [asdict(row) for row in self.rows],
             "refused": dict(self.refused),
         }
+
+    def plot(self, *figures: str, path: str | Path | None = None) -> Plot:
+        """Draw the runs side by side; returns the figure, which a notebook shows, and saves it where a path is given.
+
+        `figures` are energy, constraints, momentum and coordinates; without names all that the model has something for.
+
+        >>> import dalembert as dl
+        >>> table = dl.compare(dl.load("cart-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
+        >>> len(table.plot("energy", "momentum").axes)
+        2
+        """
+        from dalembert.show import plots
+
+        figure = plots.comparison_figure(self.runs, figures)
+        if path is not None:
+            plots.save(figure, Path(path))
+        return figure
 
     def __str__(self) -> str:
         names = list(asdict(self.rows[0])) if self.rows else []

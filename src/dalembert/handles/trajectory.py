@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.analysis import observables
 from dalembert.analysis.action import Variation
+from dalembert.analysis.drives import drive_names, joint_efforts
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked
@@ -24,9 +25,9 @@ from dalembert.structure import Facts, rank
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
     from dalembert.handles.equations import Equations
+    from dalembert.show.plot_figure import Plot
 
 
 def joint_reactions(
@@ -303,6 +304,21 @@ class Trajectory(Value):
         _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._evaluated(Kernel.carried))
 
+    @cached_property
+    def drives(self) -> dict[str, np.ndarray]:
+        """What every drive exerts along the run, by name: torques and forces in joints, and the λ of prescribed motions.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().drive("theta", "pi/2 + 0*t")
+        >>> run = dl.simulate(model, 1.0, samples=3)  # held level: τ = m g l
+        >>> run.drives["drive of theta"].round(9).tolist()
+        [9.81, 9.81, 9.81]
+        """
+        model, values = self.equations.model, self.equations.parameters
+        names = [name for name in self.constraint_names if name in drive_names(model)]
+        rows = dict(zip(self.constraint_names, self.multipliers, strict=True)) if names else {}
+        return joint_efforts(model, values, self.t, self.q, self.qd) | {name: rows[name] for name in names}
+
     @checked
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """The force and moment in every joint along the run, by the name of the child body.
@@ -383,11 +399,29 @@ class Trajectory(Value):
 
         return dataset.save(self, Path(path), lambda: record_of(self))
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Plot coordinates, energy and constraints; returns the matplotlib figure, and saves it when a path is given."""
+    def plot(self, *what: str | Path, path: str | Path | None = None) -> Plot:
+        """Draw the run; returns the figure, which a notebook shows, and saves it where a path is given.
+
+        `what` are names of panels: coordinates, velocities, energy, balance, violation (the overview that is drawn without
+        names), momenta, multipliers, reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("cart-pendulum", 1.0, samples=11)
+        >>> figure = run.plot("multipliers", "phase")
+        >>> [axis.get_ylabel() for axis in figure.axes][:1]
+        ['multipliers λ [N]']
+        >>> run.plot("fase")
+        Traceback (most recent call last):
+            ...
+        dalembert.errors.InputError: plot: there is no panel 'fase'. Did you mean 'phase'? Expected one of coordinates, ...
+        """
         from dalembert.show import plots
 
-        return plots.trajectory(self, None if path is None else Path(path))
+        names = [each for each in what if not plots.is_picture(each)]
+        places = [Path(each) for each in (*what, path) if each is not None and each not in names]
+        if len(places) > 1:
+            raise InputError(f"plot: got {len(places)} files, {', '.join(map(str, places))}. Expected one at most.")
+        return plots.trajectory(self, places[0] if places else None, [str(name) for name in names])
 
     def __repr__(self) -> str:
         return (

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.errors import EngineError
 from dalembert.exporters import files
 from dalembert.expressions import Kind
-from dalembert.show.names import rate_unit
+from dalembert.show.units import speed_units, units_of
 
 if TYPE_CHECKING:
     import xarray
@@ -74,17 +74,11 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
         "axis": ("axis", _words("xyz")),
         "coordinate_unit": ("coordinate", _words(c.unit for c in model.coordinate_list)),
         "coordinate_description": ("coordinate", _words(c.description for c in model.coordinate_list)),
-        "speed_unit": ("speed", _words(speed_units(run))),
+        "speed_unit": ("speed", _words(map(units_of(run).shown, speed_units(run)))),
         "speed_formula": ("speed", _words(run.speed_formulas)),
         "speed_description": ("speed", _words(said.get(name, "") for name in run.speed_names)),
     }
     return xarray.Dataset(series, places, _attributes(run))
-
-
-def speed_units(run: Trajectory) -> tuple[str, ...]:
-    """The unit of every speed that is the rate of a coordinate with a unit, else nothing."""
-    units = {Kind.RATE.of(c.name): rate_unit(c.unit) for c in run.equations.model.coordinate_list}
-    return tuple(units.get(formula, "") for formula in run.speed_formulas)
 
 
 def save(run: Trajectory, path: Path, record: Callable[[], Record] | None = None) -> Path:

@@ -261,13 +261,38 @@ def for_formula(name: str, taken: Collection[str]) -> str:
     return out
 
 
-def rate_unit(unit: str) -> str:
-    """The unit of a rate.
+def for_plot(name: str) -> str:
+    r"""The name as matplotlib draws it: letters with indices, but words, as URDF has them, as they are, one dot above the whole.
 
-    >>> rate_unit("rad"), rate_unit("")
-    ('rad/s', '')
+    >>> for_plot("dot(theta1)"), for_plot("panda_joint1"), for_plot("dot(panda_joint1)"), for_plot("p(x)")
+    ('$\\dot{\\theta}_{1}$', 'panda_joint1', '$\\overset{\\bullet}{\\text{panda_joint1}}$', '$p_{x}$')
     """
-    return f"{unit}/s" if unit else ""
+    kind, rest = split(name)
+    base, below = _base_and_index(rest)
+    words = [part for part in map(_letter_for_latex, (base, *below)) if part.startswith(r"\mathrm")]
+    if len(words) <= 1 and not _letter_for_latex(base).startswith(r"\mathrm"):
+        return f"${for_latex(name)}$"
+    if not kind:
+        return for_words(rest)
+    word = _upright(rest)
+    if kind in _DOTS:
+        dots = r"\bullet" if kind is Kind.RATE else r"\bullet\bullet"
+        return rf"$\overset{{{dots}}}{{{word}}}$"
+    letter, *axis = kind
+    return f"${letter}_{{{', '.join([*axis, word])}}}$"
+
+
+def for_words(text: str) -> str:
+    r"""Any text as matplotlib draws it as it is; it would hide one that begins with an underscore.
+
+    >>> for_words("rope at $5"), for_words("_x")
+    ('rope at \\$5', '$\\text{_x}$')
+    """
+    return f"${_upright(text)}$" if text.startswith("_") else text.replace("$", r"\$")
+
+
+def _upright(text: str) -> str:
+    return r"\text{" + re.sub(r"[^\w ,.:/+-]", "·", text) + "}"
 
 
 def _base_and_index(name: str) -> tuple[str, list[str]]:

@@ -142,8 +142,12 @@ def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
     return starts or far or sag or 1.0
 
 
-def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
+def turning_coordinates(model: Elements) -> set[str]:
     """The coordinates that are angles or parts of a quaternion; where no joint tells, those inside sine, cosine or tangent."""
+    return _turning(model, _motions(model))
+
+
+def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
     jointed = {symbol.name for formula, _ in motions for symbol in formula.free_symbols}
     found = {symbol.name for formula, turns in motions if turns for symbol in formula.free_symbols}
     waves = {symbol.name for wave in _waves(model) for symbol in wave.free_symbols}
@@ -157,10 +161,10 @@ def _waves(model: Elements) -> list[Formula]:
 
 def _motions(model: Elements) -> list[Motion]:
     joints = [joint for body in model.bodies for joint in body.joints]
-    return [(formula, _turns(joint, k)) for joint in joints for k, formula in enumerate(joint.values)]
+    return [(formula, turns(joint, k)) for joint in joints for k, formula in enumerate(joint.values)]
 
 
-def _turns(joint: Joint, motion: int) -> bool:
+def turns(joint: Joint, motion: int) -> bool:
     """Whether a motion of a joint turns the child."""
     start = [0.0] * len(joint.values)
     if joint.quaternion:
@@ -203,7 +207,7 @@ def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
     bodies = {body.name: body for body in model.bodies}
     for load in model.loads:
         if load.stiff is not None:
-            torsion = isinstance(load, InJoint) and _turns(bodies[load.body].joints[load.joint], load.motion)
+            torsion = isinstance(load, InJoint) and turns(bodies[load.body].joints[load.joint], load.motion)
             yield _number(load.stiff, model) / (length**2 if torsion else 1.0)
 
 

@@ -54,10 +54,17 @@ class Holonomic(FormulaConstraint):
         found = unfulfilled(self.title, "φ", self.phi, q, "positions", table)
         return found + open_rate(self.title, self.phi, q, table)
 
+    @property
+    def prescribed(self) -> str | None:
+        """The coordinate whose motion it prescribes; None for a constraint that was written as a formula."""
+        name = self.description.removeprefix(_DRIVEN)
+        known = {symbol.name for symbol in self.phi.free_symbols}
+        return name if name != self.description and name in known else None
+
     def driven(self, model: Elements) -> Element | None:
         """The keys of the drive that made it, None for a constraint that was written as a formula."""
-        name = self.description.removeprefix(_DRIVEN)
-        if self.feedback or name == self.description or name not in model.coordinate_names:
+        name = self.prescribed
+        if self.feedback or name is None or name not in model.coordinate_names:
             return None
         motion = -self.phi.subs({coordinate(name): 0})
         known = {TIME.name, *model.parameter_values}
