@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.papers.values import Figure, Frame, Panel, Stroke
-from dalembert.show.plots import COLOURS, STYLES
+from dalembert.show.plots import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 _FLOOR = 1e-17  # below this an error is rounding
+_OVER = (0, (4, 4))  # lets a line below be seen
 _ACROSS = 3  # frames side by side
 
 
@@ -38,29 +39,32 @@ def _panels(panels: Sequence[Panel]) -> Drawing:
 
     columns = 1 if len(panels) <= 3 else 2
     rows = math.ceil(len(panels) / columns)
-    height = 3.4 if rows == 1 else 1.9 * rows + 0.6
+    height = 3.4 if rows == 1 else 1.75 * rows + 0.5
     drawing = Drawing(figsize=(7.2 if columns == 1 else 9.6, height), layout="constrained")
     axes = drawing.subplots(rows, columns, squeeze=False)
     for index, axis in enumerate(axes.T.ravel()):
-        if index < len(panels):
-            _panel(axis, panels[index])
-        else:
+        if index >= len(panels):
             axis.set_visible(False)
+            continue
+        alike = panels[index + 1 : index + 2] and panels[index + 1].along == panels[index].along
+        _panel(axis, panels[index], last=not alike or (index + 1) % rows == 0)
     return drawing
 
 
-def _panel(axis: Axes, panel: Panel) -> None:
+def _panel(axis: Axes, panel: Panel, *, last: bool) -> None:
+    """One pair of axes; only the last of alike ones names what lies along."""
     for index, line in enumerate(panel.lines):
         y = np.where(line.y > _FLOOR, line.y, np.nan) if panel.log else line.y
         if line.points:
             axis.plot(line.x, y, "o", color="#333333", markersize=3.2, fillstyle="none", label=line.label, zorder=3)
         else:
-            style = STYLES[min(index, len(STYLES) - 1)] if panel.log else "-"
-            colour = COLOURS[index % len(COLOURS)]
-            axis.plot(line.x, y, color=colour, linestyle=style, linewidth=1.1, label=line.label)
+            # errors of two methods often coincide
+            style = _OVER if panel.log and index % 2 else "-"
+            axis.plot(line.x, y, color=COLOURS[index % len(COLOURS)], linestyle=style, linewidth=1.2, label=line.label)
     if panel.log:
         axis.set_yscale("log")
-    axis.set_xlabel(panel.along, fontsize=8)
+    if last:
+        axis.set_xlabel(panel.along, fontsize=8)
     axis.set_ylabel(panel.title, fontsize=8)
     axis.tick_params(labelsize=7.5, width=0.6, length=3)
     axis.grid(color="#e4e4e4", linewidth=0.5)
@@ -79,13 +83,14 @@ def _frames(frames: Sequence[Frame]) -> Drawing:
 
     across = min(_ACROSS, len(frames))
     rows = math.ceil(len(frames) / across)
-    deep = any(stroke.points.shape[1] == 3 for frame in frames for stroke in frame.strokes)
+    half = np.max([np.ptp(_all(frame), axis=0) for frame in frames], axis=0) / 2
+    half = np.maximum(1.08 * half, 0.3 * half.max())
     side = 3.2 if len(frames) > 1 else 4.6
-    drawing = Drawing(figsize=(side * across, side * rows), layout="constrained")
-    size = max(np.ptp(_all(frame), axis=0).max() for frame in frames) / 2 * 1.08
+    tall = side if len(half) == 3 else max(1.2, side * half[1] / half[0] + 0.4)
+    drawing = Drawing(figsize=(side * across, tall * rows), layout="constrained")
     for index, frame in enumerate(frames):
-        axis = drawing.add_subplot(rows, across, index + 1, projection="3d" if deep else None)
-        _frame(axis, frame, size)
+        axis = drawing.add_subplot(rows, across, index + 1, projection="3d" if len(half) == 3 else None)
+        _frame(axis, frame, half)
     return drawing
 
 
@@ -93,24 +98,28 @@ def _all(frame: Frame) -> np.ndarray:
     return np.concatenate([stroke.points for stroke in frame.strokes])
 
 
-def _frame(axis: Axes, frame: Frame, size: float) -> None:
+def _frame(axis: Axes, frame: Frame, half: np.ndarray) -> None:
     """One moment; all frames have one scale, and each its own middle."""
+    from matplotlib.ticker import MaxNLocator
+
     points = _all(frame)
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
     for stroke in frame.strokes:
         _stroke(axis, stroke)
-    for name, value in zip("xyz", middle, strict=False):
+    deep = len(middle) == 3
+    for name, value, size in zip("xyz", middle, np.full(3, half.max()) if deep else half, strict=False):
         getattr(axis, f"set_{name}lim")(value - size, value + size)
+        getattr(axis, f"{name}axis").set_major_locator(MaxNLocator(4))
     axis.set_title(frame.title, fontsize=9)
-    axis.tick_params(labelsize=7, width=0.6, length=3)
-    if len(middle) == 2:
-        axis.set_aspect("equal")
-        axis.grid(color="#eeeeee", linewidth=0.5)
-        axis.set_axisbelow(True)
-        for spine in axis.spines.values():
-            spine.set_linewidth(0.5)
-    else:
+    axis.tick_params(labelsize=7, width=0.6, length=3, pad=0 if deep else 3)
+    if deep:
         axis.set_box_aspect((1, 1, 1))  # pyright: ignore[reportArgumentType]
+        return
+    axis.set_aspect("equal")
+    axis.grid(color="#eeeeee", linewidth=0.5)
+    axis.set_axisbelow(True)
+    for spine in axis.spines.values():
+        spine.set_linewidth(0.5)
 
 
 def _stroke(axis: Axes, stroke: Stroke) -> None:
@@ -122,7 +131,7 @@ def _stroke(axis: Axes, stroke: Stroke) -> None:
     if stroke.joint:
         axis.plot(*stroke.points.T, "o", color="white", markeredgecolor=colour, markersize=4.5)
     if stroke.label:
-        at = stroke.points[-1] if not stroke.closed else stroke.points.mean(axis=0)
+        at = stroke.points[-1]
         words = {"x": at[0], "y": at[1], "s": f" {stroke.label}"} | ({"z": at[2]} if len(at) == 3 else {})
         axis.text(**words, fontsize=8)
 

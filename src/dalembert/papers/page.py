@@ -19,7 +19,7 @@ table { border-collapse: collapse; margin: .6em 0 } th, td { padding: .15em .9em
 th { border-bottom: 1px solid #999; font-weight: 600 } td.n { font-variant-numeric: tabular-nums }
 tr.first td { border-top: 1px solid #ddd } td.off { color: #9a5b00 } td.open { color: #b00020; font-weight: 600 }
 p.note { margin: .2em 0; color: #444 } b.misprint { color: #9a5b00 } img { max-width: 100%; height: auto }
-pre { background: #f4f4f4; padding: .5em .8em; overflow-x: auto } p.source { color: #555 }
+pre { background: #f4f4f4; padding: .5em .8em; white-space: pre-wrap } p.source { color: #555 }
 """
 
 
@@ -83,7 +83,8 @@ def _table(table: Table) -> str:
 def _figure(figure: Figure, picture: bytes) -> str:
     source = f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
     image = f'<p><img alt="{escape(figure.label)}" src="{source}"></p>'
-    return f"<h2>{escape(figure.label)}. {escape(figure.caption)}</h2>\n{image}{_below(figure.notes, figure.commands)}"
+    said = f'<p class="note">{escape(figure.deviation_text)}</p>' if figure.deviation_text else ""
+    return f"<h2>{escape(figure.label)}. {escape(figure.caption)}</h2>\n{image}{said}{_below(figure.notes, figure.commands)}"
 
 
 def _class(cell: Cell) -> str:

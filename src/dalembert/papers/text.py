@@ -26,7 +26,8 @@ def of_figure(figure: Figure) -> str:
     """What a figure shows, in words."""
     frames, panels = len(figure.frames), len(figure.panels)
     what = f"{frames} frame{'s' * (frames != 1)}" if frames else f"{panels} panel{'s' * (panels != 1)}"
-    return "\n".join([f"{figure.label}. {figure.caption} ({what})", *_below(figure.notes, figure.commands)])
+    said = [_wrapped(figure.deviation_text)] if figure.deviation_text else []
+    return "\n".join([f"{figure.label}. {figure.caption} ({what})", *said, *_below(figure.notes, figure.commands)])
 
 
 def verdict(paper: Paper) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -90,7 +91,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """A curve, or points where `points` is set: what is published stands as points on what is computed."""
+    """A curve, or points where `points` is set: what is published stands as points on the curve before it."""
 
     label: str
     x: np.ndarray
@@ -106,6 +107,13 @@ class Panel:
     lines: tuple[Line, ...]
     along: str = "time [s]"
     log: bool = False
+
+    @property
+    def deviation(self) -> float | None:
+        """The largest distance of published points from the curve before them; None without such points."""
+        pairs = [(curve, dots) for curve, dots in pairwise(self.lines) if dots.points and not curve.points]
+        found = [np.abs(np.interp(dots.x, curve.x, curve.y) - dots.y).max() for curve, dots in pairs]
+        return float(max(found)) if found else None
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,14 @@ class Figure:
         """What it is called."""
         return labelled("Figure", self.number)
 
+    @property
+    def deviation_text(self) -> str:
+        """How far published points are from the curves, in words; empty without such points."""
+        found = [(panel.title, panel.deviation) for panel in self.panels if panel.deviation is not None]
+        if not found:
+            return ""
+        return f"Largest distance of the published points: {', '.join(f'{title} {gap:.1e}' for title, gap in found)}."
+
     def draw(self) -> Drawing:
         """The figure by matplotlib."""
         from dalembert.papers import drawing
@@ -155,7 +171,7 @@ class Figure:
         return {
             "number": self.number,
             "caption": self.caption,
-            "panels": [panel.title for panel in self.panels],
+            "panels": [{"axis": panel.title, "deviation": panel.deviation} for panel in self.panels],
             "frames": [frame.title for frame in self.frames],
             "notes": _noted(self.notes),
             "commands": list(self.commands),
