@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from dalembert.papers.formulas import same_formula, shown
+
 Entry = float | int | str | None  # what we compute: a number, a formula as text, or nothing
 
 
@@ -35,7 +37,7 @@ class Cell:
     def same(self) -> bool:
         """True when the computed value, rounded to the digits that are printed, is the printed one."""
         if isinstance(self.computed, str):
-            return self.computed == self.printed
+            return self.computed == self.printed or same_formula(self.printed, self.computed)
         value = printed_value(self.printed)
         if value is None or self.computed is None:
             return False
@@ -74,11 +76,18 @@ class Cell:
         return f"{100 * self.deviation:+.2g} %" if 0.1 < ratio < 10 else f"×{ratio:.2g}"
 
     @property
+    def printed_text(self) -> str:
+        """What is printed, as people write it."""
+        return (shown(self.printed) if isinstance(self.computed, str) else self.printed) or "-"
+
+    @property
     def computed_text(self) -> str:
         """The computed value with as many digits as are printed, and one more where they differ."""
         if self.computed is None:
             return "-"
-        if isinstance(self.computed, str | int):
+        if isinstance(self.computed, str):
+            return shown(self.computed)
+        if isinstance(self.computed, int):
             return str(self.computed)
         return written(self.computed, _digits(self.printed) + (not self.same))
 

@@ -47,12 +47,13 @@ def _panels(panels: Sequence[Panel]) -> Drawing:
             axis.set_visible(False)
             continue
         alike = panels[index + 1 : index + 2] and panels[index + 1].along == panels[index].along
-        _panel(axis, panels[index], last=not alike or (index + 1) % rows == 0)
+        new = index == 0 or [x.label for x in panels[index].lines] != [x.label for x in panels[index - 1].lines]
+        _panel(axis, panels[index], last=not alike or (index + 1) % rows == 0, legend=new)
     return drawing
 
 
-def _panel(axis: Axes, panel: Panel, *, last: bool) -> None:
-    """One pair of axes; only the last of alike ones names what lies along."""
+def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
+    """One pair of axes; of alike ones only the last names what lies along, and only the first has a legend."""
     for index, line in enumerate(panel.lines):
         y = np.where(line.y > _FLOOR, line.y, np.nan) if panel.log else line.y
         if line.points:
@@ -70,7 +71,7 @@ def _panel(axis: Axes, panel: Panel, *, last: bool) -> None:
     axis.grid(color="#e4e4e4", linewidth=0.5)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
-    if any(line.label for line in panel.lines):
+    if legend and any(line.label for line in panel.lines):
         place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
         axis.legend(**place, ncols=min(5, len(panel.lines)), frameon=False, fontsize=7.5)
 
@@ -84,7 +85,7 @@ def _frames(frames: Sequence[Frame]) -> Drawing:
     across = min(_ACROSS, len(frames))
     rows = math.ceil(len(frames) / across)
     half = np.max([np.ptp(_all(frame), axis=0) for frame in frames], axis=0) / 2
-    half = np.maximum(1.08 * half, 0.3 * half.max())
+    half = np.maximum(1.15 * half, 0.3 * half.max())
     side = 3.2 if len(frames) > 1 else 4.6
     tall = side if len(half) == 3 else max(1.2, side * half[1] / half[0] + 0.4)
     drawing = Drawing(figsize=(side * across, tall * rows), layout="constrained")

@@ -70,7 +70,7 @@ def _table(table: Table) -> str:
     lines, last = [_row(head, "th")], ""
     for cell in table.cells:
         first = cell.row != last
-        texts = [cell.row if first else "", *([cell.column] if named else []), cell.printed or "-", cell.computed_text]
+        texts = [cell.row if first else "", *([cell.column] if named else []), cell.printed_text, cell.computed_text]
         shown = "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
         shown += f'<td class="{_class(cell)}">{escape(cell.deviation_text)}</td><td>{escape(cell.shown_mark)}</td>'
         begins = ' class="first"' if first else ""

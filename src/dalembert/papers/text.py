@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from collections.abc import Sequence
 
 from dalembert.papers.values import Figure, Note, Paper, Table, lettered
@@ -46,14 +47,20 @@ def _rows(table: Table) -> list[str]:
     head = ["quantity", "of", "printed", "computed", "deviation"]
     lines, last = [head], ""
     for cell in table.cells:
-        dash = cell.printed or "-"
         deviation = f"{cell.deviation_text} {cell.shown_mark}".rstrip()
-        lines.append([cell.row if cell.row != last else "", cell.column, dash, cell.computed_text, deviation])
+        lines.append(
+            [cell.row if cell.row != last else "", cell.column, cell.printed_text, cell.computed_text, deviation]
+        )
         last = cell.row
     if not any(table.columns):
         lines = [[line[0], *line[2:]] for line in lines]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+    widths = [max(_width(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return ["  ".join(c + " " * (w - _width(c)) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _width(text: str) -> int:
+    """How many places a text takes on the screen: dots above letters take none."""
+    return sum(not unicodedata.combining(c) for c in text)
 
 
 def _below(notes: Sequence[Note], commands: Sequence[str]) -> list[str]:

@@ -106,14 +106,14 @@ def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
     bed = np.array([(-0.9, 0), (0.9, 0), (0.9, 0.35), (-0.9, 0.35)]) * length + (a[0], bottom)
     ground = np.array([(a[0] - 2.6 * length, bottom), (a[0] + 2.6 * length, bottom)])
     mast = np.array([(a[0], bottom + 0.35 * length), a])
-    across = np.array([-(c - b)[1], (c - b)[0]]) * 0.12  # the axle of the wheel, across BC
+    wheel = np.array([c - 0.16 * (c - b), c + 0.16 * (c - b)])  # seen from its edge, along BC
     return [
         Stroke(ground, thin=True),
         Stroke(bed, closed=True, colour=5),
         Stroke(mast, thin=True, label=names[0]),
         Stroke(np.array([a, b]), colour=0, joint=True, label=names[1]),
         Stroke(np.array([b, c]), colour=1, joint=True, label=names[2]),
-        Stroke(np.array([c - across, c + across]), colour=6),
+        Stroke(wheel, colour=6),
     ]
 
 
