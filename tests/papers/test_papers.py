@@ -43,6 +43,10 @@ def small_paper(text="a <b> & c"):
         ("m − s", "m − s", True, "="),
         ("m − s", "m", False, "differs"),
         ("1.93", 0.02, False, "×0.01"),
+        ("= 0", 3e-12, True, "="),
+        ("= 0", 1e-8, False, "+1.0e-08"),
+        ("-l*cos(phi)**2", "l*sin(phi)**2 - l", True, "="),
+        ("l/sqrt(1 + l**2)", "1/sqrt(1 + l**2)", False, "differs"),
         ("1.0", None, False, "-"),
         ("", 2.0, False, "-"),
     ],
@@ -73,11 +77,10 @@ def test_text_and_plain_data():
     text = str(paper)
     assert "second    2.0      2.50      +25 % a" in text
     assert "a  Misprint: why <it> differs" in text
-    assert (
-        "1 of 2 printed entries agree in every digit, 1 deviate for the reasons noted, none without a reason." in text
-    )
+    assert "1 of 2 printed entries agree, 1 deviate for the reasons noted, none without a reason." in text
     data = paper.to_dict()
     assert data["tables"][0]["cells"][1]["deviation"] == 0.25
+    assert data["figures"][0]["panels"] == [{"axis": "x [m]", "deviation": None}]
     assert [each["frames"] for each in data["figures"]] == [[], ["t = 0"], ["t = 0", "t = 0"]]
 
 

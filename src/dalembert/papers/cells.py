@@ -9,6 +9,8 @@ from decimal import Decimal, InvalidOperation
 
 from dalembert.papers.formulas import same_formula, shown
 
+IDENTITY = "= 0"  # printed where a paper proves that something vanishes
+_ROUNDING = 1e-9  # of an identity that is evaluated in numbers, relative to the size of its terms
 Entry = float | int | str | None  # what we compute: a number, a formula as text, or nothing
 
 
@@ -110,6 +112,8 @@ def printed_value(text: str) -> float | None:
     >>> printed_value("6.05e-4"), printed_value("π/8") == math.pi / 8, printed_value("m − s")
     (0.000605, True, None)
     """
+    if text == IDENTITY:
+        return 0.0
     text = text.replace("−", "-")
     share = re.fullmatch(r"(-?\d*)π(?:/(\d+))?", text)
     if share:
@@ -138,6 +142,8 @@ def written(value: float, digits: int) -> str:
 
 def _digits(printed: str) -> int:
     """How many significant digits a printed number has; six where they are not to be counted."""
+    if printed == IDENTITY:
+        return 2
     try:
         return max(1, len(Decimal(printed.replace("−", "-")).as_tuple().digits))
     except InvalidOperation:
@@ -146,6 +152,8 @@ def _digits(printed: str) -> int:
 
 def _half_a_unit(printed: str, value: float) -> float:
     """Half a unit in the last printed digit; whole numbers and multiples of π are meant exactly."""
+    if printed == IDENTITY:
+        return _ROUNDING
     try:
         exponent = Decimal(printed.replace("−", "-")).as_tuple().exponent
     except InvalidOperation:

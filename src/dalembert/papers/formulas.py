@@ -33,8 +33,8 @@ def same_formula(a: str, b: str) -> bool:
         difference = to_sympy(_parsed(a) - _parsed(b), coordinates=())
     except FormulaError:
         return False
-    real = {x: sympy.Symbol(x.name, positive=True) for x in difference.free_symbols if isinstance(x, sympy.Symbol)}
-    return sympy.simplify(difference.subs(real)) == 0
+    names = [x for x in difference.free_symbols if isinstance(x, sympy.Symbol)]
+    return sympy.simplify(difference.subs([(x, sympy.Symbol(x.name, positive=True)) for x in names])) == 0
 
 
 def shown(text: str) -> str:

@@ -14,7 +14,7 @@ from dalembert.papers.printed import Computed, Recipe, printed
 from dalembert.papers.values import Frame, Stroke
 
 if TYPE_CHECKING:
-    from sympy import Expr, Matrix
+    from sympy import Basic, Matrix
 
 EXAMPLES = {"Example 1": "phong-disk", "Example 2": "phong-pendulum"}
 TRIALS = {"Example 1": (1, 1, 1), "Example 2": (0, 1, 0)}  # the vectors x of the paper
@@ -81,7 +81,7 @@ def orthogonal(x: Matrix, basis: Sequence[Matrix]) -> Matrix:
     return rest.applyfunc(_short)
 
 
-def _short(value: Expr) -> Expr:
+def _short(value: Basic) -> Basic:
     """The shortest of some forms."""
     import sympy as sp
 

@@ -36,7 +36,10 @@ def verdict(paper: Paper) -> str:
     cells = [cell for table in paper.tables for cell in table.cells if cell.compared]
     same, open_ones = sum(cell.same for cell in cells), paper.unexplained
     noted = len(cells) - same - len(open_ones)
-    said = f"{same} of {len(cells)} printed entries agree in every digit, {noted} deviate for the reasons noted"
+    if same == len(cells):
+        return f"All {len(cells)} printed entries agree."
+    said = f"{same} of {len(cells)} printed entries agree"
+    said += f", {noted} deviate for the reasons noted" if noted else ""
     if not open_ones:
         return f"{said}, none without a reason."
     where = "; ".join(f"{cell.row}, {cell.column}" for cell in open_ones)
