@@ -1,6 +1,7 @@
 """The frame of `dalembert paper`: cells, notes, choices, text and pages."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_papers_are_values():
     paper = small_paper()
     copy = pickle.loads(pickle.dumps(paper))  # noqa: S301
     assert str(copy) == str(paper)
-    assert "<h1>" in copy._repr_html_()
+    assert "<h1>" in replace(copy, figures=())._repr_html_()
 
 
 @pytest.mark.parametrize(

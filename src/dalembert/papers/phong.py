@@ -85,8 +85,8 @@ def _short(value: Basic) -> Basic:
     """The shortest of some forms."""
     import sympy as sp
 
-    forms = (sp.expand_trig(sp.simplify(value)), sp.factor(value), sp.trigsimp(sp.factor(value)))
-    return min(forms, key=sp.count_ops)
+    form = sp.factor(value)
+    return min((form, sp.trigsimp(form, method="matching")), key=sp.count_ops) if form.has(sp.cos) else form
 
 
 # Figures 1 and 2
