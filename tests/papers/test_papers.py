@@ -1,13 +1,15 @@
 """The frame of `dalembert paper`: cells, notes, choices, text and pages."""
 
 import pickle
+import shlex
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import papers
+from dalembert import gallery, papers
+from dalembert.cli.program import _parser
 from dalembert.errors import InputError
 from dalembert.papers.cells import Cell, printed_value
 from dalembert.papers.values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table
@@ -130,6 +132,19 @@ def test_every_printed_table_and_figure_can_be_computed(name):
         for note in table.notes:
             assert set(note.rows) <= set(table.rows)
             assert set(note.columns) <= set(table.columns)
+
+
+@pytest.mark.parametrize("name", papers.NAMES)
+def test_every_table_and_figure_has_commands_that_can_be_given(name):
+    known = papers.choices(name)
+    for each in (*known.tables.values(), *known.figures.values()):
+        assert each.commands, each.caption
+        for command in each.commands:
+            program, *words = shlex.split(command)
+            assert program == "dalembert"
+            given = _parser().parse_args(words)  # raises what it does not take
+            if hasattr(given, "model"):
+                assert given.model in gallery.names()
 
 
 def test_the_fraction_that_is_done():
