@@ -100,6 +100,14 @@ def test_a_page_is_escaped_and_needs_no_other_file(tmp_path):
     assert written[0].read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.parametrize(("name", "figures"), [("volterra", [1, 7, 12]), ("phong", [1, 2])])
+def test_sketches_of_mechanisms(name, figures):
+    paper = dl.paper(name, figures=figures)
+    assert not paper.tables
+    for figure in paper.figures:
+        assert len(figure.draw().axes) == len(figure.frames) == 1
+
+
 def test_papers_are_values():
     paper = small_paper()
     copy = pickle.loads(pickle.dumps(paper))  # noqa: S301

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert.papers.cells import printed_value
@@ -34,7 +35,7 @@ def result_file(case, method):
 @pytest.fixture(scope="module")
 def paper():
     """The tables, and the figures that published samples belong to."""
-    return dl.paper("volterra", tables=range(1, 7), figures=[5, 10, 15])
+    return dl.paper("volterra", tables=range(1, 7), figures=[5, 6, 10, 11, 15])
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -85,6 +86,16 @@ def test_published_samples_lie_on_the_curves(paper):
     found = [panel.deviation for number in (5, 10, 15) for panel in paper.figure(number).panels]
     assert len(found) == 3 + 8 + 7
     assert max(found) <= 1e-11
+
+
+def test_snapshots_show_rigid_bodies_where_the_motion_has_them(paper):
+    rods = [[stroke.points for stroke in frame.strokes if stroke.joint] for frame in paper.figure(6).frames]
+    assert len(rods) == 9
+    assert_allclose(rods[0], [[[4, 0], [4.2, 0]], [[4.2, 0], [4.4, 0]]], atol=1e-15)  # the stated start
+    assert_allclose([[np.linalg.norm(b - a) for a, b in pair] for pair in rods], 0.2)
+    for frame in paper.figure(11).frames:
+        plates = [stroke.points for stroke in frame.strokes if stroke.colour]
+        assert_allclose([np.linalg.norm(np.roll(plate, 1, axis=0) - plate, axis=1) for plate in plates], 2.0)
 
 
 def test_the_published_run_by_lagrange_has_the_integral_of_the_multiplier_as_seventh_state():
