@@ -78,12 +78,12 @@ def test_directions_of_example_2(trial):
         assert sp.simplify(D - expected * length * sp.sin(phi) / (1 + length**2)) == sp.zeros(3, 1)
 
 
-def test_the_first_row_of_b_in_example_2_has_length_one():
-    # Errata: 1/√(1 + ℓ²cos²φ), not ℓ/√…, makes b₁ a unit vector
-    length, phi = 0.5, 0.7
-    root = np.sqrt(1 + length**2 * np.cos(phi) ** 2)
-    assert np.hypot(1 / root, -length * np.cos(phi) / root) == pytest.approx(1)
-    assert np.hypot(length / root, -length * np.cos(phi) / root) < 0.7
+def test_every_printed_formula_is_proved_or_a_misprint():
+    paper = dl.paper("phong", tables=["Counts", "Example 1", "Example 2"])
+    assert not paper.unexplained
+    wrong = [(cell.row, cell.column) for table in paper.tables for cell in table.cells if not cell.same]
+    assert wrong == [("b₁", "x"), *(("d for x = (0, 1, 0)", name) for name in "xyφ")]
+    assert len(paper.misprints) == 2
 
 
 def test_one_dynamic_equation_closed_by_the_constraints():

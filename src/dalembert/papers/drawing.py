@@ -1,0 +1,146 @@
+"""Figures of papers, by matplotlib's objects only: curves in panels, and the frames of a moving mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.papers.values import Figure, Frame, Panel, Stroke
+from dalembert.show.plots import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_FLOOR = 1e-17  # below this an error is rounding
+_OVER = (0, (4, 4))  # lets a line below be seen
+_ACROSS = 3  # frames side by side
+
+
+def of_figure(figure: Figure) -> Drawing:
+    """The figure as a matplotlib figure.
+
+    >>> from dalembert.papers.values import Line
+    >>> line = Line("x", np.array([0.0, 1.0]), np.array([1.0, 2.0]))
+    >>> len(of_figure(Figure("1", "A line", panels=(Panel("x [m]", (line,)),))).axes)
+    1
+    """
+    return _frames(figure.frames) if figure.frames else _panels(figure.panels)
+
+
+# curves
+
+
+def _panels(panels: Sequence[Panel]) -> Drawing:
+    from matplotlib.figure import Figure as Drawing
+
+    columns = 1 if len(panels) <= 3 else 2
+    rows = math.ceil(len(panels) / columns)
+    height = 3.4 if rows == 1 else 1.75 * rows + 0.5
+    drawing = Drawing(figsize=(7.2 if columns == 1 else 9.6, height), layout="constrained")
+    axes = drawing.subplots(rows, columns, squeeze=False)
+    for index, axis in enumerate(axes.T.ravel()):
+        if index >= len(panels):
+            axis.set_visible(False)
+            continue
+        alike = panels[index + 1 : index + 2] and panels[index + 1].along == panels[index].along
+        new = index == 0 or [x.label for x in panels[index].lines] != [x.label for x in panels[index - 1].lines]
+        _panel(axis, panels[index], last=not alike or (index + 1) % rows == 0, legend=new)
+    return drawing
+
+
+def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
+    """One pair of axes; of alike ones only the last names what lies along, and only the first has a legend."""
+    for index, line in enumerate(panel.lines):
+        y = np.where(line.y > _FLOOR, line.y, np.nan) if panel.log else line.y
+        if line.points:
+            axis.plot(line.x, y, "o", color="#333333", markersize=3.2, fillstyle="none", label=line.label, zorder=3)
+        else:
+            # errors of two methods often coincide
+            style = _OVER if panel.log and index % 2 else "-"
+            axis.plot(line.x, y, color=COLOURS[index % len(COLOURS)], linestyle=style, linewidth=1.2, label=line.label)
+    if panel.log:
+        axis.set_yscale("log")
+    if last:
+        axis.set_xlabel(panel.along, fontsize=8)
+    axis.set_ylabel(panel.title, fontsize=8)
+    axis.tick_params(labelsize=7.5, width=0.6, length=3)
+    axis.grid(color="#e4e4e4", linewidth=0.5)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+    if legend and any(line.label for line in panel.lines):
+        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
+        axis.legend(**place, ncols=min(5, len(panel.lines)), frameon=False, fontsize=7.5)
+
+
+# frames
+
+
+def _frames(frames: Sequence[Frame]) -> Drawing:
+    from matplotlib.figure import Figure as Drawing
+
+    across = min(_ACROSS, len(frames))
+    rows = math.ceil(len(frames) / across)
+    half = np.max([np.ptp(_all(frame), axis=0) for frame in frames], axis=0) / 2
+    half = np.maximum(1.15 * half, 0.3 * half.max())
+    side = 3.2 if len(frames) > 1 else 4.6
+    tall = side if len(half) == 3 else max(1.2, side * half[1] / half[0] + 0.4)
+    drawing = Drawing(figsize=(side * across, tall * rows), layout="constrained")
+    for index, frame in enumerate(frames):
+        axis = drawing.add_subplot(rows, across, index + 1, projection="3d" if len(half) == 3 else None)
+        _frame(axis, frame, half)
+    return drawing
+
+
+def _all(frame: Frame) -> np.ndarray:
+    return np.concatenate([stroke.points for stroke in frame.strokes])
+
+
+def _frame(axis: Axes, frame: Frame, half: np.ndarray) -> None:
+    """One moment; all frames have one scale, and each its own middle."""
+    from matplotlib.ticker import MaxNLocator
+
+    points = _all(frame)
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    for stroke in frame.strokes:
+        _stroke(axis, stroke)
+    deep = len(middle) == 3
+    for name, value, size in zip("xyz", middle, np.full(3, half.max()) if deep else half, strict=False):
+        getattr(axis, f"set_{name}lim")(value - size, value + size)
+        getattr(axis, f"{name}axis").set_major_locator(MaxNLocator(4))
+    axis.set_title(frame.title, fontsize=9)
+    axis.tick_params(labelsize=7, width=0.6, length=3, pad=0 if deep else 3)
+    if deep:
+        axis.set_box_aspect((1, 1, 1))  # pyright: ignore[reportArgumentType]
+        return
+    axis.set_aspect("equal")
+    axis.grid(color="#eeeeee", linewidth=0.5)
+    axis.set_axisbelow(True)
+    for spine in axis.spines.values():
+        spine.set_linewidth(0.5)
+
+
+def _stroke(axis: Axes, stroke: Stroke) -> None:
+    colour = "#777777" if stroke.thin else COLOURS[stroke.colour % len(COLOURS)]
+    points = np.concatenate([stroke.points, stroke.points[:1]]) if stroke.closed else stroke.points
+    if stroke.closed:
+        _filled(axis, stroke.points, colour)
+    axis.plot(*points.T, color=colour, linewidth=0.8 if stroke.thin else 2.0, solid_capstyle="round")
+    if stroke.joint:
+        axis.plot(*stroke.points.T, "o", color="white", markeredgecolor=colour, markersize=4.5)
+    if stroke.label:
+        at = stroke.points[-1]
+        words = {"x": at[0], "y": at[1], "s": f" {stroke.label}"} | ({"z": at[2]} if len(at) == 3 else {})
+        axis.text(**words, fontsize=8)
+
+
+def _filled(axis: Axes, points: np.ndarray, colour: str) -> None:
+    if points.shape[1] == 2:
+        axis.fill(*points.T, color=colour, alpha=0.25, linewidth=0)
+        return
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    axis.add_collection(Poly3DCollection([points], facecolors=colour, alpha=0.25, linewidths=0))

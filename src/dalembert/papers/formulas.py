@@ -1,0 +1,65 @@
+"""Formulas that are printed beside formulas that are computed: when they are the same, and how they are shown.
+
+Both are texts of the syntax of model files; an acceleration is written `x_ddot`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+from dalembert.errors import FormulaError
+from dalembert.expressions.formula import Formula
+from dalembert.expressions.parser import parse
+from dalembert.expressions.sympy_bridge import to_sympy
+
+_WORD = re.compile(r"[A-Za-z]\w*(?!\w*\()")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_GREEK = {"phi": "φ", "theta": "θ", "psi": "ψ", "pi": "π", "mu": "μ", "alpha": "α", "beta": "β", "tau": "τ", "l": "ℓ"}
+_DOTS = {"dot": "\u0307", "ddot": "\u0308"}
+
+
+@cache
+def same_formula(a: str, b: str) -> bool:
+    """Whether two texts are the same function of real variables; False where one is no formula.
+
+    >>> same_formula("sin(phi)**2 - 1", "-cos(phi)**2"), same_formula("l", "l**2"), same_formula("x", "not one")
+    (True, False, False)
+    """
+    import sympy
+
+    try:
+        difference = to_sympy(_parsed(a) - _parsed(b), coordinates=())
+    except FormulaError:
+        return False
+    names = [x for x in difference.free_symbols if isinstance(x, sympy.Symbol)]
+    return sympy.simplify(difference.subs([(x, sympy.Symbol(x.name, positive=True)) for x in names])) == 0
+
+
+def shown(text: str) -> str:
+    """A formula as people write it; any other text as it is.
+
+    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - f"), shown("m − s")
+    ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − f', 'm − s')
+    """
+    try:
+        _parsed(text)
+    except FormulaError:
+        return text
+    text = re.sub(r"[A-Za-z]\w*", lambda found: _letter(found[0]), text)
+    text = re.sub(r"\*\*(\d+)", lambda found: found[1].translate(_RAISED), text)
+    return text.replace("sqrt", "√").replace("*", "·").replace("-", "−")
+
+
+def _letter(name: str) -> str:
+    base, _, accent = name.partition("_")
+    letter = _GREEK.get(base, base)
+    if accent in _DOTS:
+        return unicodedata.normalize("NFC", letter + _DOTS[accent])
+    return _GREEK.get(name, name)
+
+
+def _parsed(text: str) -> Formula:
+    names = set(_WORD.findall(text)) - {"pi"}
+    return parse(text, coordinates=(), parameters=names, where="printed", time=False)

@@ -1,0 +1,161 @@
+"""The frame of `dalembert paper`: cells, notes, choices, text and pages."""
+
+import pickle
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import gallery, papers
+from dalembert.cli.program import _parser
+from dalembert.errors import InputError
+from dalembert.papers.cells import Cell, printed_value
+from dalembert.papers.values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table
+
+CURVE = Line("x", np.linspace(0, 1, 5), np.linspace(0, 2, 5))
+
+
+def small_paper(text="a <b> & c"):
+    notes = (Note("why <it> differs", ("second",), misprint=True), Note("about all"))
+    table = Table(
+        "1", text, ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (2.5,)}, notes
+    )
+    figures = (
+        Figure("1", text, panels=(Panel("x [m]", (CURVE,)),)),
+        Figure("2", text, frames=(Frame("t = 0", (Stroke(np.eye(3), closed=True), Stroke(np.eye(3), label="A"))),)),
+        Figure("3", text, frames=(Frame("t = 0", (Stroke(np.eye(2), joint=True), Stroke(np.eye(2)[::-1]))),) * 2),
+    )
+    return Paper("small", text, "nobody", (table,), figures)
+
+
+@pytest.mark.parametrize(
+    ("printed", "computed", "same", "deviation"),
+    [
+        ("6.05e-4", 6.0549e-4, True, "="),
+        ("6.05e-4", 6.0551e-4, False, "+0.084 %"),
+        ("9.10e-9", 9.0999e-9, True, "="),
+        ("9.10e-9", 9.11e-9, False, "+0.11 %"),
+        ("0", 0, True, "="),
+        ("0", 1.2e-14, False, "+1.2e-14"),
+        ("15", 14, False, "-6.7 %"),
+        ("π/8", np.pi / 8, True, "="),
+        ("π/8", 0.3927, False, "+0.00023 %"),
+        ("−0.1", -0.1, True, "="),
+        ("m − s", "m − s", True, "="),
+        ("m − s", "m", False, "differs"),
+        ("1.93", 0.02, False, "×0.01"),
+        ("= 0", 3e-12, True, "="),
+        ("= 0", 1e-8, False, "+1.0e-08"),
+        ("-l*cos(phi)**2", "l*sin(phi)**2 - l", True, "="),
+        ("l/sqrt(1 + l**2)", "1/sqrt(1 + l**2)", False, "differs"),
+        ("1.0", None, False, "-"),
+        ("", 2.0, False, "-"),
+    ],
+)
+def test_cells_agree_to_the_printed_digits(printed, computed, same, deviation):
+    cell = Cell("row", "column", printed, computed)
+    assert (cell.same, cell.deviation_text) == (same, deviation)
+
+
+def test_values_of_printed_texts():
+    assert [printed_value(text) for text in ("2π", "−π/2", "1e3", "p")] == [2 * np.pi, -np.pi / 2, 1000, None]
+
+
+def test_notes_explain_the_cells_they_name():
+    paper = small_paper()
+    assert [(cell.row, cell.mark, cell.explained) for cell in paper.table(1).cells] == [
+        ("first", "", True),
+        ("second", "a", True),
+    ]
+    assert not paper.unexplained
+    assert [note.text for note in paper.misprints] == ["why <it> differs"]
+    bare = Table("1", "", ("",), {"x": ("1.0",)}, {"x": (2.0,)})
+    assert [cell.row for cell in bare.unexplained] == ["x"]
+
+
+def test_text_and_plain_data():
+    paper = small_paper()
+    text = str(paper)
+    assert "second    2.0      2.50      +25 % a" in text
+    assert "a  Misprint: why <it> differs" in text
+    assert "1 of 2 printed entries agree, 1 deviate for the reasons noted, none without a reason." in text
+    data = paper.to_dict()
+    assert data["tables"][0]["cells"][1]["deviation"] == 0.25
+    assert data["figures"][0]["panels"] == [{"axis": "x [m]", "deviation": None}]
+    assert [each["frames"] for each in data["figures"]] == [[], ["t = 0"], ["t = 0", "t = 0"]]
+
+
+def test_a_page_is_escaped_and_needs_no_other_file(tmp_path):
+    written = small_paper().write(tmp_path / "out")
+    assert [path.name for path in written] == ["figure-1.png", "figure-2.png", "figure-3.png", "small.html"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(path.name for path in written)
+    page = written[-1].read_text(encoding="utf-8")
+    assert "a &lt;b&gt; &amp; c" in page
+    assert "why &lt;it&gt; differs" in page
+    assert "<b> &" not in page
+    assert page.count("data:image/png;base64,") == 3
+    assert 'src="http' not in page
+    assert written[0].read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize(("name", "figures"), [("volterra", [1, 7, 12]), ("phong", [1, 2])])
+def test_sketches_of_mechanisms(name, figures):
+    paper = dl.paper(name, figures=figures)
+    assert not paper.tables
+    for figure in paper.figures:
+        assert len(figure.draw().axes) == len(figure.frames) == 1
+
+
+def test_papers_are_values():
+    paper = small_paper()
+    copy = pickle.loads(pickle.dumps(paper))  # noqa: S301
+    assert str(copy) == str(paper)
+    assert "<h1>" in replace(copy, figures=())._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: dl.paper("voltera"), "there is no paper 'voltera'. Did you mean 'volterra'?"),
+        (lambda: dl.paper("volterra", tables=["9"]), "paper 'volterra' has no table '9'. It has table 1, table 2"),
+        (lambda: dl.paper("volterra", figures=[99]), "paper 'volterra' has no figure '99'."),
+        (lambda: small_paper().table(7), "paper 'small' has no table '7' here."),
+    ],
+)
+def test_wrong_questions(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", papers.NAMES)
+def test_every_printed_table_and_figure_can_be_computed(name):
+    known, recipe = papers.choices(name), papers._recipe(name)
+    assert set(known.tables) == set(recipe.tables)
+    assert set(known.figures) == set(recipe.figures)
+    for table in known.tables.values():
+        assert all(len(texts) == len(table.columns) for texts in table.rows.values())
+        for note in table.notes:
+            assert set(note.rows) <= set(table.rows)
+            assert set(note.columns) <= set(table.columns)
+
+
+@pytest.mark.parametrize("name", papers.NAMES)
+def test_every_table_and_figure_has_commands_that_can_be_given(name):
+    known = papers.choices(name)
+    for each in (*known.tables.values(), *known.figures.values()):
+        assert each.commands, each.caption
+        for command in each.commands:
+            program, *words = shlex.split(command)
+            assert program == "dalembert"
+            given = _parser().parse_args(words)  # raises what it does not take
+            if hasattr(given, "model"):
+                assert given.model in gallery.names()
+
+
+def test_the_fraction_that_is_done():
+    told = []
+    dl.paper("volterra", tables=["4", "5"], progress=told.append)
+    assert told == [0.0, 0.5, 1.0]
