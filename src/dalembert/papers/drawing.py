@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.papers.values import Figure, Frame, Panel, Stroke
-from dalembert.show.plots import COLOURS
+from dalembert.show.plot_styles import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

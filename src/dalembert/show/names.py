@@ -274,7 +274,7 @@ def for_plot(name: str) -> str:
         return f"${for_latex(name)}$"
     if not kind:
         return for_words(rest)
-    word = _upright(rest)
+    word = _drawn(rest)
     if kind in _DOTS:
         dots = r"\bullet" if kind is Kind.RATE else r"\bullet\bullet"
         return rf"$\overset{{{dots}}}{{{word}}}$"
@@ -288,10 +288,10 @@ def for_words(text: str) -> str:
     >>> for_words("rope at $5"), for_words("_x")
     ('rope at \\$5', '$\\text{_x}$')
     """
-    return f"${_upright(text)}$" if text.startswith("_") else text.replace("$", r"\$")
+    return f"${_drawn(text)}$" if text.startswith("_") else text.replace("$", r"\$")
 
 
-def _upright(text: str) -> str:
+def _drawn(text: str) -> str:
     return r"\text{" + re.sub(r"[^\w ,.:/+-]", "·", text) + "}"
 
 
