@@ -11,7 +11,6 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import dalembert as dl
-from dalembert.analysis.mobility import mobility_of
 from dalembert.cli import program
 from dalembert.expressions import Kind
 
@@ -108,13 +107,13 @@ def points(model, count=3):
     return out
 
 
-def numbers(expressions, at):
-    """The values of expressions of SymPy or SymEngine, by the names of their symbols."""
+def numbers(expressions, points):
+    """The values of expressions of SymPy or SymEngine at points, by the names of their symbols."""
     found = [sp.sympify(x) for x in expressions]
     used = sorted({symbol for x in found for symbol in x.free_symbols}, key=str)
     plain = {symbol: sp.Symbol(f"x{i}") for i, symbol in enumerate(used)}
     function = sp.lambdify(list(plain.values()), [x.xreplace(plain) for x in found])
-    return np.array(function(*(at[symbol.name] for symbol in used)), dtype=float)
+    return np.array([function(*(at[symbol.name] for symbol in used)) for at in points], dtype=float)
 
 
 def plainly(eom, block):
@@ -130,8 +129,8 @@ def same(eom, key, expected):
     """A block of the library and an expression or matrix of SymPy are one function."""
     found, wanted = plainly(eom, eom.blocks[key]), expected if isinstance(expected, sp.MatrixBase) else [expected]
     assert len(found) == len(wanted), key
-    for at in points(eom.model.name):
-        assert_allclose(numbers(found, at), numbers(wanted, at), rtol=1e-12, atol=1e-12, err_msg=key)
+    there = points(eom.model.name)
+    assert_allclose(numbers(found, there), numbers(wanted, there), rtol=1e-12, atol=1e-12, err_msg=key)
 
 
 def without_names(eom, side):
@@ -147,8 +146,8 @@ def without_names(eom, side):
 def holds(eom, law, expected):
     """A law says that the expressions vanish."""
     left, right = without_names(eom, law.left), without_names(eom, law.right)
-    for at in points(eom.model.name):
-        assert_allclose(numbers(left, at) - numbers(right, at), numbers(expected, at), rtol=1e-11, atol=1e-11)
+    there = points(eom.model.name)
+    assert_allclose(numbers(left, there) - numbers(right, there), numbers(expected, there), rtol=1e-11, atol=1e-11)
 
 
 def torques(model):
@@ -167,7 +166,7 @@ def test_exercises_1_to_4(model):
     keys = ("M", "b", "g", "phi", "Phi") if known.phi else ("M", "b", "g")
     for key in keys:
         same(eom, key, getattr(known, key))
-    assert mobility_of(dl.load(model)).degrees_of_freedom == len(known.q) - len(known.phi)  # n − m, (5.77)
+    assert eom.workspace.facts.d == len(known.q) - len(known.phi)  # n − m, (5.77)
 
 
 @pytest.mark.parametrize("model", ["two-link-robot", "slider-crank-2"])
@@ -189,11 +188,12 @@ def test_exercises_7_and_8(model):
         same(eom, key, expected)
     velocities, forces = (without_names(eom, law.right) for law in eom.laws[:2])
     pushed = torques(model) - sp.Matrix([H.diff(x) for x in known.q]) + known.reaction  # (5.283)
-    for at in points(model):
-        there = numbers(by_momenta, at)
-        assert_allclose(numbers(velocities, at), there, rtol=1e-11)  # (5.282)
-        at |= {Kind.RATE.of(str(x)): v for x, v in zip(known.q, there, strict=True)}
-        assert_allclose(numbers(forces, at), numbers(pushed, at), rtol=1e-10, atol=1e-10)
+    there = points(model)
+    rates = numbers(by_momenta, there)
+    assert_allclose(numbers(velocities, there), rates, rtol=1e-11)  # (5.282)
+    for at, v in zip(there, rates, strict=True):
+        at |= {Kind.RATE.of(str(x)): value for x, value in zip(known.q, v, strict=True)}
+    assert_allclose(numbers(forces, there), numbers(pushed, there), rtol=1e-10, atol=1e-10)
 
 
 def test_the_page_has_a_command_for_every_exercise(capsys):

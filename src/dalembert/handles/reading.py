@@ -158,9 +158,6 @@ class Blocks(Mapping[str, Block]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __bool__(self) -> bool:
-        return True  # every formalism has quantities; to count them all would mean to make them
-
     def __repr__(self) -> str:
         return f"<Blocks: {', '.join(self) or 'none'}>"
 
