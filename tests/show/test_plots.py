@@ -346,7 +346,7 @@ def test_the_colours_are_explained(runs: dict[str, Trajectory]) -> None:
 
 
 def test_heights_that_are_too_many_stay_in_order_and_apart() -> None:
-    wanted = np.random.default_rng(1).uniform(0.9, 1.0, 12)
+    wanted = np.random.default_rng(1).uniform(0.9, 1.0, 12).tolist()
     found = apart(wanted, 0.05)
     assert np.diff(np.sort(found)).min() > 0.05 - 1e-12
     assert (np.argsort(found) == np.argsort(wanted)).all()
