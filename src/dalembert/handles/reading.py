@@ -116,7 +116,9 @@ class Reading(Value):
 
     def block(self, quantity: Quantity, short: Shortening) -> Block:
         """A quantity with its value."""
-        return block_of(quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, short, self.letters)
+        return block_of(
+            quantity, self.derivation.workspace.model, self.derivation.facts.speed_names, short, self.letters
+        )
 
 
 class Blocks(Mapping[str, Block]):

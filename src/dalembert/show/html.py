@@ -26,7 +26,8 @@ p { margin: .9rem 0 .2rem; }
 .note, .number { opacity: .7; }
 .lines { overflow: auto hidden; margin: 0 0 0 1rem; padding: .3rem 0; }
 .lines table { border-spacing: 0; }
-.lines td { padding: .15rem 0; white-space: nowrap; vertical-align: baseline; } .lines td:first-child { text-align: right; padding-right: .3em; }
+.lines td { padding: .15rem 0; white-space: nowrap; vertical-align: baseline; }
+.lines td:first-child { text-align: right; padding-right: .3em; }
 math { font-size: 1.05em; }
 section + section { border-top: 1px solid color-mix(in srgb, currentColor 25%, transparent); margin-top: 2.5rem; }
 """.strip()
@@ -67,7 +68,9 @@ def fragment(parts: Iterable[str]) -> str:
 def page(found: Page) -> str:
     """A page as a section of a document."""
     out = [f"<h2>{escape(found.model)} — {escape(found.title)}</h2>", f"<p>{escape(found.counts)}.</p>"]
-    out += [f'<p class="note">{_sentence(latex.sentence(f"{note[:1].upper()}{note[1:]}."))}</p>' for note in found.notes]
+    out += [
+        f'<p class="note">{_sentence(latex.sentence(f"{note[:1].upper()}{note[1:]}."))}</p>' for note in found.notes
+    ]
     for section in found.sections:
         out.append(equations(latex.heading(found, section), section.equation, latex.lines(found, section)))
     return "<section>\n" + "\n".join(out) + "\n</section>"

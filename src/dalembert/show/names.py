@@ -207,7 +207,9 @@ def letters_in(words: str) -> list[str]:
 
     spelt = {greek_unicode[name]: name for name in greeks}
     found = [token[0] for token in tokens(words) if token[0].isalpha() and (len(token) < 2 or token[1] not in _PLAIN)]
-    return [spelt.get(letter, letter) for letter in found if letter in spelt or (letter.isascii() and letter not in "dt")]
+    return [
+        spelt.get(letter, letter) for letter in found if letter in spelt or (letter.isascii() and letter not in "dt")
+    ]
 
 
 def of_block(key: str, *, latex: bool = False, bold: bool = False) -> str:
