@@ -70,7 +70,9 @@ def test_what_does_not_fit_is_noticed(tmp_path: Path) -> None:
 def test_lines_are_measured_to_fit(name: str, key: str) -> None:
     for sheet in sheets(name, key):
         assert sheet.isascii()
-        lines = [line for each in re.findall(r"\\begin{align\*}\n(.*?)\n\\end", sheet, re.S) for line in each.split("\n")]
+        lines = [
+            line for each in re.findall(r"\\begin{align\*}\n(.*?)\n\\end", sheet, re.S) for line in each.split("\n")
+        ]
         assert lines
         for line in lines:
             if "bmatrix" not in line:
