@@ -18,8 +18,9 @@ check: .venv/installed
 unit: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-# all models in all units and all proofs, and ten times as many random examples in the tests that draw them
+# all models in all units and all proofs, every sheet through pdflatex, and ten times as many random examples in the tests that draw them
 nightly: .venv/installed
+	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or hypothesis"
 
 # the vendors' robots of example-robot-data and 500 random trees against Pinocchio; installs both

@@ -62,8 +62,9 @@ def test_a_comparison_is_a_table():
     assert table["volterra_reduced"].n_states == 4
     assert (table.duration, table.integrator, table.refused) == (1.0, "taylor", {})
     lines = str(table).splitlines()
-    assert lines[0].split()[:3] == ["formalism", "n_dynamic", "n_states"]
-    assert len(lines) == 3
+    assert lines[0] == "cart-pendulum: 1 s, integrator taylor, drift not corrected"
+    assert lines[1].split()[:3] == ["formalism", "equations", "states"]
+    assert len(lines) == 4
     data = table.to_dict()
     assert data["rows"][0]["n_dynamic"] == 3
     assert sorted(data) == ["duration", "integrator", "model", "refused", "rows"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+import pytest
+
 
 def test_text_with_counts_and_notes(run):
     found = run("derive", "double-pendulum", "--formalism", "kane")
@@ -27,9 +29,25 @@ def test_lagrange_is_the_default(run):
 def test_latex(run):
     found = run("derive", "cart-pendulum", "--formalism", "volterra_reduced", "--format", "latex")
     assert found.code == 0
-    first = found.out.splitlines()[0]
-    assert first.startswith("% cart-pendulum by volterra_reduced: 1 dynamic, 4 states, ")
+    assert found.out.startswith(r"\documentclass")
+    assert "\n% cart-pendulum by volterra_reduced: 1 dynamic, 4 states, " in found.out
     assert r"\begin{align*}" in found.out
+    snippet = run("derive", "cart-pendulum", "--formalism", "volterra_reduced", "--format", "latex", "--snippet").out
+    assert snippet.startswith("% cart-pendulum by volterra_reduced: 1 dynamic, 4 states, ")
+    assert snippet.strip() in found.out
+
+
+@pytest.mark.parametrize("more", [(), ("--steps",), ("--blocks", "M")])
+def test_documents_of_equations_steps_and_blocks(run, more):
+    sheet = run("derive", "simple-pendulum", "--formalism", "lagrange", "--format", "latex", *more).out
+    assert sheet.startswith(r"\documentclass")
+    assert sheet.rstrip().endswith(r"\end{document}")
+    page = run("derive", "simple-pendulum", "--formalism", "lagrange", "--format", "html", *more).out
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<math" in page
+    part = run("derive", "simple-pendulum", "--formalism", "lagrange", "--format", "html", "--snippet", *more).out
+    assert part.startswith("<section>")
+    assert part.strip() in page
 
 
 def test_json(run):
@@ -52,7 +70,7 @@ def test_several_formalisms(run):
 def test_output_to_a_file(run, tmp_path):
     found = run("derive", "simple-pendulum", "--format", "latex", "--output", "new/equations.tex")
     assert (found.code, found.out) == (0, "written: new/equations.tex\n")
-    assert (tmp_path / "new/equations.tex").read_text(encoding="utf-8").startswith("% simple-pendulum by lagrange")
+    assert (tmp_path / "new/equations.tex").read_text(encoding="utf-8").startswith(r"\documentclass")
     assert len(list((tmp_path / "new").iterdir())) == 1
 
 

@@ -428,7 +428,7 @@ def test_the_command_prints_blocks_and_steps(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["steps"][0]["blocks"][0]["value"][2] == "dot(theta)"
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--steps", "--format", "latex"]) == 0
-    assert r"\hat{m}_{1} &= l^{2} m && (30)" in capsys.readouterr().out
+    assert r"\hat{m}_{1} &= l^{2} m" in capsys.readouterr().out
 
 
 def test_the_command_says_what_there_is_not(capsys):

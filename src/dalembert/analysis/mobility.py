@@ -10,13 +10,14 @@ from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements
 from dalembert.structure import Facts, facts_of, rank, samples
 from dalembert.structure.states import constraint_matrix, joined, one_state
+from dalembert.tables import Table, Tabular
 
 _AROUND = 6  # states that the initial one is compared with
 _NEARLY = 1e-6  # told when the constraints are so much less independent at the start than elsewhere
 
 
-@dataclass(frozen=True)
-class Mobility:
+@dataclass(frozen=True, repr=False)
+class Mobility(Tabular):
     """The counts of a model, and what to beware of."""
 
     coordinates: int
@@ -29,16 +30,20 @@ class Mobility:
     rank_at_start: int
     warnings: tuple[str, ...]
 
-    def __str__(self) -> str:
-        lines = [
-            f"{self.degrees_of_freedom} degrees of freedom: {self.coordinates} coordinates, "
-            f"{len(self.independent)} independent of {self.constraints} constraints"
+    def tables(self) -> tuple[Table, ...]:
+        """The counts, and the names behind them."""
+        rows = [
+            ("degrees of freedom", str(self.degrees_of_freedom), ""),
+            ("coordinates", str(self.coordinates), ""),
+            ("ignorable coordinates", str(len(self.ignorable)), ", ".join(self.ignorable)),
+            ("constraints", str(self.constraints), ""),
+            ("independent constraints", str(len(self.independent)), "; ".join(self.independent)),
+            ("redundant constraints", str(len(self.redundant)), "; ".join(self.redundant)),
         ]
-        if self.redundant:
-            lines.append(f"redundant constraints: {', '.join(self.redundant)}")
-        if self.ignorable:
-            lines.append(f"ignorable coordinates: {', '.join(self.ignorable)}")
-        return "\n".join([*lines, *self.warnings])
+        return (Table(("mobility", "count", "names"), tuple(rows), "", self.warnings),)
+
+    def __repr__(self) -> str:
+        return f"<Mobility: {self.degrees_of_freedom} degrees of freedom, {self.coordinates} coordinates>"
 
 
 def mobility_of(model: Elements) -> Mobility:

@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> int:
     with progress.bar(f"proving {model.name}") as advance:
         proof = pipeline.prove(model, wanted if arguments.formalism else None, progress=advance)
     tables = _table("formalism", proof.formalisms), _table("identity", proof.identities)
-    output.result(arguments.json, proof.to_dict(), *tables, str(proof), *(f"Note: {note}" for note in proof.notes))
+    output.result(arguments.json, proof.to_dict(), *tables, proof.sentence, *(f"Note: {note}" for note in proof.notes))
     claims = (*proof.formalisms.values(), *proof.identities.values())
     return 0 if all(claim.status in ("proved", "refused") for claim in claims) else 1
 

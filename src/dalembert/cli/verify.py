@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
             everything=arguments.all,
             progress=advance,
         )
-    parts = _table(agreement), _sentence(agreement), *(f"Note: {note}" for note in agreement.notes)
+    parts = _table(agreement), agreement.sentence, *(f"Note: {note}" for note in agreement.notes)
     output.result(arguments.json, agreement.to_dict(), *parts)
     return 0 if agreement.agrees else 1
 
@@ -62,18 +62,3 @@ def _table(agreement: Agreement) -> Table:
             status, facts = Text(verdict.status, _STYLE[verdict.status]), ", ".join(lineage)
             table.add_row(name, status, *found, facts, *([verdict.reason or ""] if refused else []))
     return table
-
-
-def _sentence(agreement: Agreement) -> str:
-    compared = [verdict for verdict in agreement.formalisms.values() if verdict.compared]
-    differing = [name for name, verdict in agreement.verdicts.items() if verdict.status == "differs"]
-    roads = "1 road" if agreement.roads == 1 else f"{agreement.roads} independent roads"
-    states = "1 state" if agreement.states == 1 else f"{agreement.states} states"
-    if not differing:
-        begin = f"{len(compared)} formalisms by {roads} agree at {states} of '{agreement.model}'"
-    else:
-        begin = f"The formalisms differ on '{agreement.model}' ({', '.join(differing)}), at {states}, by {roads}"
-    return (
-        f"{begin}: the largest relative difference is {agreement.max_difference:.2e} (tolerance "
-        f"{agreement.tolerance:g}), engines {', '.join(agreement.engines)}."
-    )

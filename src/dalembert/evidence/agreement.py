@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from dalembert.equations.about import Fact, Lineage, grouped
+from dalembert.tables import Table, Tabular, short
 
 RECURSION: Lineage = ("recursion",)
 PRINCIPLE: Lineage = ("positions",)
@@ -34,8 +35,8 @@ class Verdict:
         return {**asdict(self), "lineage": list(self.lineage)}
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, repr=False)
+class Agreement(Tabular):
     """The largest relative differences between the formalisms, and the reasons of those that do not apply."""
 
     model: str
@@ -90,6 +91,44 @@ class Agreement:
 
     def __bool__(self) -> bool:
         return self.agrees
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        compared = [verdict for verdict in self.formalisms.values() if verdict.compared]
+        differing = [name for name, verdict in self.verdicts.items() if verdict.status == "differs"]
+        roads = "1 road" if self.roads == 1 else f"{self.roads} independent roads"
+        states = "1 state" if self.states == 1 else f"{self.states} states"
+        if not differing:
+            begin = f"{len(compared)} formalisms by {roads} agree at {states} of '{self.model}'"
+        else:
+            begin = f"The formalisms differ on '{self.model}' ({', '.join(differing)}), at {states}, by {roads}"
+        return (
+            f"{begin}: the largest relative difference is {self.max_difference:.2e} (tolerance "
+            f"{self.tolerance:g}), engines {', '.join(self.engines)}."
+        )
+
+    def tables(self) -> tuple[Table, ...]:
+        """One row for each formalism, by what it rests on."""
+        verdicts = self.verdicts
+        names = [n for group in grouped({n: v.lineage for n, v in verdicts.items()}).values() for n in group]
+        rows = [
+            (
+                n,
+                v.status,
+                short(v.acceleration_difference),
+                short(v.reaction_difference),
+                ", ".join(v.lineage),
+                v.reason or "",
+            )
+            for n, v in ((name, verdicts[name]) for name in names)
+        ]
+        columns = ("formalism", "status", "accelerations", "reactions", "rests on", "reason")
+        return (Table(columns, tuple(rows), self.sentence, tuple(f"Note: {note}" for note in self.notes)),)
+
+    def __repr__(self) -> str:
+        found = "agree" if self.agrees else "do not agree"
+        return f"<Agreement on '{self.model}': {len(self.lineages)} lineages {found} at {self.states} states>"
 
     def to_dict(self) -> dict:
         """The findings as plain data."""

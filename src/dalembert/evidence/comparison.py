@@ -11,6 +11,7 @@ from dalembert import formalisms
 from dalembert.handles import Equations, Trajectory, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
+from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
     from dalembert.show.plot_figure import Plot
@@ -30,8 +31,8 @@ class Row:
     momentum_error: float | None
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Tabular):
     """A table with one row per formalism, the runs behind it, and the reasons of formalisms left out."""
 
     model: str
@@ -74,18 +75,18 @@ class Comparison:
             plots.save(figure, Path(path))
         return figure
 
-    def __str__(self) -> str:
-        names = list(asdict(self.rows[0])) if self.rows else []
-        cells = [names] + [[_short(value) for value in asdict(row).values()] for row in self.rows]
-        widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-        return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)
+    def tables(self) -> tuple[Table, ...]:
+        """One row for each formalism."""
+        columns = ("formalism", "equations", "states", "operations", "CPU s")
+        columns += ("energy error", "constraint error", "momentum error")
+        rows = tuple(tuple(short(value) for value in asdict(row).values()) for row in self.rows)
+        title = f"{self.model}: {self.duration:g} s, integrator {self.integrator}, drift not corrected"
+        return (Table(columns, rows, title, tuple(f"{k} does not apply: {why}." for k, why in self.refused.items())),)
 
-
-def _short(value: object) -> str:
-    """A cell of the table: three digits, and a dash for nothing."""
-    if value is None:
-        return "-"
-    return f"{value:.2e}" if isinstance(value, float) else str(value)
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison of '{self.model}': {len(self.rows)} formalisms over {self.duration:g} s, {self.integrator}>"
+        )
 
 
 def compare(

@@ -25,6 +25,7 @@ from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, ou
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements
 from dalembert.structure import System, facts_of, system_of
+from dalembert.tables import Table, Tabular
 
 _ROUNDS = 40
 _POINTS = 64
@@ -39,8 +40,8 @@ class Claim:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
-class Proof:
+@dataclass(frozen=True, repr=False)
+class Proof(Tabular):
     """Which formalisms are proved to be one function, with which probability of error, and what was left to numbers."""
 
     model: str
@@ -62,7 +63,9 @@ class Proof:
     def __bool__(self) -> bool:
         return self.proved
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
         same = [key for key, claim in self.formalisms.items() if claim.status == "proved"]
         other = [key for key, claim in self.formalisms.items() if claim.status == "different"]
         if other:
@@ -74,6 +77,15 @@ class Proof:
         if self.undecided:
             said += f" Left to numbers (dalembert verify): {'; '.join(f'{k}: {v}' for k, v in self.undecided.items())}."
         return said
+
+    def tables(self) -> tuple[Table, ...]:
+        """One row for each formalism and each identity."""
+        claims = {**self.formalisms, **self.identities}
+        rows = tuple((name, claim.status, claim.reason or "") for name, claim in claims.items())
+        return (Table(("claim", "status", "reason"), rows, self.sentence, self.notes),)
+
+    def __repr__(self) -> str:
+        return f"<Proof for '{self.model}': {'proved' if self.proved else 'not proved'}>"
 
     @property
     def exponent(self) -> int:

@@ -25,6 +25,7 @@ from dalembert.programs import choose_engine
 from dalembert.recursive import Plan, State, plan_of, read_array, read_speed_rates, read_state
 from dalembert.recursive.constrained import named_speeds, require_tree
 from dalembert.recursive.traced import TASKS, Detail
+from dalembert.tables import Table, Tabular
 
 Numbers = npt.ArrayLike
 Out = np.ndarray | None
@@ -40,7 +41,7 @@ class Derivatives(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Dynamics(Value):
+class Dynamics(Tabular, Value):
     """The dynamics of a model in speeds s, M ṡ + c + g = τ + loads: a value; compiled code lies in a store by content.
 
     Every function takes one state (n,) or many (n, batch) and gives (n,), (n, batch) or (n, n), (n, n, batch). With `out` the
@@ -84,6 +85,12 @@ class Dynamics(Value):
     @cached_property
     def _constrained(self) -> bool:
         return self._calls.facts.constrained
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the entries of velocities and forces are, and how they are worked out."""
+        kind = "constrained" if self._constrained else "tree"
+        rows = tuple((str(i), name) for i, name in enumerate(self.speed_names))
+        return (Table(("entry", "speed"), rows, f"Dynamics of {self.declared.name}: {kind}, engine {self.engine}"),)
 
     def __repr__(self) -> str:
         kind = "constrained" if self._constrained else "tree"

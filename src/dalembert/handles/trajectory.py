@@ -22,6 +22,7 @@ from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
 from dalembert.model.frozen import Value
 from dalembert.structure import Facts, rank
+from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
     import xarray
@@ -66,7 +67,7 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
 
 
 @dataclass(frozen=True, repr=False)
-class Trajectory(Value):
+class Trajectory(Tabular, Value):
     """A sampled motion: coordinates on the first axis, samples on the last.
 
     >>> import dalembert as dl
@@ -422,6 +423,19 @@ class Trajectory(Value):
         if len(places) > 1:
             raise InputError(f"plot: got {len(places)} files, {', '.join(map(str, places))}. Expected one at most.")
         return plots.trajectory(self, places[0] if places else None, [str(name) for name in names])
+
+    def tables(self) -> tuple[Table, ...]:
+        """Every coordinate at both ends, with its smallest and largest value, and what was lost on the way."""
+        first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
+        rows = [
+            (name, *(short(float(x)) for x in (values[0], values[-1], values.min(), values.max())))
+            for name, values in zip(self.equations.model.coordinate_names, self.q, strict=True)
+        ]
+        title = (
+            f"{self.equations.model.name} by {self.formalism}, {self.integrator}: {len(self.t)} samples. {self.status}"
+        )
+        lost = f"Relative drift of the energy balance: {short(float(self.energy_error))}."
+        return (Table(("coordinate", first, last, "least", "most"), tuple(rows), title, (lost, *self.notes)),)
 
     def __repr__(self) -> str:
         return (

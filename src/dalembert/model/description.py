@@ -40,13 +40,14 @@ from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Load
 from dalembert.model.vectors import Values
+from dalembert.tables import Table, Tabular
 
 if TYPE_CHECKING:
     import sympy
 
 
 @dataclass(repr=False, eq=False)
-class Elements(ABC):
+class Elements(Tabular, ABC):
     """The elements of a model, each an immutable record, and what follows from them at once."""
 
     name: str
@@ -251,6 +252,12 @@ class Elements(ABC):
         both = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
         lists = {key: getattr(self, key) for key in ("holonomic_list", "loops", "nonholonomic_list")}
         return self.replaced(**{key: tuple(c.stabilized(both) for c in found) for key, found in lists.items()})
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the model is made of: coordinates, parameters, bodies and constraints, as they were declared."""
+        from dalembert.model.overview import tables_of
+
+        return tables_of(self)
 
     def __repr__(self) -> str:
         return (

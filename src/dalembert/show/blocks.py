@@ -151,7 +151,7 @@ class Block(Value):
             return [], self.entries
         parts, found = intermediates.name_parts(entries, self.letters.given)
         out = np.empty(self.entries.shape, dtype=object)
-        out.flat = found
+        out[...] = np.array(found, dtype=object).reshape(out.shape)
         return parts, out
 
     def text(self, width: int = _WIDTH) -> str:

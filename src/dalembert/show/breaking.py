@@ -15,8 +15,8 @@ _LEFT = 110.0  # of a left side that others are aligned with
 _INDENT = 11.0  # of lines that go on
 _SCALES = (1.0, 1.0, 0.76, 0.6)  # display, text, index, index of an index
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}]|\s+|.", re.DOTALL)
-_NOTHING = {"\\" + word for word in ("left right mathrm mathbf mathsf boldsymbol text bigl bigr Bigl Bigr").split()}
-_ACCENTS = {"\\" + word for word in ("dot ddot tilde hat bar").split()}
+_FONTS = ("mathrm", "mathbf", "mathsf", "boldsymbol", "text", "left", "right", "bigl", "bigr", "Bigl", "Bigr")
+_NOTHING = {f"\\{word}" for word in (*_FONTS, "dot", "ddot", "tilde", "hat", "bar")}  # has no width of its own
 _OPENING, _CLOSING = {"{", "\\left", "\\begin"}, {"}", "\\right", "\\end"}
 _WIDE = {"+": 13.4, "-": 13.4, "=": 14.6, "<": 14.6, ">": 14.6, "\\leq": 14.6, "\\geq": 14.6, "\\quad": 11.0}
 _WIDE |= {"\\sin": 15.3, "\\cos": 16.5, "\\tan": 17.7, "\\sqrt": 9.2, "\\;": 3.1, "\\_": 4.0, "\\cdot": 7.9}
@@ -59,9 +59,9 @@ def _measured(tokens: list[str], at: int, style: int, *, one: bool = False) -> t
             total += more
         elif token == "\\\\":
             total, widest = 0.0, max(widest, total)
-        elif token.strip() and token not in _NOTHING and token not in _ACCENTS:
+        elif token.strip() and token not in _NOTHING:
             total += _SCALES[style] * _letter(token)
-        if one and token not in _NOTHING and token not in _ACCENTS and token.strip():
+        if one and token not in _NOTHING and token.strip():
             break
     return max(total, widest), at
 

@@ -26,7 +26,8 @@ p { margin: .9rem 0 .2rem; }
 .note, .number { opacity: .7; }
 .lines { overflow: auto hidden; margin: 0 0 0 1rem; padding: .3rem 0; }
 .lines table { border-spacing: 0; }
-.lines td { padding: .15rem 0; white-space: nowrap; vertical-align: baseline; } .lines td:first-child { text-align: right; padding-right: .3em; }
+.lines td { padding: .15rem 0; white-space: nowrap; vertical-align: baseline; }
+.lines td:first-child { text-align: right; padding-right: .3em; }
 math { font-size: 1.05em; }
 section + section { border-top: 1px solid color-mix(in srgb, currentColor 25%, transparent); margin-top: 2.5rem; }
 """.strip()

@@ -116,7 +116,7 @@ def equations(heading: str, equation: str, rows: list[str]) -> str:
 
 def lines(found: Page, section: Section) -> list[str]:
     """The lines of a section."""
-    return breaking.broken([tuple(expression(side, found.letters) for side in row) for row in section.rows])
+    return breaking.broken([(expression(a, found.letters), expression(b, found.letters)) for a, b in section.rows])
 
 
 def heading(found: Page, section: Section) -> str:

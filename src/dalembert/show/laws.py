@@ -86,7 +86,10 @@ class WrittenLaw(Value):
         if self.is_long:
             return [rf"&\text{{{len(self.left)} rows, {self.operations} operations when written out}}"]
         rows = zip(self.left, self.right, strict=True)
-        return breaking.broken([tuple(latex.expression(side, self.letters) for side in row) for row in rows])
+        return breaking.broken([(self._in_latex(a), self._in_latex(b)) for a, b in rows])
+
+    def _in_latex(self, side: Formula) -> str:
+        return latex.expression(side, self.letters)
 
     def to_latex(self) -> str:
         """The rows in LaTeX for an aligned environment."""

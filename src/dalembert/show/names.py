@@ -328,7 +328,7 @@ def _letter_for_latex(part: str) -> str:
 
 def _upright(word: str) -> str:
     escaped = word.replace("_", r"\_")
-    return rf"\mathrm{{{escaped}}}"
+    return rf"\text{{{escaped}}}" if "-" in word else rf"\mathrm{{{escaped}}}"  # a hyphen is no minus
 
 
 def _indices(text: str) -> str:

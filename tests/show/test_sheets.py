@@ -1,0 +1,103 @@
+"""Sheets fit their page: what is measured on every day, and what pdflatex says of every sheet at night."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dalembert import formalisms, gallery
+from dalembert.handles import equations_of, setup, workspace_of
+from dalembert.show import breaking, latex
+
+TEXT_WIDTH = 483.7  # 17 cm, in points
+MOST = 8  # coordinates of the models whose sheets are all written
+TINY = 10.0  # points that nobody sees
+
+
+def sheets(name: str, key: str) -> Iterator[str]:
+    """The page and the steps of a model by a formalism, in LaTeX."""
+    reading = equations_of(gallery.load(name), key).reading
+    yield latex.page(reading.page)
+    yield "\n\n".join(step.to_latex() for step in reading.steps())
+
+
+def applicable(name: str) -> list[str]:
+    space = workspace_of(setup(gallery.load(name)))
+    return list(formalisms.applicable(space.model, space.facts))
+
+
+def complaints(found: list[tuple[str, str]], place: Path) -> list[str]:
+    """What pdflatex complains of: errors, and boxes that are too wide or too tall."""
+    if shutil.which("pdflatex") is None:
+        pytest.fail("pdflatex is missing, so no sheet was tried. Install it: apt-get install texlive-latex-base.")
+    body = "\n\n".join(f"\\typeout{{@@ {where}}}\n{sheet}" for where, sheet in found)
+    (place / "all.tex").write_text(latex.document([body]), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "all.tex"]
+    subprocess.run(command, cwd=place, capture_output=True, check=False, timeout=300)
+    out, where = [], ""
+    for line in (place / "all.log").read_text(encoding="utf-8", errors="replace").splitlines():
+        over = re.match(r"Overfull \\[hv]box \(([\d.]+)pt", line)
+        if line.startswith("@@"):
+            where = line[3:]
+        elif line.startswith("!") or (over and float(over[1]) > TINY):
+            out.append(f"{where}: {line}")
+    assert (place / "all.pdf").exists()
+    return out
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [n for n in gallery.names() if len(gallery.load(n).coordinate_names) <= MOST])
+def test_every_sheet_compiles_and_fits(name: str, tmp_path: Path) -> None:
+    found = [(f"{name} by {key}", sheet) for key in applicable(name) for sheet in sheets(name, key)]
+    assert complaints(found, tmp_path) == []
+
+
+@pytest.mark.nightly
+def test_what_does_not_fit_is_noticed(tmp_path: Path) -> None:
+    wide = "\\begin{align*}\nx &= " + " + ".join(f"a_{{{k}}}" for k in range(40)) + "\n\\end{align*}"
+    assert any("Overfull" in line for line in complaints([("wide", wide)], tmp_path))
+    assert any("Undefined" in line for line in complaints([("wrong", r"$\nosuchsign$")], tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("cart-pendulum", "hamilton"), ("double-pendulum-urdf", "kane"), ("simple-pendulum", "denoc")]
+)
+def test_lines_are_measured_to_fit(name: str, key: str) -> None:
+    for sheet in sheets(name, key):
+        assert sheet.isascii()
+        lines = [
+            line for each in re.findall(r"\\begin{align\*}\n(.*?)\n\\end", sheet, re.S) for line in each.split("\n")
+        ]
+        assert lines
+        for line in lines:
+            if "bmatrix" not in line:
+                assert breaking.width(line.replace("&", "").removesuffix(r"\\")) <= TEXT_WIDTH, line
+
+
+def test_a_document_stands_alone() -> None:
+    eom = equations_of(gallery.load("simple-pendulum"), "lagrange")
+    whole = eom.latex(standalone=True)
+    assert whole.startswith(r"\documentclass")
+    assert r"\usepackage{amsmath" in whole
+    assert whole.rstrip().endswith(r"\end{document}")
+    assert eom.latex() in whole
+    assert r"\documentclass" not in eom.latex()
+
+
+def test_long_parts_are_factors() -> None:
+    import symengine as se
+
+    terms = se.symbols("a1:40")
+    long = sum(terms[:30], start=terms[30])
+    assert r"\frac{1}" not in latex.expression(1 / long)
+    assert latex.expression(1 / long).endswith(")^{-1}")
+    assert latex.expression(se.sqrt(long)).endswith(")^{1/2}")
+    assert latex.expression(terms[0] / terms[1]) == r"\frac{a_{1}}{a_{2}}"
+    lines = breaking.broken([("x", latex.expression(terms[35] / long))])
+    assert len(lines) > 2
+    assert all(breaking.width(line) <= TEXT_WIDTH for line in lines)
