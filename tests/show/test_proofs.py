@@ -82,15 +82,15 @@ def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
 
 def test_without_time_the_raw_form_is_shown_and_said_to_be() -> None:
     derivation = equations_of(gallery.load("double-pendulum"), "lagrange").derivation
-    hurried = Reading(derivation, budget=1e-9)
+    hurried, calm = Reading(derivation, budget=1e-9), Reading(derivation)
     assert hurried.blocks["M"].proved == "proved"
-    assert hurried.blocks["M"].operations > Reading(derivation).blocks["M"].operations
+    assert hurried.blocks["M"].operations > calm.blocks["M"].operations
     assert "budget of 1e-09 s is spent" in hurried.unfinished
-    assert Reading(derivation).unfinished == ""
+    assert calm.unfinished == ""
 
 
 def test_time_is_shared_and_told() -> None:
-    x, m = se.symbols("x m")
+    x, m = se.Symbol("x"), se.Symbol("m")
     shares: list[float] = []
     short = Shortening([], seconds=100.0)
     short.watched(shares.append)
