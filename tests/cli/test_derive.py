@@ -26,6 +26,14 @@ def test_lagrange_is_the_default(run):
     assert run("derive", "simple-pendulum", "--json").data["formalism"] == "lagrange"
 
 
+def test_a_spent_budget_is_said(run):
+    found = run("derive", "double-pendulum", "--blocks", "M", "--budget", "1e-9")
+    assert found.code == 0
+    assert "note: lagrange: the budget of 1e-09 s is spent" in found.err
+    assert "--budget" in found.err
+    assert "budget" not in run("derive", "double-pendulum", "--blocks", "M").err
+
+
 def test_latex(run):
     found = run("derive", "cart-pendulum", "--formalism", "volterra_reduced", "--format", "latex")
     assert found.code == 0
