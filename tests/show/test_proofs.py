@@ -73,10 +73,10 @@ def test_a_wrong_block_is_refuted(hamilton: Reading, change: se.Basic) -> None:
 
 def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
     block, law = hamilton.blocks["H"], hamilton.laws[-1]
-    last = block.lines[-1]
-    assert replace(block, entries=block.whole, lines=()).proved == "different"  # the raw form goes by names
+    last = block.meanings[-1]
+    assert replace(block, entries=block.whole, meanings=()).proved == "different"  # the raw form goes by names
     assert replace(block, entries=block.whole).proved == "proved"
-    assert replace(block, entries=block.whole, lines=(*block.lines[:-1], (last[0], 2 * last[1]))).proved == "different"
+    assert replace(block, entries=block.whole, meanings=(*block.meanings[:-1], (last[0], 2 * last[1]))).proved == "different"
     assert replace(law, left=-law.left).proved == "different"
 
 
