@@ -36,20 +36,21 @@ def _numbered(letter: str, i: int) -> str:
 
 
 def stanford() -> list[Frame]:
-    """The arm with its boom out, and the axes of its joints."""
-    model = pipeline.load("stanford-arm")
-    at = placed(model, (-0.9, 1.2, 0.5, 0.4, 0.7, 0.0))
-    waist, shoulder, boom, *_, hand = at.motion.bodies
-    tip = at.points("hand", [(0, 0, 0.25)])[0]
-    corners = [np.zeros(3), *(np.array(body.frame.p, dtype=float) for body in (waist, shoulder, boom)), tip]
+    """The arm with its boom out."""
+    at = placed("stanford-arm", (0.9, 1.0, 0.6, 0.4, 0.9, 0.0))
+    corners = [np.zeros(3), *(at.points(name, [(0, 0, 0)])[0] for name in ("waist", "shoulder", "boom"))]
+    corners.append(at.points("hand", [(0, 0, 0.25)])[0])
     rear = at.points("boom", [(0, 0, -0.8)])[0]
-    names = ("#1", "#2", "#3", "#4–#6")
-    parts = [
-        Stroke(np.array([start, end]), colour=k, joint=True, label=names[k])
-        for k, (start, end) in enumerate(zip(corners, corners[1:], strict=False))
-    ]
     plate = np.array([(-0.15, -0.15, 0), (0.15, -0.15, 0), (0.15, 0.15, 0), (-0.15, 0.15, 0)])
-    return [Frame("", (Stroke(plate, closed=True, thin=True), Stroke(np.array([rear, corners[3]]), colour=2), *parts))]
+    strokes = [Stroke(plate, closed=True, thin=True), Stroke(np.array([rear, corners[3]]), colour=2)]
+    for k, name in enumerate(("#1", "#2", "#3", "#4–#6")):
+        strokes.append(Stroke(np.array(corners[k : k + 2]), colour=k, joint=True))
+        strokes.append(_word(np.array(corners[k : k + 2]).mean(axis=0), name))
+    return [Frame("", tuple(strokes))]
+
+
+def _word(place: np.ndarray, text: str) -> Stroke:
+    return Stroke(np.array([place, place]), thin=True, label=text)
 
 
 def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,7 +83,7 @@ def stanford_torques() -> list[Panel]:
 def stanford_fall() -> list[Panel]:
     """Figure 6: all joints at zero, no drives."""
     run = pipeline.simulate(undriven("stanford-arm"), 1.0, formalism="denoc", samples=101)
-    angles = [Line(_numbered("θ", i + 1), run.t, run.q[i]) for i in (0, 1, 3, 4, 5)]
+    angles = [Line(_numbered("θ", i + 1), run.t, np.round(run.q[i], 12)) for i in (0, 1, 3, 4, 5)]
     return [Panel("b₃ [m]", (Line("", run.t, run.q[2]),)), Panel("θ [rad]", tuple(angles))]
 
 
@@ -101,20 +102,14 @@ def _turned(points: np.ndarray) -> np.ndarray:
 
 
 def _biped(at: Placed) -> tuple[Stroke, ...]:
-    """Both legs, the trunk and the feet."""
-    legs = (("ankle-roll", "thigh", "hip-roll"), ("swing-hip-yaw", "swing-shank", "swing-ankle"))
-    limbs = [np.concatenate([at.points(name, [(0, 0, 0)]) for name in names]) for names in legs]
-    across = np.stack([limbs[0][-1], limbs[1][0]])
-    chest = across.mean(axis=0)
-    trunk = np.array([*across, chest + (0.3, 0, 0)])
-    feet = [end + np.array([(0, 0.06, 0), (0, -0.12, 0)]) for end in (limbs[0][0], limbs[1][-1])]
-    return (
-        Stroke(_turned(feet[0]), colour=0),
-        Stroke(_turned(feet[1]), colour=1),
-        Stroke(_turned(limbs[0]), colour=0, joint=True),
-        Stroke(_turned(limbs[1]), colour=1, joint=True),
-        Stroke(_turned(trunk), closed=True, colour=5),
-    )
+    """Both legs, their feet and the trunk, from the side."""
+    legs = (("ankle-roll", "thigh", "hip-roll"), ("swing-ankle", "swing-shank", "swing-hip-yaw"))
+    limbs = [_turned(np.concatenate([at.points(name, [(0, 0, 0)]) for name in names]))[:, ::2] for names in legs]
+    trunk = limbs[0][-1] + np.array([(-0.05, 0), (0.05, 0), (0.06, 0.3), (-0.06, 0.3)])
+    feet = [Stroke(limb[0] + np.array([(-0.06, 0), (0.12, 0)]), colour=k) for k, limb in enumerate(limbs)]
+    ground = Stroke(np.array([(-0.5, -0.01), (0.6, -0.01)]), thin=True)
+    limb_strokes = [Stroke(limb, colour=k, joint=True) for k, limb in reversed(list(enumerate(limbs)))]
+    return (ground, *feet, Stroke(trunk, closed=True, colour=5), *limb_strokes)
 
 
 def designed_paths(step: Step) -> list[Panel]:
@@ -208,7 +203,7 @@ def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke
     pivots = np.concatenate([at.points(name, [(0, 0, 0)])[:, :2] for name in ("crank", "output")])
     bars = [at.points(name, [(0, 0, 0), (values[length] / 2, 0, 0), (values[length], 0, 0)])[:, :2] for name, length in parts]
     strokes = [Stroke(bar[::2], colour=k, joint=True) for k, bar in enumerate(bars)]
-    words = [Stroke(bar[1:2].repeat(2, axis=0), thin=True, label=name) for bar, name in zip(bars, names, strict=True)]
+    words = [_word(bar[1], name) for bar, name in zip(bars, names, strict=True)]
     return (Stroke(pivots, thin=True), *strokes, *words)
 
 
@@ -237,8 +232,8 @@ def four_bar_fall() -> list[Panel]:
 
 # Figures 19 and 20: operations
 
-JOINTS = {"(a) joints of 1 DOF": (1,), "(b) of 2": (2,), "(c) of 3": (3,), "(d) of 1, 2 and 3": (1, 2, 3)}
-SIZES = (6, 12, 18, 24, 30)
+JOINTS = {"a": (1,), "b": (2,), "c": (3,), "d": (1, 2, 3)}  # axes of the joints in turn, by panel
+SIZES = (6, 12, 18, 24)
 _AXES = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
 
 
@@ -262,35 +257,35 @@ def chain(joints: Sequence[int], freedoms: int) -> Model:
     return model
 
 
-def inverse_counts(joints: Sequence[int], n: int) -> dict[str, int]:
-    """Operations of inverse dynamics: by the recursion, and by I θ̈ + h with I of composite bodies."""
+@cache
+def costs(joints: tuple[int, ...], n: int) -> dict[str, int]:
+    """Operations of each task of a chain."""
     plan = plan_of(chain(joints, n))
-    cost = {task: task_program(plan, task).operations for task in ("inverse", "mass_matrix", "bias")}
-    product = 2 * n * n
-    return {
-        "recursion (22)–(25)": cost["inverse"],
-        "I (21), then I θ̈ + C θ̇ (17)": cost["mass_matrix"] + cost["bias"] + product,
-    }
+    return {task: task_program(plan, task).operations for task in ("inverse", "forward", "mass_matrix", "bias")}
 
 
-def forward_counts(joints: Sequence[int], n: int) -> dict[str, int]:
+def inverse_counts(joints: tuple[int, ...], n: int) -> dict[str, int]:
+    """Operations of inverse dynamics: by the recursion, and by I θ̈ + C θ̇ with I of composite bodies."""
+    cost = costs(joints, n)
+    written = cost["mass_matrix"] + cost["bias"] + 2 * n * n
+    return {"recursion (22)–(25)": cost["inverse"], "I by (21), then I θ̈ + C θ̇ (17)": written}
+
+
+def forward_counts(joints: tuple[int, ...], n: int) -> dict[str, int]:
     """Operations of forward dynamics: by the recursion, and by I of composite bodies with Cholesky's factors."""
-    plan = plan_of(chain(joints, n))
-    cost = {task: task_program(plan, task).operations for task in ("forward", "mass_matrix", "bias")}
+    cost = costs(joints, n)
     factors, substitutions = n * (n + 1) * (2 * n + 1) // 6, 2 * n * n
-    return {
-        "recursion (28)–(33)": cost["forward"],
-        "I (21), then Cholesky": cost["mass_matrix"] + cost["bias"] + factors + substitutions,
-    }
+    written = cost["mass_matrix"] + cost["bias"] + factors + substitutions
+    return {"recursion (28)–(33)": cost["forward"], "I by (21), then Cholesky": written}
 
 
-def counts(of_chain: Callable[[Sequence[int], int], dict[str, int]]) -> list[Panel]:
+def counts(of_chain: Callable[[tuple[int, ...], int], dict[str, int]]) -> list[Panel]:
     """Figures 19 and 20: operations over the degrees of freedom, for four kinds of chains."""
     panels = []
-    for title, joints in JOINTS.items():
+    for letter, joints in JOINTS.items():
         found = [of_chain(joints, n) for n in SIZES]
         lines = [Line(name, np.array(SIZES), np.array([each[name] for each in found])) for name in found[0]]
-        panels.append(Panel(f"operations, {title}", tuple(lines), along="degrees of freedom"))
+        panels.append(Panel(f"operations ({letter})", tuple(lines), along="degrees of freedom"))
     return panels
 
 
