@@ -164,6 +164,7 @@ def test_figure_15_the_torques_of_a_design_with_slips_leave_it_after_a_tenth_of_
 # Figures 17 to 20
 
 
+@pytest.mark.nightly
 def test_figure_17_a_turn_of_the_crank_takes_no_work_in_all():
     angle, torque = (panel.lines[0] for panel in figures.four_bar_driven())
     assert angle.y[-1] == pytest.approx(2 * math.pi)

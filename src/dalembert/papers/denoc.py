@@ -74,14 +74,11 @@ def _figures(step: Callable[[], Step]) -> Mapping[str, Callable[[], Picture]]:
 def _sizes() -> Computed:
     """What n and the loop of Figure 16 make of the matrices: shapes of our blocks, as formulas in n where both chains agree."""
     names = dict(zip(printed("denoc").tables["Sizes"].rows, ("N_l", "N_d", "N", "I"), strict=False))
-    shapes = [
-        {key: pipeline.derive(model, "denoc").blocks[key].value.shape for key in names.values()}
-        for model in ("two-link-robot", "robot-3-link")
-    ]
+    blocks = [pipeline.derive(model, "denoc").blocks for model in ("two-link-robot", "robot-3-link")]
     side = {(2, 3): "n", (12, 18): "6n"}
     found: dict[str, list[str]] = {}
     for row, key in names.items():
-        sides = zip(*(shape[key] for shape in shapes), strict=True)
+        sides = zip(*(each[key].value.shape for each in blocks), strict=True)
         found[row] = [" × ".join(side.get(both, str(both)) for both in sides)]
     return found | dict(zip(list(printed("denoc").tables["Sizes"].rows)[4:], _loop_sizes(), strict=True))
 
