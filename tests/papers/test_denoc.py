@@ -76,7 +76,7 @@ def arm():
 
 
 def test_figure_5_force_and_torques_of_the_stanford_arm(arm):
-    t, q, qd, qdd = figures.stanford_motion()
+    t, q, qd, _ = figures.stanford_motion()
     tau = np.array([panel.lines[0].y for panel in figures.stanford_torques()])
     np.testing.assert_allclose(q[:, -1], [math.pi / 2, math.pi / 2, 0.3, math.pi / 2, math.pi / 2, math.pi / 2])
     # the boom stands at first and carries all behind it; level at the end, it carries nothing, and gravity bends at the shoulder

@@ -78,14 +78,14 @@ def _sizes() -> Computed:
     side = {(2, 3): "n", (12, 18): "6n"}
     found: dict[str, list[str]] = {}
     for row, key in names.items():
-        sides = zip(*(each[key].value.shape for each in blocks), strict=True)
+        sides = zip(*(np.shape(each[key].value) for each in blocks), strict=True)
         found[row] = [" × ".join(side.get(both, str(both)) for both in sides)]
     return found | dict(zip(list(printed("denoc").tables["Sizes"].rows)[4:], _loop_sizes(), strict=True))
 
 
 def _loop_sizes() -> list[list[str]]:
     """J of the four-bar linkage, N and A_en of its two chains: rows that say something new, links and joints of each."""
-    N = np.array(pipeline.derive("four-bar", "denoc").blocks["N"].value.tolist(), dtype=object)
+    N = np.array(pipeline.derive("four-bar", "denoc").blocks["N"].value, dtype=object)
     rows = len(pipeline.mobility("four-bar").independent)
     links, found = np.arange(len(N)) // 6, [[f"{rows} × {N.shape[1]}"]]
     chains = ([0], [1, 2])  # the joints of I and II
@@ -126,7 +126,10 @@ def _serial_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.nd
     return [
         max(distance(links.B(i, j) @ links.B(j, k), links.B(i, k)) for i, j, k in chains),
         distance(links.t, _velocities(model, links, q, qd)),
-        distance(links.twist_rates(qdd, weight=False), _slope(lambda x: links_of(model, q + x * qd + x * x / 2 * qdd, qd + x * qdd).t)),
+        distance(
+            links.twist_rates(qdd, weight=False),
+            _slope(lambda x: links_of(model, q + x * qd + x * x / 2 * qdd, qd + x * qdd).t),
+        ),
         distance(links.inertia, dynamics.mass_matrix(q)),
         distance(links.torques(w, as_printed=True), tau),
         distance(links.torques(w), tau),

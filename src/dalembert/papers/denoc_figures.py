@@ -119,7 +119,7 @@ def designed_paths(step: Step) -> list[Panel]:
     trunk = _turned(np.array([at.center("trunk") for at in states]))
     ankle = _turned(np.array([at.points("swing-ankle", [(0, 0, 0)])[0] for at in states]))
     dots = step.t[shown]
-    x, y, *_ = hip(dots)
+    _, y, *_ = hip(dots)
     design = np.stack([-0.3 * np.cos(2 * np.pi * dots), 2 * y - 0.1, lift(dots)[0]], axis=1)
     panels = []
     for k, axis in enumerate(("forward", "sideways", "up")):
@@ -190,7 +190,7 @@ def four_bar() -> list[Frame]:
     """The loop, and the two chains that are left when joint 4 is cut."""
     model = pipeline.load("four-bar")
     q = model.initial[0]
-    closed, cut = placed(model, q), placed(model, q + (0.5, 0.15, 0.3))
+    closed, cut = placed(model, q), placed(model, q + np.array([0.5, 0.15, 0.3]))
     return [
         Frame("(a) closed loop", _bars(closed)),
         Frame("(b) cut at joint 4", _bars(cut, ("#1, θ₁", "#2, θ₂", "#3, θ₃"))),
@@ -201,7 +201,10 @@ def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke
     values = at.motion.model.parameter_values
     parts = [("crank", "a"), ("output", "c"), ("coupler", "b")]
     pivots = np.concatenate([at.points(name, [(0, 0, 0)])[:, :2] for name in ("crank", "output")])
-    bars = [at.points(name, [(0, 0, 0), (values[length] / 2, 0, 0), (values[length], 0, 0)])[:, :2] for name, length in parts]
+    bars = [
+        at.points(name, [(0, 0, 0), (values[length] / 2, 0, 0), (values[length], 0, 0)])[:, :2]
+        for name, length in parts
+    ]
     strokes = [Stroke(bar[::2], colour=k, joint=True) for k, bar in enumerate(bars)]
     words = [_word(bar[1], name) for bar, name in zip(bars, names, strict=True)]
     return (Stroke(pivots, thin=True), *strokes, *words)
@@ -307,6 +310,9 @@ def kuka() -> list[Panel]:
     at = published("denoc")["kuka-kr5"]["rows"]
     dots = np.array([row[0] for row in at])
     return [
-        Panel(f"{_numbered('τ', i + 1)} [N·m]", (Line("computed", fine, ours[i]), Line("ReDySim", dots, theirs[i], points=True)))
+        Panel(
+            f"{_numbered('τ', i + 1)} [N·m]",
+            (Line("computed", fine, ours[i]), Line("ReDySim", dots, theirs[i], points=True)),
+        )
         for i in range(6)
     ]

@@ -22,7 +22,7 @@ class Links:
     parents: tuple[int, ...]  # −1 for the ground
     turns: tuple[bool, ...]  # revolute, or prismatic
     e: np.ndarray  # (n, 3) axes
-    O: np.ndarray  # (n, 3) origins of the joints
+    origins: np.ndarray  # (n, 3) O of the joints
     C: np.ndarray  # (n, 3) mass centres
     P: np.ndarray  # (n, 3) points of the twists: C, or O
     m: np.ndarray
@@ -46,7 +46,7 @@ class Links:
     def p(self, i: int) -> np.ndarray:
         """Joint-rate propagation: (5), (7) and (36b)."""
         e = self.e[i]
-        return np.concatenate([e, np.cross(e, self.P[i] - self.O[i])] if self.turns[i] else [np.zeros(3), e])
+        return np.concatenate([e, np.cross(e, self.P[i] - self.origins[i])] if self.turns[i] else [np.zeros(3), e])
 
     @cached_property
     def N_l(self) -> np.ndarray:
@@ -92,8 +92,8 @@ class Links:
             w, v, e = t[i, :3], t[i, 3:], self.e[i]
             e_dot = np.cross(t[j, :3], e) if j >= 0 else np.zeros(3)
             if self.turns[i]:
-                hinge = t[j, 3:] + np.cross(t[j, :3], self.O[i] - self.P[j]) if j >= 0 else np.zeros(3)
-                p_dot = np.concatenate([e_dot, np.cross(e_dot, self.P[i] - self.O[i]) + np.cross(e, v - hinge)])
+                hinge = t[j, 3:] + np.cross(t[j, :3], self.origins[i] - self.P[j]) if j >= 0 else np.zeros(3)
+                p_dot = np.concatenate([e_dot, np.cross(e_dot, self.P[i] - self.origins[i]) + np.cross(e, v - hinge)])
             else:
                 p_dot = np.concatenate([np.zeros(3), np.cross(w, e)])
             out[i] = self.p(i) * qdd[i] + p_dot * self.qd[i]
@@ -202,18 +202,20 @@ def links_of(model: Elements, q: np.ndarray, qd: np.ndarray, *, at_joints: bool 
     bodies = here.motion.bodies
     names = [body.name for body in bodies]
     parents = tuple(names.index(body.parent) if body.parent in names else -1 for body in model.bodies)
-    O, C = _array([body.p_WJ for body in bodies]), _array([body.p_WG for body in bodies])
+    origins, C = _array([body.p_WJ for body in bodies]), _array([body.p_WG for body in bodies])
     about = [_array(body.R_WB) @ _array(body.D[:, i]) for i, body in enumerate(bodies)]
     turns = tuple(bool(np.any(axis)) for axis in about)
-    axes = [axis if turn else _array(bodies[i].B[:, i]) for i, (axis, turn) in enumerate(zip(about, turns, strict=True))]
+    axes = [
+        axis if turn else _array(bodies[i].B[:, i]) for i, (axis, turn) in enumerate(zip(about, turns, strict=True))
+    ]
     inertias = [_array(body.R_WB) @ _array(body.inertia) @ _array(body.R_WB).T for body in bodies]
     return Links(
         parents,
         turns,
         np.array(axes),
-        O,
+        origins,
         C,
-        O if at_joints else C,
+        origins if at_joints else C,
         _array([body.mass for body in bodies]),
         np.array(inertias),
         _gravity(here),
