@@ -17,6 +17,7 @@ from dalembert.errors import InputError, ModelFileError
 from dalembert.importers.mat import MAX_UNPACKED, stored
 from dalembert.importers.redysim import read_redysim
 from dalembert.importers.redysim_matlab import read_trajectory
+from dalembert.papers.printed import published
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -441,7 +442,8 @@ end
 def test_the_motion_of_a_trajectory_takes_the_torques_redysim_prints(tmp_path):
     path = tmp_path / "trajectory.m"
     path.write_text(TRAJECTORY)
-    printed = np.genfromtxt(FILE.with_name("redysim_kuka_kr5_torques.csv"), delimiter=",", names=True)
+    shipped = published("denoc")["kuka-kr5"]
+    printed = dict(zip(shipped["columns"], np.array(shipped["rows"]).T, strict=True))
     motion = read_trajectory(path, printed["t"], 6, 1.0)
     np.testing.assert_allclose(
         [x[0] for x in motion], [printed[f"{x}1"] for x in ("q", "qd", "qdd")], rtol=1e-6, atol=1e-12

@@ -146,6 +146,28 @@ def a_jacobian_is_a_derivative():
     assert sp.simplify(ends.jacobian(t) - J) == sp.zeros(2, 3)
 
 
+@erratum("N6")
+def steps_of_the_elimination():
+    rng = np.random.default_rng(4)
+    U, D = np.triu(rng.normal(size=(3, 3)), 1) + np.eye(3), np.diag(rng.uniform(1, 2, 3))
+    qdd = rng.normal(size=3)
+    first = np.linalg.solve(U, U @ D @ U.T @ qdd)  # τ̂ = U⁻¹φ of 2.7.1
+    second = np.linalg.solve(D, first)
+    assert_allclose(second, U.T @ qdd)
+    assert np.abs(second - U.T @ first).max() > 0.1
+
+
+@erratum("N7")
+def jacobians_of_the_chains():
+    rows = list(printed("denoc").tables["Sizes"].rows.values())[4:]
+    whole, *parts = [tuple(int(x) for x in texts[0].split(" × ")) for texts in rows]
+    N, A = parts[:2], parts[2:]
+    assert [a[1] for a in A] == [n[0] for n in N]
+    sizes = [(a[0], n[1]) for a, n in zip(A, N, strict=True)]  # A_en N
+    assert sizes == [(2, 1), (2, 2)]  # they have no number of columns in common
+    assert whole == (2, sizes[0][1] + sizes[1][1])
+
+
 # papers/desapio
 
 

@@ -11,10 +11,10 @@ import dalembert as dl
 from dalembert.algebra import FLOATS, vector
 from dalembert.importers.redysim import read_redysim
 from dalembert.kinematics import kinetic, mass_matrix, move, potential
+from dalembert.papers.printed import published
 
 FILE = Path(__file__).with_name("redysim_models.json")
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))
-TORQUES = Path(__file__).with_name("redysim_kuka_kr5_torques.csv")
 
 
 def rotation(axis: str, angle: complex) -> np.ndarray:
@@ -156,7 +156,8 @@ def by_equations(model, q, qd, qdd):
 
 @pytest.mark.parametrize("torques", [by_equations, dl.inverse_dynamics])
 def test_kuka_torques_agree_with_the_digits_redysim_prints(torques):
-    printed = np.genfromtxt(TORQUES, delimiter=",", names=True)
+    shipped = published("denoc")["kuka-kr5"]
+    printed = dict(zip(shipped["columns"], np.array(shipped["rows"]).T, strict=True))
     t = printed["t"]
     turn = 2 * np.pi
     q, qd = np.pi / 3 * (t - np.sin(turn * t) / turn), np.pi / 3 * (1 - np.cos(turn * t))

@@ -16,6 +16,7 @@ from dalembert.expressions.sympy_bridge import to_sympy
 
 _WORD = re.compile(r"[A-Za-z]\w*(?!\w*\()")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _GREEK = {"phi": "φ", "theta": "θ", "psi": "ψ", "pi": "π", "mu": "μ", "alpha": "α", "beta": "β", "tau": "τ", "l": "ℓ"}
 _DOTS = {"dot": "\u0307", "ddot": "\u0308"}
 
@@ -40,8 +41,8 @@ def same_formula(a: str, b: str) -> bool:
 def shown(text: str) -> str:
     """A formula as people write it; any other text as it is.
 
-    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - f"), shown("m − s")
-    ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − f', 'm − s')
+    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - a1*s12"), shown("m − s")
+    ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − a₁·s₁₂', 'm − s')
     """
     try:
         _parsed(text)
@@ -57,7 +58,8 @@ def _letter(name: str) -> str:
     letter = _GREEK.get(base, base)
     if accent in _DOTS:
         return unicodedata.normalize("NFC", letter + _DOTS[accent])
-    return _GREEK.get(name, name)
+    word = name.rstrip("0123456789")
+    return _GREEK.get(word, word) + name[len(word) :].translate(_LOWERED)
 
 
 def _parsed(text: str) -> Formula:

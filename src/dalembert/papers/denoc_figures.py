@@ -1,0 +1,318 @@
+"""The figures of papers/denoc: the Stanford arm, the biped's step, the four-bar linkage, and counts of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import cycle, islice
+
+import numpy as np
+
+from dalembert import pipeline
+from dalembert.model import Elements, Model
+from dalembert.papers.denoc_biped import Step, hip, lift
+from dalembert.papers.mechanism import Placed, placed
+from dalembert.papers.printed import published
+from dalembert.papers.values import Frame, Line, Panel, Stroke
+from dalembert.recursive.plan import plan_of
+from dalembert.recursive.traced import task_program
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_DRIVES = {"stanford-arm": {"k": 0.0, "kw": 0.0, "kh": 0.0}}  # stiffness of the drives that the gallery adds
+TURN = 4 / 3  # seconds of Figure 17, as in ReDySim's file of this linkage
+
+
+def undriven(name: str) -> Elements:
+    """A model of the gallery without the drives it has there."""
+    model = pipeline.load(name)
+    return model.with_parameters(_DRIVES[name]) if name in _DRIVES else model
+
+
+def _numbered(letter: str, i: int) -> str:
+    return letter + str(i).translate(_SUBSCRIPTS)
+
+
+# Figures 4–6: the Stanford arm
+
+
+def stanford() -> list[Frame]:
+    """The arm with its boom out."""
+    at = placed("stanford-arm", (0.9, 1.0, 0.6, 0.4, 0.9, 0.0))
+    corners = [np.zeros(3), *(at.points(name, [(0, 0, 0)])[0] for name in ("waist", "shoulder", "boom"))]
+    corners.append(at.points("hand", [(0, 0, 0.25)])[0])
+    rear = at.points("boom", [(0, 0, -0.8)])[0]
+    plate = np.array([(-0.15, -0.15, 0), (0.15, -0.15, 0), (0.15, 0.15, 0), (-0.15, 0.15, 0)])
+    strokes = [Stroke(plate, closed=True, thin=True), Stroke(np.array([rear, corners[3]]), colour=2)]
+    for k, name in enumerate(("#1", "#2", "#3", "#4–#6")):
+        strokes.append(Stroke(np.array(corners[k : k + 2]), colour=k, joint=True))
+        strokes.append(_word(np.array(corners[k : k + 2]).mean(axis=0), name))
+    return [Frame("", tuple(strokes))]
+
+
+def _word(place: np.ndarray, text: str) -> Stroke:
+    return Stroke(np.array([place, place]), thin=True, label=text)
+
+
+def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(34) and (35) from zero, with rates and accelerations.
+
+    >>> cycloid([1.0], 10.0, np.array([10.0]))[0].tolist()
+    [[1.0]]
+    """
+    far, turn = np.array(ends)[:, None], 2 * np.pi / T
+    q = far / T * (t - np.sin(turn * t) / turn)
+    return q, far / T * (1 - np.cos(turn * t)), far / T * turn * np.sin(turn * t)
+
+
+def stanford_motion(samples: int = 401) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """t, q, q̇ and q̈ of the motion of Figure 5, which ends as the drives of the gallery's model have it."""
+    values = pipeline.load("stanford-arm").parameter_values
+    t = np.linspace(0, values["T"], samples)
+    ends = [values["B"] if i == 2 else values["A"] for i in range(6)]
+    return t, *cycloid(ends, values["T"], t)
+
+
+def stanford_torques() -> list[Panel]:
+    """Figure 5."""
+    t, *motion = stanford_motion()
+    tau = pipeline.dynamics(undriven("stanford-arm")).inverse(*motion)
+    titles = ["f₃ [N]" if i == 2 else f"{_numbered('τ', i + 1)} [N·m]" for i in range(6)]
+    return [Panel(title, (Line("", t, row),)) for title, row in zip(titles, tau, strict=True)]
+
+
+def stanford_fall() -> list[Panel]:
+    """Figure 6: all joints at zero, no drives."""
+    run = pipeline.simulate(undriven("stanford-arm"), 1.0, formalism="denoc", samples=101)
+    angles = [Line(_numbered("θ", i + 1), run.t, np.round(run.q[i], 12)) for i in (0, 1, 3, 4, 5)]
+    return [Panel("b₃ [m]", (Line("", run.t, run.q[2]),)), Panel("θ [rad]", tuple(angles))]
+
+
+# Figures 11–15: the biped
+
+
+def walking(step: Step) -> list[Frame]:
+    """Figure 11: the biped at six moments of its step."""
+    at = np.arange(0, 2001, 400)
+    return [Frame(f"t = {step.t[k]:.1f} s", _biped(placed(step.model, step.q[:, k]))) for k in at]
+
+
+def _turned(points: np.ndarray) -> np.ndarray:
+    """Forward, sideways and up: up is x in the model, and forward −y."""
+    return np.stack([-points[:, 1], points[:, 2], points[:, 0]], axis=1)
+
+
+def _biped(at: Placed) -> tuple[Stroke, ...]:
+    """Both legs, their feet and the trunk, from the side."""
+    legs = (("ankle-roll", "thigh", "hip-roll"), ("swing-ankle", "swing-shank", "swing-hip-yaw"))
+    limbs = [_turned(np.concatenate([at.points(name, [(0, 0, 0)]) for name in names]))[:, ::2] for names in legs]
+    trunk = limbs[0][-1] + np.array([(-0.05, 0), (0.05, 0), (0.06, 0.3), (-0.06, 0.3)])
+    feet = [Stroke(limb[0] + np.array([(-0.06, 0), (0.12, 0)]), colour=k) for k, limb in enumerate(limbs)]
+    ground = Stroke(np.array([(-0.5, -0.01), (0.6, -0.01)]), thin=True)
+    limb_strokes = [Stroke(limb, colour=k, joint=True) for k, limb in reversed(list(enumerate(limbs)))]
+    return (ground, *feet, Stroke(trunk, closed=True, colour=5), *limb_strokes)
+
+
+def designed_paths(step: Step) -> list[Panel]:
+    """Figure 12: the trunk's mass centre and the swinging ankle by the joints, and the design of hip and ankle as points."""
+    few, shown = slice(None, None, 20), slice(None, None, 200)
+    t, states = step.t[few], [placed(step.model, q) for q in step.q[:, few].T]
+    trunk = _turned(np.array([at.center("trunk") for at in states]))
+    ankle = _turned(np.array([at.points("swing-ankle", [(0, 0, 0)])[0] for at in states]))
+    dots = step.t[shown]
+    _, y, *_ = hip(dots)
+    design = np.stack([-0.3 * np.cos(2 * np.pi * dots), 2 * y - 0.1, lift(dots)[0]], axis=1)
+    panels = []
+    for k, axis in enumerate(("forward", "sideways", "up")):
+        lines = (
+            Line("trunk's mass centre", t, trunk[:, k]),
+            Line("swinging ankle", t, ankle[:, k]),
+            Line("design of the ankle", dots, design[:, k], points=True),
+        )
+        panels.append(Panel(f"{axis} [m]", lines))
+    return panels
+
+
+def designed_joints(step: Step) -> list[Panel]:
+    """Figure 13, and ReDySim's run under control at the six times it prints."""
+    theirs = published("denoc")["biped"]
+    known, times = np.array(theirs["q"]).T, np.array(theirs["t"])
+    few = step.t[::20]
+    controlled = step.controlled(few)
+    return [
+        Panel(
+            f"{_numbered('θ', i + 1)} [rad]",
+            (
+                Line("designed", few, step.q[i, ::20]),
+                Line("under control", few, controlled[i]),
+                Line("ReDySim", times, known[i], points=True),
+            ),
+        )
+        for i in range(12)
+    ]
+
+
+def designed_torques(step: Step) -> list[Panel]:
+    """Figure 14."""
+    few = slice(None, None, 10)
+    return [
+        Panel(
+            f"{_numbered('τ', i + 1)} [N·m]",
+            (
+                Line("of the design", step.t[few], step.torques[i, few]),
+                Line("with ReDySim's slips", step.t[few], step.slipped_torques[i, few]),
+            ),
+        )
+        for i in range(12)
+    ]
+
+
+def left_design(step: Step) -> list[Panel]:
+    """Figure 15: under the torques of Figure 14 alone."""
+    few = step.t[::20]
+    slipped, right = (step.open_loop(torques, few) for torques in (step.slipped_torques, step.torques))
+    return [
+        Panel(
+            f"{_numbered('θ', i + 1)} [rad]",
+            (
+                Line("desired", few, step.q[i, ::20]),
+                Line("simulated, with ReDySim's slips", few, slipped[i]),
+                Line("simulated, torques of the design", few, right[i]),
+            ),
+        )
+        for i in range(12)
+    ]
+
+
+# Figures 16–18: the four-bar linkage
+
+
+def four_bar() -> list[Frame]:
+    """The loop, and the two chains that are left when joint 4 is cut."""
+    model = pipeline.load("four-bar")
+    q = model.initial[0]
+    closed, cut = placed(model, q), placed(model, q + np.array([0.5, 0.15, 0.3]))
+    return [
+        Frame("(a) closed loop", _bars(closed)),
+        Frame("(b) cut at joint 4", _bars(cut, ("#1, θ₁", "#2, θ₂", "#3, θ₃"))),
+    ]
+
+
+def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke, ...]:
+    values = at.motion.model.parameter_values
+    parts = [("crank", "a"), ("output", "c"), ("coupler", "b")]
+    pivots = np.concatenate([at.points(name, [(0, 0, 0)])[:, :2] for name in ("crank", "output")])
+    bars = [
+        at.points(name, [(0, 0, 0), (values[length] / 2, 0, 0), (values[length], 0, 0)])[:, :2]
+        for name, length in parts
+    ]
+    strokes = [Stroke(bar[::2], colour=k, joint=True) for k, bar in enumerate(bars)]
+    words = [_word(bar[1], name) for bar, name in zip(bars, names, strict=True)]
+    return (Stroke(pivots, thin=True), *strokes, *words)
+
+
+@cache
+def _driven() -> Model:
+    model = Model.of(pipeline.load("four-bar"))
+    model.parameter("T", TURN, "time of a turn of the crank", "s")
+    return model.drive("q1", "2*pi*(t/T - sin(2*pi*t/T)/(2*pi))", name="motor")
+
+
+def four_bar_driven() -> list[Panel]:
+    """Figure 17: one turn of the crank by (34), and the torque it takes."""
+    run = pipeline.simulate(_driven(), TURN, samples=201)
+    torque = run.multipliers[run.constraint_names.index("motor")]
+    return [Panel("θ₁ [rad]", (Line("", run.t, run.q[0]),)), Panel("τ₁ [N·m]", (Line("", run.t, torque),))]
+
+
+def four_bar_fall() -> list[Panel]:
+    """Figure 18: the linkage falls from rest."""
+    run = pipeline.simulate("four-bar", 1.0, samples=401)
+    return [
+        Panel(title, tuple(Line(_numbered(letter, i + 1), run.t, rows[i]) for i in range(3)))
+        for title, letter, rows in (("angles [rad]", "θ", run.q), ("rates [rad/s]", "θ̇", run.qd))
+    ]
+
+
+# Figures 19 and 20: operations
+
+JOINTS = {"a": (1,), "b": (2,), "c": (3,), "d": (1, 2, 3)}  # axes of the joints in turn, by panel
+SIZES = (6, 12, 18, 24)
+_AXES = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
+
+
+def chain(joints: Sequence[int], freedoms: int) -> Model:
+    """Bodies in a row with joints of so many revolute axes in turn, which meet in a point and are perpendicular.
+
+    >>> len(chain((1, 2, 3), 12).bodies), len(chain((1, 2, 3), 12).coordinate_names)
+    (6, 12)
+    """
+    model, parent = Model("chain", gravity=(0, 0, -9.81)).coordinates(*(f"q{i}" for i in range(freedoms))), "world"
+    count = freedoms * len(joints) // sum(joints)
+    first = 0
+    for i, axes in enumerate(islice(cycle(joints), count)):
+        turns = [
+            model.revolute(_AXES[(i + k) % 3], f"q{first + k}", position=(0, 0, 0) if k else (0.3, 0.1, -0.2))
+            for k in range(axes)
+        ]
+        mass = {"mass": 1.0, "center": (0.1, 0.2, 0.3), "inertia": (0.3, 0.4, 0.5, 0.01, 0.02, 0.03)}
+        model.body(f"link{i}", parent=parent, joint=turns, **mass)
+        parent, first = f"link{i}", first + axes
+    return model
+
+
+@cache
+def costs(joints: tuple[int, ...], n: int) -> dict[str, int]:
+    """Operations of each task of a chain."""
+    plan = plan_of(chain(joints, n))
+    return {task: task_program(plan, task).operations for task in ("inverse", "forward", "mass_matrix", "bias")}
+
+
+def inverse_counts(joints: tuple[int, ...], n: int) -> dict[str, int]:
+    """Operations of inverse dynamics: by the recursion, and by I θ̈ + C θ̇ with I of composite bodies."""
+    cost = costs(joints, n)
+    written = cost["mass_matrix"] + cost["bias"] + 2 * n * n
+    return {"recursion (22)–(25)": cost["inverse"], "I by (21), then I θ̈ + C θ̇ (17)": written}
+
+
+def forward_counts(joints: tuple[int, ...], n: int) -> dict[str, int]:
+    """Operations of forward dynamics: by the recursion, and by I of composite bodies with Cholesky's factors."""
+    cost = costs(joints, n)
+    factors, substitutions = n * (n + 1) * (2 * n + 1) // 6, 2 * n * n
+    written = cost["mass_matrix"] + cost["bias"] + factors + substitutions
+    return {"recursion (28)–(33)": cost["forward"], "I by (21), then Cholesky": written}
+
+
+def counts(of_chain: Callable[[tuple[int, ...], int], dict[str, int]]) -> list[Panel]:
+    """Figures 19 and 20: operations over the degrees of freedom, for four kinds of chains."""
+    panels = []
+    for letter, joints in JOINTS.items():
+        found = [of_chain(joints, n) for n in SIZES]
+        lines = [Line(name, np.array(SIZES), np.array([each[name] for each in found])) for name in found[0]]
+        panels.append(Panel(f"operations ({letter})", tuple(lines), along="degrees of freedom"))
+    return panels
+
+
+# ReDySim's KUKA KR5
+
+
+def kuka_torques(times: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """What ReDySim prints (6, 51), and ours at the same times, or at others."""
+    rows = np.array(published("denoc")["kuka-kr5"]["rows"]).T
+    t = rows[0] if times is None else times
+    motion = (np.repeat(x, 6, axis=0) for x in cycloid([np.pi / 3], 1.0, t))
+    return rows[1:7], pipeline.dynamics("kuka-kr5").inverse(*motion)
+
+
+def kuka() -> list[Panel]:
+    """Torques of the KUKA KR5 in a motion by (34), and those ReDySim prints."""
+    fine = np.linspace(0, 1, 501)
+    theirs, ours = kuka_torques(fine)
+    at = published("denoc")["kuka-kr5"]["rows"]
+    dots = np.array([row[0] for row in at])
+    return [
+        Panel(
+            f"{_numbered('τ', i + 1)} [N·m]",
+            (Line("computed", fine, ours[i]), Line("ReDySim", dots, theirs[i], points=True)),
+        )
+        for i in range(6)
+    ]
