@@ -13,7 +13,8 @@ from dalembert.expressions.numbers import rebuild
 from dalembert.expressions.parser import fold
 from dalembert.show.collecting import factors, number_in, terms
 
-WALL = 40  # operations in one line
+WALL = 40  # operations in one line, above which parts that return get names
+MOST = 120  # operations in one line, above which parts that do not return get names too
 TRIVIAL = 4  # operations of a part that needs no name
 _LONG = 12  # operations of a part that may have a name of its own though it is used once
 
@@ -207,7 +208,7 @@ def _used_again(
             continue
         (place,) = users[symbol]
         after = lines[place].xreplace({symbol: lines[symbol]})
-        if se.count_ops(after) > WALL or _uses(lines[place])[symbol] > 1:
+        if se.count_ops(after) > MOST or _uses(lines[place])[symbol] > 1:
             continue
         lines[place] = after
         for inner in lines.pop(symbol).free_symbols & users.keys():
