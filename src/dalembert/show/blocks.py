@@ -136,11 +136,11 @@ class Block(Value):
     def _repr_html_(self) -> str:
         from dalembert.show import html
 
-        return html.fragment([html.equations(self.heading, self.equation, self.lines())])
+        return html.fragment([html.equations(self.heading_in_latex, self.equation, self.lines())])
 
     @property
-    def heading(self) -> str:
-        """Its letter and its meaning, for LaTeX."""
+    def heading_in_latex(self) -> str:
+        """Its letter and its meaning."""
         return f"${self.latex}$: {latex.sentence(self.meaning)}"
 
     @cached_property
@@ -313,7 +313,7 @@ class Step(Value):
     def to_latex(self) -> str:
         """The step in LaTeX for a document with amsmath."""
         out = [] if len(self.blocks) == 1 else [rf"\textbf{{{latex.sentence(self.heading)}}}"]
-        return "\n\n".join([*out, *(latex.equations(x.heading, x.equation, x.lines()) for x in self.blocks)])
+        return "\n\n".join([*out, *(latex.equations(x.heading_in_latex, x.equation, x.lines()) for x in self.blocks)])
 
     def to_dict(self) -> dict[str, object]:
         """The step as plain data."""

@@ -82,7 +82,7 @@ def steps(title: str, found: Iterable[Step]) -> str:
     for step in found:
         if len(step.blocks) > 1:
             out.append(f"<h3>{_sentence(latex.sentence(step.heading))}</h3>")
-        out += [equations(part.heading, part.equation, part.lines()) for part in step.blocks]
+        out += [equations(part.heading_in_latex, part.equation, part.lines()) for part in step.blocks]
     return "<section>\n" + "\n".join(out) + "\n</section>"
 
 

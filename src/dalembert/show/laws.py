@@ -77,8 +77,8 @@ class WrittenLaw(Value):
         return "\n".join(out)
 
     @property
-    def heading(self) -> str:
-        """Its words in LaTeX."""
+    def heading_in_latex(self) -> str:
+        """Its words."""
         return f"${latex.words_in_latex(self.words, self.letters)}$"
 
     def lines(self) -> list[str]:
@@ -101,7 +101,7 @@ class WrittenLaw(Value):
     def _repr_html_(self) -> str:
         from dalembert.show import html
 
-        return html.fragment([html.equations(self.heading, self.equation, self.lines())])
+        return html.fragment([html.equations(self.heading_in_latex, self.equation, self.lines())])
 
     def to_dict(self) -> dict[str, object]:
         """The law as plain data; both sides are strings in the syntax of formulas."""
