@@ -1,6 +1,6 @@
 """Formulas that are printed beside formulas that are computed: when they are the same, and how they are shown.
 
-Both are texts of the syntax of model files; an acceleration is written `x_ddot`.
+Both are texts of the syntax of model files; a velocity is written `x_dot`, an acceleration `x_ddot`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dalembert.expressions.sympy_bridge import to_sympy
 _WORD = re.compile(r"[A-Za-z]\w*(?!\w*\()")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _GREEK = {"phi": "φ", "theta": "θ", "psi": "ψ", "pi": "π", "mu": "μ", "alpha": "α", "beta": "β", "tau": "τ", "l": "ℓ"}
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _DOTS = {"dot": "\u0307", "ddot": "\u0308"}
 
 
@@ -40,8 +41,8 @@ def same_formula(a: str, b: str) -> bool:
 def shown(text: str) -> str:
     """A formula as people write it; any other text as it is.
 
-    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - f"), shown("m − s")
-    ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − f', 'm − s')
+    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - M1*q2_dot"), shown("m − s")
+    ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − M₁·q̇₂', 'm − s')
     """
     try:
         _parsed(text)
@@ -54,10 +55,11 @@ def shown(text: str) -> str:
 
 def _letter(name: str) -> str:
     base, _, accent = name.partition("_")
-    letter = _GREEK.get(base, base)
-    if accent in _DOTS:
-        return unicodedata.normalize("NFC", letter + _DOTS[accent])
-    return _GREEK.get(name, name)
+    if accent and accent not in _DOTS:
+        return name
+    letter = base.rstrip("0123456789")
+    dotted = unicodedata.normalize("NFC", _GREEK.get(letter, letter) + _DOTS.get(accent, ""))
+    return dotted + base[len(letter) :].translate(_LOWERED)
 
 
 def _parsed(text: str) -> Formula:
