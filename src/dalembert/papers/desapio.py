@@ -22,15 +22,15 @@ from dalembert.papers.printed import Computed, Recipe, printed
 from dalembert.show.tidying import tidy
 from dalembert.sources import Source
 from dalembert.structure import System, samples
+from dalembert.structure.states import constraint_matrix, one_state
 
 if TYPE_CHECKING:
     from sympy import Expr
 
-STABILIZATION = (100.0, 20.0)  # α and β of (5.96); the text prints none
 # the scheme, a model, its formalism and options
 SCHEMES = (
     ("algorithm3", "serial-arm", "dalembert", {}),
-    ("algorithm4", "3-rrr", "dalembert", {"stabilization": STABILIZATION}),
+    ("algorithm4", "3-rrr", "dalembert", {"stabilization": desapio_figures.STABILIZATION}),
     ("algorithm5", "gyroscope", "hamilton", {}),
 )
 # what stands above the columns of the coefficients of the gyroscope
@@ -125,8 +125,9 @@ def _sizes() -> Computed:
 
 def _counts(name: str) -> list[Entry]:
     model = sources.described(name)
-    n, m = len(model.coordinate_names), len(levels(model).names)
-    return [n, m, pipeline.mobility(model).degrees_of_freedom]
+    facts = levels(model)
+    (Phi,) = constraint_matrix(model, facts, one_state(*model.initial))
+    return [Phi.shape[1], Phi.shape[0], Phi.shape[1] - int(np.linalg.matrix_rank(Phi))]  # (5.77)
 
 
 def _elbow() -> Computed:
@@ -136,12 +137,10 @@ def _elbow() -> Computed:
     model.body("near", joint=model.revolute((0, 0, 1), "q1"), mass="M1", center=("l1/2", 0, 0))
     far = model.revolute((0, 0, 1), "q2", position=("l1", 0, 0))
     model.body("far", joint=far, parent="near", mass="M2", center=("l2/2", 0, 0))
-    tip = model.revolute((0, 0, 1), 0, position=("l2", 0, 0))
-    model.body("tip", joint=tip, parent="far")
     found = terms(model)
-    near, far, tip = found.system.motion.bodies
-    rows = [*tip.B[:2], *near.B[:2], *far.B[:2], *found.M, found.b, found.g]
-    return _filled("Elbow chain", [texts(row) for row in rows])
+    near, far = (body.B[:2] for body in found.system.motion.bodies)
+    tip = 2 * far - 2 * near  # the middle of a link is half way between its ends
+    return _filled("Elbow chain", [texts(row) for row in (*tip, *near, *far, *found.M, found.b, found.g)])
 
 
 def _platform() -> Computed:
@@ -237,7 +236,7 @@ def _coefficients() -> Computed:
     import sympy as sp
 
     found = terms("gyroscope")
-    M, b = (sp.Matrix(*shape, map(_plain, part.ravel())) for part, shape in ((found.M, (3, 3)), (found.b, (3, 1))))
+    M, b = (sp.Matrix(len(part), part.size // 3, [_plain(entry) for entry in part.flat]) for part in (found.M, found.b))
     v1, v2, v3 = v = sp.symbols("q1_dot q2_dot q3_dot")
     C, s, c = sp.Symbol("C"), sp.Symbol("s"), sp.cos(sp.Symbol("q2"))  # C = cos 2q₂, s = sin q₂
     b1, b2 = sp.cancel(b[0] / (-2 * c * v2)), sp.cancel(b[1] / (c * v1))

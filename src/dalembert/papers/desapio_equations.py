@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import null_space
@@ -13,10 +14,13 @@ from dalembert.handles import Equations
 from dalembert.handles.desapio import ConstraintSpace
 from dalembert.papers.mechanism import Placed, placed
 from dalembert.papers.printed import Computed, printed
+from dalembert.sources import Source
 from dalembert.structure import samples
 
 _STATES = 5
-_STEP = 1e-3  # of the differences that stand for derivatives in time
+_STEP = 4e-3  # of the differences that stand for derivatives in time, for a motion with rates of 1
+_ROUNDING = 1e-9
+_TORQUES = (2.0, -3.0, 5.0)  # of the motors in the elbows of 3-rrr
 
 
 @dataclass(frozen=True)
@@ -35,70 +39,74 @@ class State:
         """τ − b − g."""
         return self.at.tau - self.at.b - self.at.g
 
-    @property
+    @cached_property
     def Phi_rate(self) -> np.ndarray:
         """Φ̇q̇."""
-        return slope(lambda x: self.later(x).Phi @ self.qd)
+        return self.slope(lambda x: self.Phi(self.place(x)) @ self.qd)
 
     def place(self, x: float) -> np.ndarray:
         """q a little later on the motion."""
         return self.q + x * self.qd + x**2 * self.qdd / 2
 
-    def later(self, x: float, q: np.ndarray | None = None) -> ConstraintSpace:
-        """The quantities a little later on the motion, or at another place."""
-        return self.equations.constraint_space(self.place(x) if q is None else q, self.qd + x * self.qdd)
+    def Phi(self, q: np.ndarray) -> np.ndarray:
+        """Φ at another place."""
+        return self.equations.workspace.manifold.evaluate(q, self.qd, np.array(0.0), self.equations.values)[2]
+
+    def M(self, q: np.ndarray) -> np.ndarray:
+        """M at another place."""
+        return self.equations.workspace.manifold.evaluate(q, self.qd, np.array(0.0), self.equations.values)[3]
 
     def moved(self, x: float) -> Placed:
         """The bodies a little later."""
         return placed(self.equations.model, self.place(x))
 
+    def slope(self, f: Callable[[float], np.ndarray]) -> np.ndarray:
+        """f′(0) along the motion, by central differences of fourth order."""
+        h = _STEP / max(1.0, float(np.abs(self.qd).max()), float(np.sqrt(np.abs(self.qdd).max())))
+        return (8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h)
+
 
 def residuals() -> Computed:
     """For every equation how far it is from holding as printed, and as meant where that is something else."""
-    arm, gyro, crank, platform = (_states(name) for name in ("serial-arm", "gyroscope", "slider-crank-3", "3-rrr"))
+    arm, gyro = _states("serial-arm"), _states("gyroscope")
+    driven = pipeline.load("3-rrr").copy()
+    for i, torque in enumerate(_TORQUES, start=1):
+        driven.joint_torque(f"far{i}", torque)
+    loops = _states(driven)
     pairs: list[tuple[list[State], tuple[Callable[[State], float], ...]]] = [
         (arm, (_particle, _particle_meant)),
         (arm, (_bodies,)),
         (gyro, (lambda s: _gap(s.at.M @ s.qdd, s.push),)),
-        (crank, (_virtual_work, _virtual_work_meant)),
-        (crank, (lambda s: _gap(s.at.M @ s.qdd, s.push + s.at.Phi.T @ s.lam),)),
-        (crank, (lambda s: _gap(s.at.Phi @ s.qdd, -s.Phi_rate),)),
-        (crank, (_accelerations,)),
-        (crank, (_multipliers, _multipliers_meant)),
-        (crank, (lambda s: _gap(s.at.Phi @ s.at.Theta, 0 * s.at.Phi, s.at.Phi),)),
-        (platform, (lambda s: _gap(s.push, s.at.M @ s.qdd + s.at.Phi.T @ s.lam), _closed_meant)),
-        (platform[:1], (_start,)),
-        (crank, (_generalized,)),
+        (loops, (_virtual_work, _virtual_work_meant)),
+        (loops, (lambda s: _gap(s.at.M @ s.qdd, s.push + s.at.Phi.T @ s.lam),)),
+        (loops, (lambda s: _gap(s.at.Phi @ s.qdd, -s.Phi_rate),)),
+        (loops, (_accelerations,)),
+        (loops, (_multipliers, _multipliers_meant)),
+        (loops, (lambda s: _gap(s.at.Phi @ s.at.Theta, 0 * s.at.Phi, s.at.Phi),)),
+        (loops, (lambda s: _gap(s.push, s.at.M @ s.qdd + s.at.Phi.T @ s.lam), _closed_meant)),
+        (loops[:1], (_start,)),
+        (loops, (_generalized,)),
         (gyro, (_momentum, _momentum_meant)),
         (gyro, (_coriolis,)),
         (gyro, (lambda s: _energy(s, 1.0), lambda s: _energy(s, 0.5))),
-        (crank, (_projected,)),
+        (loops, (_projected,)),
     ]
     found = [[max(map(check, states)) for check in checks] for states, checks in pairs]
     return {
-        row: [*values, *[None] * (2 - len(values))]
+        row: [values[0], *(0.0 if value < _ROUNDING else value for value in values[1:]), *[None] * (2 - len(values))]
         for row, values in zip(printed("desapio").tables["Equations"].rows, found, strict=True)
     }
 
 
-def _states(name: str) -> list[State]:
+def _states(model: Source) -> list[State]:
     """Random states on the constraints."""
-    lagrange, ours = (pipeline.derive(name, key) for key in ("lagrange", "dalembert"))
+    lagrange, ours = (pipeline.derive(model, key) for key in ("lagrange", "dalembert"))
     found = samples.consistent(ours.model, _STATES)
     states = []
     for q, qd in zip(found.q.T, found.qd.T, strict=True):
         qdd, lam = lagrange.accelerations(q, qd), lagrange.multipliers(q, qd)
         states.append(State(ours, q, qd, qdd, lam, ours.constraint_space(q, qd)))
     return states
-
-
-def slope(f: Callable[[float], np.ndarray]) -> np.ndarray:
-    """f′(0) by central differences of fourth order.
-
-    >>> round(float(slope(np.sin)), 12)
-    1.0
-    """
-    return (8 * (f(_STEP) - f(-_STEP)) - f(2 * _STEP) + f(-2 * _STEP)) / (12 * _STEP)
 
 
 def _gap(left: np.ndarray, right: np.ndarray, size: np.ndarray | None = None) -> float:
@@ -118,21 +126,21 @@ def _jacobians(at: Placed) -> tuple[np.ndarray, np.ndarray]:
 
 def _particle(s: State) -> float:
     """(5.26) for the mass centre of the last link."""
-    velocity = slope(lambda x: _jacobians(s.moved(x))[0] @ (s.qd + x * s.qdd))
+    velocity = s.slope(lambda x: _jacobians(s.moved(x))[0] @ (s.qd + x * s.qdd))
     return _gap(velocity, _jacobians(s.moved(0))[0] @ s.qdd)
 
 
 def _particle_meant(s: State) -> float:
-    acceleration = slope(lambda x: slope(lambda y: s.moved(x + y).center(s.equations.model.bodies[-1].name)))
-    rate = slope(lambda x: _jacobians(s.moved(x))[0] @ s.qd)  # Γ̇q̇
+    acceleration = s.slope(lambda x: s.slope(lambda y: s.moved(x + y).center(s.equations.model.bodies[-1].name)))
+    rate = s.slope(lambda x: _jacobians(s.moved(x))[0] @ s.qd)  # Γ̇q̇
     return _gap(acceleration, _jacobians(s.moved(0))[0] @ s.qdd + rate)
 
 
 def _bodies(s: State) -> float:
     """(5.54): a of the mass centre and α of the last link."""
     gaps = [_particle_meant(s)]
-    alpha = slope(lambda x: _jacobians(s.moved(x))[1] @ (s.qd + x * s.qdd))
-    rate = slope(lambda x: _jacobians(s.moved(x))[1] @ s.qd)  # Π̇q̇
+    alpha = s.slope(lambda x: _jacobians(s.moved(x))[1] @ (s.qd + x * s.qdd))
+    rate = s.slope(lambda x: _jacobians(s.moved(x))[1] @ s.qd)  # Π̇q̇
     return max(*gaps, _gap(alpha, _jacobians(s.moved(0))[1] @ s.qdd + rate))
 
 
@@ -195,18 +203,18 @@ def _projected(s: State) -> float:
 
 def _momentum(s: State) -> float:
     """(5.199): d/dt of p = Mq̇ along the motion."""
-    return _gap(slope(lambda x: s.later(x).M @ (s.qd + x * s.qdd)), s.at.M @ s.qdd)
+    return _gap(s.slope(lambda x: s.M(s.place(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd)
 
 
 def _momentum_meant(s: State) -> float:
-    rate = slope(lambda x: s.later(x).M) @ s.qd  # Ṁq̇ of (5.211)
-    return _gap(slope(lambda x: s.later(x).M @ (s.qd + x * s.qdd)), s.at.M @ s.qdd + rate)
+    rate = s.slope(lambda x: s.M(s.place(x))) @ s.qd  # Ṁq̇ of (5.211)
+    return _gap(s.slope(lambda x: s.M(s.place(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd + rate)
 
 
 def _coriolis(s: State) -> float:
     """b by (5.57) and by (5.217)."""
-    rate = slope(lambda x: s.later(0, s.q + x * s.qd).M) @ s.qd
-    along = [slope(lambda x, e=e: s.qd @ s.later(0, s.q + x * e).M @ s.qd) for e in np.eye(len(s.q))]
+    rate = s.slope(lambda x: s.M(s.q + x * s.qd)) @ s.qd
+    along = [s.slope(lambda x, e=e: s.qd @ s.M(s.q + x * e) @ s.qd) for e in np.eye(len(s.q))]
     return _gap(s.at.b, rate - np.array(along) / 2)
 
 
