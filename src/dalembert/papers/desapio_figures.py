@@ -15,7 +15,7 @@ from dalembert.papers.values import Frame, Line, Panel, Stroke
 
 Q = ("q₁", "q₂", "q₃", "q₄", "q₅", "q₆", "q₇", "q₈", "q₉")
 STABILIZATION = (100.0, 20.0)  # α and β of (5.96); the text prints none
-_SHOTS = {"serial-arm": 0.15 * np.arange(9), "3-rrr": 0.1 * np.arange(9), "gyroscope": 0.5 * np.arange(9)}
+_SHOTS = {"serial-arm": 0.16 * np.arange(9), "3-rrr": 0.1 * np.arange(9), "gyroscope": 0.8 * np.arange(9)}
 _SPAN = {"serial-arm": 2.0, "3-rrr": 1.0, "gyroscope": 10.0}  # seconds
 _LONG = 500  # samples
 
@@ -55,12 +55,13 @@ def _sketch(name: str, q: Sequence[float] | None) -> list[Frame]:
 
 
 def _shots(run: Trajectory) -> list[Frame]:
+    """The mechanism at several moments; two unseen points give all frames one window."""
     name = run.equations.model.name
     at = np.searchsorted(run.t, _SHOTS[name] - 1e-9)
-    places = [placed(run.equations.model, run.q[:, k]) for k in at]
-    return [
-        Frame(f"t = {run.t[k]:.3g} s", tuple(DRAWN[name](place))) for k, place in zip(at, places, strict=True)
-    ]
+    drawn = [DRAWN[name](placed(run.equations.model, run.q[:, k])) for k in at]
+    points = np.concatenate([stroke.points for strokes in drawn for stroke in strokes])
+    window = [Stroke(corner[None]) for corner in (points.min(axis=0), points.max(axis=0))]
+    return [Frame(f"t = {run.t[k]:.3g} s", (*strokes, *window)) for k, strokes in zip(at, drawn, strict=True)]
 
 
 def _coordinates(run: Trajectory, rows: Mapping[str, int], title: str) -> Panel:
@@ -118,14 +119,16 @@ def _energies(run: Trajectory) -> Picture:
 
 
 def _chain(at: Placed, lengths: Mapping[str, float], *, named: bool, colour: int = 0) -> list[Stroke]:
-    """Links in a plane from joint to joint, each with the name of its angle at its middle."""
+    """Links in a plane from joint to joint, each with the name of its angle beside its middle."""
     strokes: list[Stroke] = []
     for k, (body, length) in enumerate(lengths.items()):
         ends = at.points(body, [(0, 0, 0), (length, 0, 0)])[:, :2]
         strokes.append(Stroke(ends, colour=colour + k, joint=True))
         if named:
             i = [each.name for each in at.motion.model.bodies].index(body)
-            strokes.append(_word(ends.mean(axis=0), Q[i]))
+            x, y = ends[1] - ends[0]
+            aside = np.array([y, -x]) if y > 1e-9 else np.array([-y, x])
+            strokes.append(_word(ends.mean(axis=0) + 0.1 * aside, Q[i]))
     return strokes
 
 
@@ -202,8 +205,9 @@ def _stewart() -> list[Frame]:
     turn = np.linspace(0, 2 * np.pi, 61)
     circle = np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
     struts = [
-        Stroke(np.array([foot, head]), colour=1, joint=True, label=f"q{str(3 * i + 1)}…q{3 * i + 3}")
-        for i, (foot, head) in enumerate(zip(feet, heads, strict=True))
+        stroke
+        for i, (foot, head) in enumerate(zip(feet, heads, strict=True), start=1)
+        for stroke in (Stroke(np.array([foot, head]), colour=1, joint=True), _word((foot + head) / 2, str(i)))
     ]
     plates = [Stroke(values["R"] * circle, thin=True), Stroke(at.points("platform", values["r"] * circle), closed=True)]
     return [Frame("", (*plates, *struts))]
