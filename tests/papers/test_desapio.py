@@ -1,6 +1,7 @@
 """The examples of papers/desapio, chapter 5: serial arm, gimballed gyroscope, 3-RRR mechanism, and the printed schemes."""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_sketches_are_mechanisms_that_close(number):
     (frame,) = papers._recipe("desapio").figures[number]()
     links = [stroke.points for stroke in frame.strokes if stroke.joint]
     assert_allclose([np.linalg.norm(link[1] - link[0]) for link in links], 0.5)
-    for one, next_one in zip(links[:-1], links[1:], strict=True):
+    for one, next_one in pairwise(links):
         assert_allclose(one[1], next_one[0], atol=1e-14)
     assert_allclose(links[0][0], 0, atol=1e-14)
     assert links[-1][1, 1] == pytest.approx(0, abs=1e-14)

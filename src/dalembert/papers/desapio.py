@@ -1,4 +1,4 @@
-"""papers/desapio computed again: the worked examples of chapter 5, and Figures 5.2–5.17 as far as they show a mechanism or a motion."""
+"""papers/desapio computed again: the worked examples of chapter 5 and the figures that show a mechanism or a motion."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _cone() -> Computed:
     values = {M: 1, h: 1, R: sp.Rational(3, 4)}
     rows: list[list[Entry]] = [[str(entry) for entry in central]]
     for moments in (central, [across, across, along]):
-        diagonal = np.array([float(entry.subs(values)) for entry in moments])
+        diagonal = np.array(sp.Matrix(moments).subs(values).tolist(), dtype=float).ravel()
         found = kinetic_energy_ellipsoid(np.diag(diagonal), 1.0)
         order = np.argsort(np.argsort(diagonal, kind="stable"))  # back to the axes of the cone
         rows += [found.moments[order].tolist(), found.semiaxes[order].tolist()]
@@ -256,7 +256,7 @@ def _plain(entry: Formula) -> Expr:
     """A formula for SymPy."""
     import sympy as sp
 
-    return sp.sympify(texts([entry])[0])
+    return sp.parse_expr(str(texts([entry])[0]))
 
 
 def _numbers(value: Expr, factor: Expr | int) -> list[Entry]:
@@ -266,7 +266,7 @@ def _numbers(value: Expr, factor: Expr | int) -> list[Entry]:
     q2, C, s = sp.Symbol("q2"), sp.Symbol("C"), sp.Symbol("s")
     angles = [(sp.cos(q2) ** 2, (1 + C) / 2), (sp.sin(q2) ** 2, (1 - C) / 2), (sp.sin(q2), s)]
     poly = sp.Poly(sp.expand(value).subs(angles), *sp.symbols("M1:4 lG2 l3 r h q1_dot q2_dot q3_dot"), C, s)
-    found = [poly.coeff_monomial(sp.sympify(product) * factor) for product in PRODUCTS]
+    found = [poly.coeff_monomial(sp.sympify(f"{product}*({factor})")) for product in PRODUCTS]
     return [float(number) if number else None for number in found]
 
 
@@ -284,11 +284,11 @@ def _errors(scheme: str, name: str, formalism: str, options: dict) -> tuple[tupl
     """The errors of q with two steps, after 0.4 s and after a single step, from a random state on the constraints."""
     equations = pipeline.derive(name, formalism)
     state = samples.consistent(equations.model, 1)
-    start = {"q0": state.q[:, 0], "qd0": state.qd[:, 0]}
+    q0, qd0 = state.q[:, 0], state.qd[:, 0]
 
     def error(duration: float, step: float) -> float:
-        exact = equations.simulate(duration, samples=2, **start)
-        run = equations.simulate(duration, samples=2, integrator=scheme, step=step, **start, **options)
+        exact = equations.simulate(duration, samples=2, q0=q0, qd0=qd0)
+        run = equations.simulate(duration, samples=2, q0=q0, qd0=qd0, integrator=scheme, step=step, **options)
         return float(np.abs(run.q[:, -1] - exact.q[:, -1]).max())
 
     return (error(0.4, 1e-3), error(0.4, 5e-4)), (error(2e-3, 2e-3), error(1e-3, 1e-3))

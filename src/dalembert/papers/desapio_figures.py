@@ -167,7 +167,9 @@ def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
     beam = at.points("beam", [(-2 * back, 0, 0), (reach, 0, 0)])
     turn = np.linspace(0, 2 * np.pi, 41)
     rim = np.stack([0 * turn, r * np.cos(turn), r * np.sin(turn)], axis=1)
-    rotor = [Stroke(at.points("rotor", rim + (side, 0, 0)), closed=True, colour=2) for side in (-h / 2, h / 2)]
+    rotor = [
+        Stroke(at.points("rotor", rim + np.array([side, 0, 0])), closed=True, colour=2) for side in (-h / 2, h / 2)
+    ]
     mark = Stroke(at.points("rotor", [(h / 2, 0, 0), (h / 2, 0, r)]), colour=1)
     words = [_word(post[0], "q₁"), _word(fork[2], "q₂"), _word(beam[1], "q₃")] if named else []
     weight = Stroke(at.points("beam", [(-back, 0, 0), (-2 * back, 0, 0)]), colour=5, joint=True)

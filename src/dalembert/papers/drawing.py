@@ -35,11 +35,12 @@ def of_figure(figure: Figure) -> Drawing:
     sizes += [_panels_size(figure.panels)] if figure.panels else []
     widths, heights = zip(*sizes, strict=True)
     drawing = Drawing(figsize=(max(widths), sum(heights)), layout="constrained")
-    above, below = drawing.subfigures(2, 1, height_ratios=heights) if len(sizes) == 2 else (drawing, drawing)
+    grid = drawing.add_gridspec(len(sizes), 1, height_ratios=heights)
+    parts = [drawing.add_subfigure(grid[row]) for row in range(len(sizes))]
     if figure.frames:
-        _frames(above, figure.frames)
+        _frames(parts[0], figure.frames)
     if figure.panels:
-        _panels(below, figure.panels)
+        _panels(parts[-1], figure.panels)
     return drawing
 
 

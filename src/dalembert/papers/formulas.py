@@ -34,7 +34,7 @@ def same_formula(a: str, b: str) -> bool:
         difference = to_sympy(_parsed(a) - _parsed(b), coordinates=())
     except FormulaError:
         return False
-    if difference.expand() == 0:  # quick, and true of most
+    if sympy.expand(difference) == 0:  # quick, and true of most
         return True
     names = [x for x in difference.free_symbols if isinstance(x, sympy.Symbol)]
     return sympy.simplify(difference.subs([(x, sympy.Symbol(x.name, positive=True)) for x in names])) == 0
