@@ -92,7 +92,7 @@ def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     if legend and any(line.label for line in panel.lines):
         place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
-        axis.legend(**place, ncols=min(5, len(panel.lines)), frameon=False, fontsize=7.5)
+        axis.legend(**place, ncols=min(6, len(panel.lines)), frameon=False, fontsize=7.5)
 
 
 # frames
