@@ -221,3 +221,14 @@ def a_singular_matrix():
     none, one = np.zeros((n, n)), np.eye(n)
     matrix = np.block([[one, none, np.zeros((n, m))], [none, one, -Phi.T], [Phi, np.zeros((m, n + m))]])
     assert np.linalg.matrix_rank(matrix) == 2 * n
+
+
+@erratum("S17")
+def the_sign_of_the_multipliers():
+    eom = dl.derive("3-rrr", "dalembert")
+    q, qd = eom.model.initial
+    at, lam = eom.constraint_space(q, qd), eom.multipliers(q, qd)
+    assert_allclose(lam, -at.Phi_bar.T @ (at.tau - at.b - at.g), atol=1e-11)  # (5.93) at rest
+    rest = at.M @ eom.accelerations(q, qd) + at.b + at.g - at.tau
+    assert_allclose(rest - at.Phi.T @ lam, 0, atol=1e-11)  # (5.86)
+    assert np.abs(rest + at.Phi.T @ lam).max() > 1  # (5.145)

@@ -50,6 +50,7 @@ def small_paper(text="a <b> & c"):
         ("= 0", 1e-8, False, "+1.0e-08"),
         ("-l*cos(phi)**2", "l*sin(phi)**2 - l", True, "="),
         ("l/sqrt(1 + l**2)", "1/sqrt(1 + l**2)", False, "differs"),
+        ("−1", 1.0, False, "×-1"),
         ("1.0", None, False, "-"),
         ("", 2.0, False, "-"),
     ],
@@ -106,6 +107,14 @@ def test_sketches_of_mechanisms(name, figures):
     assert not paper.tables
     for figure in paper.figures:
         assert len(figure.draw().axes) == len(figure.frames) == 1
+
+
+def test_frames_stand_above_curves():
+    frames = (Frame("t = 0", (Stroke(np.eye(2), joint=True),)),) * 2
+    figure = Figure("1", "both", panels=(Panel("x [m]", (CURVE,)),), frames=frames)
+    above, _, below = figure.draw().axes
+    assert (above.get_title(), below.get_ylabel()) == ("t = 0", "x [m]")
+    assert "(2 frames, 1 panel)" in str(Paper("small", "", "", figures=(figure,)))
 
 
 def test_papers_are_values():

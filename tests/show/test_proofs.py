@@ -76,7 +76,10 @@ def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
     last = block.meanings[-1]
     assert replace(block, entries=block.whole, meanings=()).proved == "different"  # the raw form goes by names
     assert replace(block, entries=block.whole).proved == "proved"
-    assert replace(block, entries=block.whole, meanings=(*block.meanings[:-1], (last[0], 2 * last[1]))).proved == "different"
+    assert (
+        replace(block, entries=block.whole, meanings=(*block.meanings[:-1], (last[0], 2 * last[1]))).proved
+        == "different"
+    )
     assert replace(law, left=-law.left).proved == "different"
 
 

@@ -98,9 +98,9 @@ class Reading(Value):
         tell = getattr(formalisms.find(self.derivation.formalism), "steps", None)
         if tell is None:
             for block in self.blocks.values():
-                yield Step(block.title, (block,))
+                yield Step(block.heading, (block,))
             for law in self.laws:
-                yield Step(law.title, (law,))
+                yield Step(law.heading, (law,))
             return
         for stage in tell(self.system, self.shortening.named, **self.derivation.told):
             yield Step(stage.heading, tuple(self.block(q) for q in stage.quantities))

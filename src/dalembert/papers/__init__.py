@@ -15,7 +15,7 @@ from dalembert.papers.values import Figure, Paper, Table, labelled
 
 __all__ = ["NAMES", "Figure", "Paper", "Table", "choices", "paper", "printed"]
 
-NAMES = ("volterra", "phong", "poincare", "denoc")
+NAMES = ("volterra", "phong", "poincare", "denoc", "desapio")
 
 
 @checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from dalembert.papers.formulas import same_formula, shown
 
@@ -70,11 +70,12 @@ class Cell:
             return "-"
         if self.same:
             return "="
-        if self.deviation is None:
+        value = printed_value(self.printed)
+        if self.deviation is None or value is None or not isinstance(self.computed, int | float):
             return "differs"
-        if printed_value(self.printed) == 0:
+        if value == 0:
             return f"{self.deviation:+.1e}"
-        ratio = self.deviation + 1
+        ratio = self.computed / value
         return f"{100 * self.deviation:+.2g} %" if 0.1 < ratio < 10 else f"×{ratio:.2g}"
 
     @property
@@ -128,14 +129,15 @@ def printed_value(text: str) -> float | None:
 def written(value: float, digits: int) -> str:
     """A number with so many significant digits, in the way of the papers.
 
-    >>> written(0.00060521, 3), written(0.5, 1), written(2000.0, 4)
-    ('6.05e-4', '0.5', '2000')
+    >>> written(0.00060521, 3), written(0.5, 1), written(2000.0, 4), written(3.0625, 4)
+    ('6.05e-4', '0.5', '2000', '3.063')
     """
     if value == 0:
         return "0"
     size = math.floor(math.log10(abs(value)))
     if -3 <= size <= 5:
-        return f"{value:.{max(0, digits - 1 - size)}f}"
+        last = Decimal(1).scaleb(-max(0, digits - 1 - size))
+        return str(Decimal(repr(float(value))).quantize(last, ROUND_HALF_UP))
     mantissa, _, exponent = f"{value:.{max(0, digits - 1)}e}".partition("e")
     return f"{mantissa}e{int(exponent)}"
 

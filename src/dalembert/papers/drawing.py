@@ -14,6 +14,7 @@ from dalembert.show.plot_styles import COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import FigureBase
 
 _FLOOR = 1e-17  # below this an error is rounding
 _OVER = (0, (4, 4))  # lets a line below be seen
@@ -28,19 +29,38 @@ def of_figure(figure: Figure) -> Drawing:
     >>> len(of_figure(Figure("1", "A line", panels=(Panel("x [m]", (line,)),))).axes)
     1
     """
-    return _frames(figure.frames) if figure.frames else _panels(figure.panels)
+    from matplotlib.figure import Figure as Drawing
+
+    sizes = [_frames_size(figure.frames)] if figure.frames else []
+    sizes += [_panels_size(figure.panels)] if figure.panels else []
+    widths, heights = zip(*sizes, strict=True)
+    drawing = Drawing(figsize=(max(widths), sum(heights)), layout="constrained")
+    grid = drawing.add_gridspec(len(sizes), 1, height_ratios=heights)
+    parts = [drawing.add_subfigure(grid[row]) for row in range(len(sizes))]
+    if figure.frames:
+        _frames(parts[0], figure.frames)
+    if figure.panels:
+        _panels(parts[-1], figure.panels)
+    return drawing
 
 
 # curves
 
 
-def _panels(panels: Sequence[Panel]) -> Drawing:
-    from matplotlib.figure import Figure as Drawing
-
+def _panels_grid(panels: Sequence[Panel]) -> tuple[int, int]:
+    """Rows and columns."""
     columns = 1 if len(panels) <= 3 else 2
-    rows = math.ceil(len(panels) / columns)
-    height = 3.4 if rows == 1 else 1.75 * rows + 0.5
-    drawing = Drawing(figsize=(7.2 if columns == 1 else 9.6, height), layout="constrained")
+    return math.ceil(len(panels) / columns), columns
+
+
+def _panels_size(panels: Sequence[Panel]) -> tuple[float, float]:
+    """Width and height."""
+    rows, columns = _panels_grid(panels)
+    return 7.2 if columns == 1 else 9.6, 3.4 if rows == 1 else 1.75 * rows + 0.5
+
+
+def _panels(drawing: FigureBase, panels: Sequence[Panel]) -> None:
+    rows, columns = _panels_grid(panels)
     axes = drawing.subplots(rows, columns, squeeze=False)
     for index, axis in enumerate(axes.T.ravel()):
         if index >= len(panels):
@@ -49,7 +69,6 @@ def _panels(panels: Sequence[Panel]) -> Drawing:
         alike = panels[index + 1 : index + 2] and panels[index + 1].along == panels[index].along
         new = index == 0 or [x.label for x in panels[index].lines] != [x.label for x in panels[index - 1].lines]
         _panel(axis, panels[index], last=not alike or (index + 1) % rows == 0, legend=new)
-    return drawing
 
 
 def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
@@ -73,26 +92,37 @@ def _panel(axis: Axes, panel: Panel, *, last: bool, legend: bool) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     if legend and any(line.label for line in panel.lines):
         place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1}
-        axis.legend(**place, ncols=min(5, len(panel.lines)), frameon=False, fontsize=7.5)
+        axis.legend(**place, ncols=min(6, len(panel.lines)), frameon=False, fontsize=7.5)
 
 
 # frames
 
 
-def _frames(frames: Sequence[Frame]) -> Drawing:
-    from matplotlib.figure import Figure as Drawing
-
+def _frames_grid(frames: Sequence[Frame]) -> tuple[int, int]:
+    """Rows and columns."""
     across = min(_ACROSS, len(frames))
-    rows = math.ceil(len(frames) / across)
+    return math.ceil(len(frames) / across), across
+
+
+def _half(frames: Sequence[Frame]) -> np.ndarray:
+    """Half of the sides of every frame."""
     half = np.max([np.ptp(_all(frame), axis=0) for frame in frames], axis=0) / 2
-    half = np.maximum(1.15 * half, 0.3 * half.max())
+    return np.maximum(1.15 * half, 0.3 * half.max())
+
+
+def _frames_size(frames: Sequence[Frame]) -> tuple[float, float]:
+    """Width and height."""
+    (rows, across), half = _frames_grid(frames), _half(frames)
     side = 3.2 if len(frames) > 1 else 4.6
     tall = side if len(half) == 3 else max(1.2, side * half[1] / half[0] + 0.4)
-    drawing = Drawing(figsize=(side * across, tall * rows), layout="constrained")
+    return side * across, tall * rows
+
+
+def _frames(drawing: FigureBase, frames: Sequence[Frame]) -> None:
+    (rows, across), half = _frames_grid(frames), _half(frames)
     for index, frame in enumerate(frames):
         axis = drawing.add_subplot(rows, across, index + 1, projection="3d" if len(half) == 3 else None)
         _frame(axis, frame, half)
-    return drawing
 
 
 def _all(frame: Frame) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Formulas that are printed beside formulas that are computed: when they are the same, and how they are shown.
 
-Both are texts of the syntax of model files; an acceleration is written `x_ddot`.
+Both are texts of the syntax of model files; a velocity is written `x_dot`, an acceleration `x_ddot`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ def same_formula(a: str, b: str) -> bool:
         difference = to_sympy(_parsed(a) - _parsed(b), coordinates=())
     except FormulaError:
         return False
+    if sympy.expand(difference) == 0:  # quick, and true of most
+        return True
     names = [x for x in difference.free_symbols if isinstance(x, sympy.Symbol)]
     return sympy.simplify(difference.subs([(x, sympy.Symbol(x.name, positive=True)) for x in names])) == 0
 
@@ -41,8 +43,8 @@ def same_formula(a: str, b: str) -> bool:
 def shown(text: str) -> str:
     """A formula as people write it; any other text as it is.
 
-    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - a1*s12"), shown("m − s")
-    ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − a₁·s₁₂', 'm − s')
+    >>> shown("-l**2*sin(phi)/sqrt(1 + l**2)"), shown("m*x_ddot - M1*q2_dot"), shown("a1*s12")
+    ('−ℓ²·sin(φ)/√(1 + ℓ²)', 'm·ẍ − M₁·q̇₂', 'a₁·s₁₂')
     """
     try:
         _parsed(text)
@@ -55,11 +57,11 @@ def shown(text: str) -> str:
 
 def _letter(name: str) -> str:
     base, _, accent = name.partition("_")
-    letter = _GREEK.get(base, base)
-    if accent in _DOTS:
-        return unicodedata.normalize("NFC", letter + _DOTS[accent])
-    word = name.rstrip("0123456789")
-    return _GREEK.get(word, word) + name[len(word) :].translate(_LOWERED)
+    if accent and accent not in _DOTS:
+        return name
+    letter = base.rstrip("0123456789")
+    dotted = unicodedata.normalize("NFC", _GREEK.get(letter, letter) + _DOTS.get(accent, ""))
+    return dotted + base[len(letter) :].translate(_LOWERED)
 
 
 def _parsed(text: str) -> Formula:

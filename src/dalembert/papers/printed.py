@@ -35,7 +35,7 @@ from dalembert.papers.cells import Entry
 from dalembert.papers.values import Figure, Frame, Note, Panel, Table
 
 Computed = Mapping[str, Sequence[Entry]]  # the entries of each row, by its name
-Picture = Sequence[Panel] | Sequence[Frame]
+Picture = Sequence[Panel | Frame]
 
 
 @dataclass(frozen=True)

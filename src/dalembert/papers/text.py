@@ -25,8 +25,8 @@ def of_table(table: Table) -> str:
 
 def of_figure(figure: Figure) -> str:
     """What a figure shows, in words."""
-    frames, panels = len(figure.frames), len(figure.panels)
-    what = f"{frames} frame{'s' * (frames != 1)}" if frames else f"{panels} panel{'s' * (panels != 1)}"
+    parts = (("frame", len(figure.frames)), ("panel", len(figure.panels)))
+    what = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in parts if count)
     said = [_wrapped(figure.deviation_text)] if figure.deviation_text else []
     return "\n".join([f"{figure.label}. {figure.caption} ({what})", *said, *_below(figure.notes, figure.commands)])
 

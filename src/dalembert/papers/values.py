@@ -58,11 +58,12 @@ class Table:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Printed and computed entries side by side, row by row."""
+        """Printed and computed entries side by side, row by row; where neither stands there is no cell."""
         return tuple(
             Cell(row, column, text, value, self._mark(row, column))
             for row, texts in self.printed.items()
             for column, text, value in zip(self.columns, texts, self.computed[row], strict=True)
+            if text or value is not None
         )
 
     def _mark(self, row: str, column: str) -> str:
@@ -138,7 +139,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Figure:
-    """A numbered figure: curves, or the frames of a motion."""
+    """A numbered figure: curves, the frames of a motion, or frames above curves."""
 
     number: str
     caption: str

@@ -77,7 +77,7 @@ class Block(Value):
         return names.of_block(self.key, bold=self._clashes)
 
     @property
-    def title(self) -> str:
+    def heading(self) -> str:
         """What stands above it in a derivation."""
         return self.meaning
 
@@ -305,7 +305,7 @@ class Step(Value):
 
     def text(self, width: int = _WIDTH) -> str:
         """The step in Unicode text; where its heading says no more than what it finds, that alone."""
-        if [block.title for block in self.blocks] == [self.heading]:
+        if [block.heading for block in self.blocks] == [self.heading]:
             return self.blocks[0].text(width)
         body = "\n".join(block.text(width - 2) for block in self.blocks)
         return f"{self.heading}\n{textwrap.indent(body, '  ')}"

@@ -44,7 +44,7 @@ class WrittenLaw(Value):
     letters: Letters = field(default=PLAIN, repr=False, compare=False)
 
     @property
-    def title(self) -> str:
+    def heading(self) -> str:
         """What stands above it in a derivation."""
         return self.words
 

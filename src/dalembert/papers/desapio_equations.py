@@ -1,0 +1,225 @@
+"""Equations of papers/desapio as they are printed, and as they are meant, evaluated at random states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import null_space
+
+from dalembert import pipeline
+from dalembert.handles import Equations
+from dalembert.handles.desapio import ConstraintSpace
+from dalembert.papers.mechanism import Placed, placed
+from dalembert.papers.printed import Computed, printed
+from dalembert.sources import Source
+from dalembert.structure import samples
+
+_STATES = 5
+_STEP = 4e-3  # of the differences that stand for derivatives in time, for a motion with rates of 1
+_ROUNDING = 1e-9
+_TORQUES = (2.0, -3.0, 5.0)  # of the motors in the elbows of 3-rrr
+
+
+@dataclass(frozen=True)
+class State:
+    """A state of a model: q̈ and λ by Lagrange's equations, the rest by d'Alembert's principle."""
+
+    equations: Equations  # by dalembert
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    lam: np.ndarray
+    at: ConstraintSpace
+
+    @property
+    def push(self) -> np.ndarray:
+        """τ − b − g."""
+        return self.at.tau - self.at.b - self.at.g
+
+    @cached_property
+    def Phi_rate(self) -> np.ndarray:
+        """Φ̇q̇."""
+        return self.slope(lambda x: self.Phi(self.place(x)) @ self.qd)
+
+    def place(self, x: float) -> np.ndarray:
+        """q a little later on the motion."""
+        return self.q + x * self.qd + x**2 * self.qdd / 2
+
+    def Phi(self, q: np.ndarray) -> np.ndarray:
+        """Φ at another place."""
+        return self.equations.workspace.manifold.evaluate(q, self.qd, np.array(0.0), self.equations.values)[2]
+
+    def M(self, q: np.ndarray) -> np.ndarray:
+        """M at another place."""
+        return self.equations.workspace.manifold.evaluate(q, self.qd, np.array(0.0), self.equations.values)[3]
+
+    def moved(self, x: float) -> Placed:
+        """The bodies a little later."""
+        return placed(self.equations.model, self.place(x))
+
+    def slope(self, f: Callable[[float], np.ndarray]) -> np.ndarray:
+        """f′(0) along the motion, by central differences of fourth order."""
+        h = _STEP / max(1.0, float(np.abs(self.qd).max()), float(np.sqrt(np.abs(self.qdd).max())))
+        return (8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h)
+
+
+def residuals() -> Computed:
+    """For every equation how far it is from holding as printed, and as meant where that is something else."""
+    arm, gyro = _states("serial-arm"), _states("gyroscope")
+    driven = pipeline.load("3-rrr").copy()
+    for i, torque in enumerate(_TORQUES, start=1):
+        driven.joint_torque(f"far{i}", torque)
+    loops = _states(driven)
+    pairs: list[tuple[list[State], tuple[Callable[[State], float], ...]]] = [
+        (arm, (_particle, _particle_meant)),
+        (arm, (_bodies,)),
+        (gyro, (lambda s: _gap(s.at.M @ s.qdd, s.push),)),
+        (loops, (_virtual_work, _virtual_work_meant)),
+        (loops, (lambda s: _gap(s.at.M @ s.qdd, s.push + s.at.Phi.T @ s.lam),)),
+        (loops, (lambda s: _gap(s.at.Phi @ s.qdd, -s.Phi_rate),)),
+        (loops, (_accelerations,)),
+        (loops, (_multipliers, _multipliers_meant)),
+        (loops, (lambda s: _gap(s.at.Phi @ s.at.Theta, 0 * s.at.Phi, s.at.Phi),)),
+        (loops, (lambda s: _gap(s.push, s.at.M @ s.qdd + s.at.Phi.T @ s.lam), _closed_meant)),
+        (loops[:1], (_start,)),
+        (loops, (_generalized,)),
+        (gyro, (_momentum, _momentum_meant)),
+        (gyro, (_coriolis,)),
+        (gyro, (lambda s: _energy(s, 1.0), lambda s: _energy(s, 0.5))),
+        (loops, (_projected,)),
+    ]
+    found = [[max(map(check, states)) for check in checks] for states, checks in pairs]
+    return {
+        row: [values[0], *(0.0 if value < _ROUNDING else value for value in values[1:]), *[None] * (2 - len(values))]
+        for row, values in zip(printed("desapio").tables["Equations"].rows, found, strict=True)
+    }
+
+
+def _states(model: Source) -> list[State]:
+    """Random states on the constraints."""
+    lagrange, ours = (pipeline.derive(model, key) for key in ("lagrange", "dalembert"))
+    found = samples.consistent(ours.model, _STATES)
+    states = []
+    for q, qd in zip(found.q.T, found.qd.T, strict=True):
+        qdd, lam = lagrange.accelerations(q, qd), lagrange.multipliers(q, qd)
+        states.append(State(ours, q, qd, qdd, lam, ours.constraint_space(q, qd)))
+    return states
+
+
+def _gap(left: np.ndarray, right: np.ndarray, size: np.ndarray | None = None) -> float:
+    """The difference, relative to the larger side."""
+    sizes = [float(np.linalg.norm(side)) for side in (left, right, left if size is None else size)]
+    return float(np.linalg.norm(left - right)) / max(sizes)
+
+
+# d'Alembert's principle
+
+
+def _jacobians(at: Placed) -> tuple[np.ndarray, np.ndarray]:
+    """Γ in world axes and Π in body axes of the last body."""
+    body = at.motion.bodies[-1]
+    return np.asarray(body.B, dtype=float), np.asarray(body.D, dtype=float)
+
+
+def _particle(s: State) -> float:
+    """(5.26) for the mass centre of the last link."""
+    velocity = s.slope(lambda x: _jacobians(s.moved(x))[0] @ (s.qd + x * s.qdd))
+    return _gap(velocity, _jacobians(s.moved(0))[0] @ s.qdd)
+
+
+def _particle_meant(s: State) -> float:
+    acceleration = s.slope(lambda x: s.slope(lambda y: s.moved(x + y).center(s.equations.model.bodies[-1].name)))
+    rate = s.slope(lambda x: _jacobians(s.moved(x))[0] @ s.qd)  # Γ̇q̇
+    return _gap(acceleration, _jacobians(s.moved(0))[0] @ s.qdd + rate)
+
+
+def _bodies(s: State) -> float:
+    """(5.54): a of the mass centre and α of the last link."""
+    gaps = [_particle_meant(s)]
+    alpha = s.slope(lambda x: _jacobians(s.moved(x))[1] @ (s.qd + x * s.qdd))
+    rate = s.slope(lambda x: _jacobians(s.moved(x))[1] @ s.qd)  # Π̇q̇
+    return max(*gaps, _gap(alpha, _jacobians(s.moved(0))[1] @ s.qdd + rate))
+
+
+# constraints
+
+
+def _virtual_work(s: State) -> float:
+    """(5.85) as printed, with Mq, for all δq with Φδq = 0."""
+    return _work(s, s.at.M @ s.q)
+
+
+def _virtual_work_meant(s: State) -> float:
+    return _work(s, s.at.M @ s.qdd)
+
+
+def _work(s: State, inertia: np.ndarray) -> float:
+    return float(np.linalg.norm(null_space(s.at.Phi).T @ (inertia - s.push)) / np.linalg.norm(s.push))
+
+
+def _accelerations(s: State) -> float:
+    """(5.92)."""
+    free = np.linalg.solve(s.at.M, s.push)
+    return _gap(s.qdd, -s.at.Phi_bar @ s.Phi_rate + s.at.Theta @ free)
+
+
+def _multipliers(s: State) -> float:
+    """(5.93) as printed, with Φ where Φ̇ is meant."""
+    return _gap(s.lam, -s.at.Phi_bar.T @ s.push - s.at.H @ s.at.Phi @ s.qd)
+
+
+def _multipliers_meant(s: State) -> float:
+    return _gap(s.lam, -s.at.Phi_bar.T @ s.push - s.at.H @ s.Phi_rate)
+
+
+def _closed_meant(s: State) -> float:
+    """(5.145) with the sign of (5.86)."""
+    return _gap(s.push, s.at.M @ s.qdd - s.at.Phi.T @ s.lam)
+
+
+def _start(s: State) -> float:
+    """φ at the start of the model, in metres."""
+    q, qd = s.equations.model.initial
+    return float(np.abs(s.equations.workspace.manifold.evaluate(q, qd, np.array(0.0), s.equations.values)[0]).max())
+
+
+def _generalized(s: State) -> float:
+    """(5.154)."""
+    at = s.at
+    return _gap(at.Theta.T @ at.tau, at.M @ s.qdd + at.b + at.g - at.Phi.T @ (at.alpha + at.rho), at.tau)
+
+
+def _projected(s: State) -> float:
+    """(5.301)."""
+    W = null_space(s.at.Phi)
+    return _gap(W.T @ s.at.tau, W.T @ (s.at.M @ s.qdd + s.at.b + s.at.g), s.at.tau)
+
+
+# least action
+
+
+def _momentum(s: State) -> float:
+    """(5.199): d/dt of p = Mq̇ along the motion."""
+    return _gap(s.slope(lambda x: s.M(s.place(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd)
+
+
+def _momentum_meant(s: State) -> float:
+    rate = s.slope(lambda x: s.M(s.place(x))) @ s.qd  # Ṁq̇ of (5.211)
+    return _gap(s.slope(lambda x: s.M(s.place(x)) @ (s.qd + x * s.qdd)), s.at.M @ s.qdd + rate)
+
+
+def _coriolis(s: State) -> float:
+    """b by (5.57) and by (5.217)."""
+    rate = s.slope(lambda x: s.M(s.q + x * s.qd)) @ s.qd
+    along = [s.slope(lambda x, e=e: s.qd @ s.M(s.q + x * e) @ s.qd) for e in np.eye(len(s.q))]
+    return _gap(s.at.b, rate - np.array(along) / 2)
+
+
+def _energy(s: State, factor: float) -> float:
+    """T of (5.254) with the factor before its terms in q̇₂ and q̇₃, beside ½q̇ᵀMq̇; all coefficients in full."""
+    (v1, v2, v3), M = s.qd, s.at.M
+    printed_sum = M[0, 0] * v1**2 / 2 + factor * (M[1, 1] * v2**2 + 2 * M[0, 2] * v1 * v3 + M[2, 2] * v3**2)
+    return _gap(np.array([printed_sum]), np.array([s.qd @ M @ s.qd / 2]))
