@@ -12,7 +12,8 @@ Source: papers/desapio (5.49)–(5.59), constrained (5.86)–(5.93), generalized
 | Θ = 1 − Φ̄ Φ | `Theta` | mass-weighted null space projection |
 
 Deviates: (5.93) prints H Φ q̇ where H Φ̇ q̇ is meant, as (5.150) repeats it; M q in (5.80), (5.82), (5.85) means M
-q̈; p in (5.157) means ρ. Explicit time adds its drift to velocities and accelerations, and −Φ̇q̇ becomes β.
+q̈; p in (5.157) means ρ; Φᵀλ of (5.145) has the sign of (5.86). The accelerations of particles, (5.26), (5.27), (5.30), lack Γ̇q̇,
+which those of bodies have. Explicit time adds its drift to velocities and accelerations, and −Φ̇q̇ becomes β.
 """
 
 from __future__ import annotations

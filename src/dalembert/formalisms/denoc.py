@@ -15,9 +15,10 @@ Source: papers/denoc (1)–(54), about the joint origins of a tree as in section
 
     I θ̈ + C θ̇ = τ + Jᵀλ   (17), (49), (54)       open trees by I = U D Uᵀ, link by link (27)–(33)
 
-Deviates: below (16) the paper prints ṫ = Nᵀθ̈ + …, where N is meant; (25) lacks w_i; (46b) prints v_k for v̇_k; the signs of
-(52b) do not belong to Fig. 16, so J comes from the closure of the cut joints. Components stand along the axes of each link,
-which puts its rotation into A_ij and keeps M_i constant. Joints of several motions have P_i of as many columns.
+Deviates: below (16) the paper prints ṫ = Nᵀθ̈ + …, where N is meant, and below (17) N for Ṅ in C; (25) lacks w_i, and ρ of (26)
+is a column; T = 0 below (35) is t = 0; (46b) prints v_k for v̇_k; the signs of (52b) do not belong to Fig. 16, so J comes from
+the closure of the cut joints; J_I and J_II of (53) stand side by side, with opposite signs. Components stand along the axes of
+each link, which puts its rotation into A_ij and keeps M_i constant. Joints of several motions have P_i of as many columns.
 """
 
 from __future__ import annotations

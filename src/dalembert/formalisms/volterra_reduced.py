@@ -13,7 +13,8 @@ Source: papers/volterra (10)–(67).
 | M_NI, K_NI, L_NI | `M`, `K`, `L` | M_NI u̇_NI = L_NI |
 
 Deviates: (65) prints F_NI where K_NI of (63) is meant; (61) prints D_NI where C_NI of (58) is meant; under (12) the second
-a₁ is a₂.
+a₁ is a₂; λ_NI and λ_I of (18) and (19) are one λ, γ_NIj in (30) is dγ_NIj; the mass matrix of the standard method, below (67),
+has p rows and not m.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _sizes() -> Computed:
     side = {(2, 3): "n", (12, 18): "6n"}
     found: dict[str, list[str]] = {}
     for row, key in names.items():
-        sides = zip(*(np.shape(each[key].value) for each in blocks), strict=True)
+        sides = zip(*(each[key].entries.shape for each in blocks), strict=True)
         found[row] = [" × ".join(side.get(both, str(both)) for both in sides)]
     return found | dict(zip(list(printed("denoc").tables["Sizes"].rows)[4:], _loop_sizes(), strict=True))
 
