@@ -59,13 +59,18 @@ class Reading(Value):
     def told(self) -> tuple[Record, LinearForm]:
         """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
         short = self.shortening
-        record = Record(short, short.named, without_factors, short.rows)
+        return self._derived(Record(short, short.named, without_factors, short.rows))
+
+    def _derived(self, record: Record) -> tuple[Record, LinearForm]:
         return record, self.derivation.machine.derived(self.system, record, **self.derivation.told)
 
-    @property
+    @cached_property
     def record(self) -> Record:
-        """All that the formalism shows on its way."""
-        return self.told[0]
+        """All that the formalism shows on its way; without short forms where they would be too long on the way."""
+        try:
+            return self.told[0]
+        except TooLong:
+            return self._derived(Record())[0]
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -81,7 +86,10 @@ class Reading(Value):
     def page(self) -> Page:
         """The equations that the formalism ends with, and what they are made of."""
         try:
-            return page_of(self.told[1], self.laws, self.blocks, self.record.names, self.letters)
+            form = self.told[1]
+            if longest := max((law.unwritten for law in self.laws), default=0):
+                raise TooLong(longest)
+            return page_of(form, self.laws, self.blocks, self.record.names, self.letters)
         except TooLong as found:
             if found.operations > _ENDLESS:
                 return unwritten_page(self.derivation.machine.form, str(found).rstrip("."))

@@ -16,7 +16,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.model.frozen import Value
 from dalembert.show import breaking, latex, text
 from dalembert.show.names import PLAIN, Letters
-from dalembert.show.shortening import Shortening
+from dalembert.show.shortening import Shortening, TooLong
 
 _WIDTH = 100
 _MOST = 400  # operations of one row that is written out
@@ -42,6 +42,7 @@ class WrittenLaw(Value):
     )  # both sides as they are computed, before they are tidied
     meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in them stand for
     letters: Letters = field(default=PLAIN, repr=False, compare=False)
+    unwritten: int = 0  # operations of rows that nobody would read, which are left as they are
 
     @property
     def heading(self) -> str:
@@ -51,11 +52,13 @@ class WrittenLaw(Value):
     @property
     def operations(self) -> int:
         """Of all rows together."""
-        return sum(int(se.count_ops(x)) for x in (*self.left, *self.right))
+        return self.unwritten or sum(int(se.count_ops(x)) for x in (*self.left, *self.right))
 
     @property
     def is_long(self) -> bool:
         """True where a row would be a wall: then the words and the quantities in them say more."""
+        if self.unwritten:
+            return True
         return any(se.count_ops(a) + se.count_ops(b) > _MOST for a, b in zip(self.left, self.right, strict=True))
 
     @cached_property
@@ -70,11 +73,16 @@ class WrittenLaw(Value):
         """The law in Unicode text."""
         out = [f"{text.words(self.words, self.letters)}  {self.equation}"]
         if self.is_long:
-            return "\n".join([*out, f"  {len(self.left)} rows, {self.operations} operations when written out"])
+            return "\n".join([*out, f"  {self._length}"])
         for a, b in zip(self.left, self.right, strict=True):
             line = f"{text.expression(a, self.letters)} = {text.expression(b, self.letters)}"
             out += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
         return "\n".join(out)
+
+    @property
+    def _length(self) -> str:
+        rows = "1 row" if len(self.left) == 1 else f"{len(self.left)} rows"
+        return f"{rows}, {self.operations} operations when written out"
 
     @property
     def heading_in_latex(self) -> str:
@@ -84,7 +92,7 @@ class WrittenLaw(Value):
     def lines(self) -> list[str]:
         """Its rows in LaTeX, aligned at the sign of equality, long ones across lines."""
         if self.is_long:
-            return [rf"&\text{{{len(self.left)} rows, {self.operations} operations when written out}}"]
+            return [rf"&\text{{{self._length}}}"]
         rows = zip(self.left, self.right, strict=True)
         return breaking.broken([(self._in_latex(a), self._in_latex(b)) for a, b in rows])
 
@@ -112,9 +120,12 @@ class WrittenLaw(Value):
 def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> WrittenLaw:
     """A law with its rows in a short form."""
     raw = tuple(np.array([se.sympify(x) for x in side], dtype=object) for side in law.make())
-    left, right = (np.array([*map(_as_sum, short(side))], dtype=object) for side in raw)
-    known = short.lines(left, right, *raw)
-    return WrittenLaw(law.equation, law.words, law.uses, left, right, (raw[0], raw[1]), known, letters)
+    about, sides = (law.equation, law.words, law.uses), (raw[0], raw[1])
+    try:
+        left, right = (np.array([*map(_as_sum, short(side))], dtype=object) for side in raw)
+    except TooLong as found:
+        return WrittenLaw(*about, *sides, sides, (), letters, found.operations)
+    return WrittenLaw(*about, left, right, sides, short.lines(left, right, *raw), letters)
 
 
 def _as_sum(side: Formula) -> Formula:
