@@ -161,4 +161,20 @@ def _through_names(sections: list[Section], form: LinearForm) -> list[Section]:
     out = [replace(s, rows=tuple((next(queue), next(queue)) for _ in s.rows)) for s in sections]
     if parts:
         out.append(Section("with", "", tuple((se.Symbol(name), value) for name, value in parts)))
-    return out
+    return _without_second_names(out, {se.Symbol(name): value for name, value in parts})
+
+
+def _without_second_names(sections: list[Section], parts: Mapping[Formula, Formula]) -> list[Section]:
+    """The sections in which no intermediate stands for a quantity that has a name: W[1,1] = z1 says what z1 is."""
+    named: dict[Formula, Formula] = {}
+    for section in sections:
+        for a, b in () if section.is_law else section.rows:
+            if a.is_Symbol and b in parts and b not in named:
+                named[b] = a
+
+    def row(a: Formula, b: Formula) -> tuple[Formula, Formula]:
+        meaning = parts[b] if named.get(b) == a else b
+        return a.xreplace(named), meaning.xreplace(named)
+
+    out = [replace(s, rows=tuple(row(a, b) for a, b in s.rows if a not in named)) for s in sections]
+    return [section for section in out if section.rows or section.is_law]
