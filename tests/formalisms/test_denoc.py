@@ -164,7 +164,6 @@ def test_a_quaternion_turns_with_its_angular_velocity():
     assert at["I"].shape == (7, 7)  # seven joint rates: ω in place of four parts
     assert at["U"] @ at["D"] @ at["U"].T == pytest.approx(at["I"], abs=1e-12)
     assert at["I"] == pytest.approx(dl.mass_matrix(model, q), abs=1e-12)
-    assert list(eom.steps())[-1].heading == "I θ̈ + C θ̇ = τ"
 
 
 # loops

@@ -43,7 +43,7 @@ def printed(name: str, key: str, block: str) -> int:
 def test_hamiltonians_are_short(name: str, most: int) -> None:
     assert printed(name, "hamilton", "H") <= most
     found = equations_of(gallery.load(name), "hamilton").reading.blocks["H"]
-    whole = found.entries if found.whole is None else found.whole
+    whole = found.whole
     assert proved_equal([canonical_of(system(name)).H], [whole[()]]) == "proved"
 
 

@@ -20,7 +20,7 @@ from dalembert.model.frozen import Value
 from dalembert.show import breaking, intermediates, latex, names, text
 from dalembert.show.laws import WrittenLaw
 from dalembert.show.names import PLAIN, Letters
-from dalembert.show.shortening import Shortening, TooLong, is_text, operations_of
+from dalembert.show.shortening import Shortening, TooLong, is_text, length_without_names, operations_of, without_names
 
 if TYPE_CHECKING:
     import sympy
@@ -49,7 +49,6 @@ class Block(Value):
     model: Description = field(repr=False)
     speed_names: tuple[str, ...] = field(default=(), repr=False)
     of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
-    whole: Array | None = field(default=None, repr=False, compare=False)  # its entries without names of other entries
     raw: Array | None = field(
         default=None, repr=False, compare=False
     )  # as the formalism computes it, before it is tidied
@@ -62,8 +61,8 @@ class Block(Value):
             raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
         k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
         entries = np.asarray(self.entries[k], dtype=object)
-        whole, raw = (None if x is None else np.asarray(x[k], dtype=object) for x in (self.whole, self.raw))
-        found = replace(self, entries=entries, whole=whole, raw=raw)
+        raw = None if self.raw is None else np.asarray(self.raw[k], dtype=object)
+        found = replace(self, entries=entries, raw=raw)
         return replace(found, operations=operations_of(entries), of=(), meaning=meaning)
 
     @property
@@ -114,16 +113,23 @@ class Block(Value):
         return "proved" if self.is_text else proved_equal([*self.raw.flat], [*self.entries.flat], self.meanings)
 
     @cached_property
+    def whole(self) -> Array:
+        """Its entries without names of other entries: what they stand for in their place."""
+        meanings = {se.Symbol(name): meaning for name, meaning in self.meanings}
+        length = self.operations if self.is_long else length_without_names(self.entries, meanings)
+        if length > _MOST:
+            raise InputError(
+                f"block '{self.key}' of '{self.model.name}' has {length} operations when it is written out. Expected at most "
+                f"{_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
+            )
+        return without_names(self.entries, meanings)
+
+    @cached_property
     def value(self) -> sympy.Matrix | sympy.Expr | tuple[str, ...]:
         """A SymPy matrix, of bodies one below the other; an expression; a tuple of names where there is nothing to compute."""
         if self.is_text:
             return tuple(self.entries)
-        if self.is_long:
-            raise InputError(
-                f"block '{self.key}' of '{self.model.name}' has {self.operations} operations when it is written out. Expected "
-                f"at most {_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
-            )
-        entries = self.entries if self.whole is None else self.whole
+        entries = self.whole
         found = latex.to_sympy_matrix(self.model, _rows(entries), self.speed_names, shorten=False)
         return found if entries.ndim else found[0, 0]  # pyright: ignore[reportReturnType]
 
@@ -324,14 +330,12 @@ def block_of(
     quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening, letters: Letters = PLAIN
 ) -> Block:
     """A quantity with its value, for reading."""
-    whole, raw, lines = None, None, ()
+    raw, lines = None, ()
     try:
         raw = quantity.make()
         value = raw if is_text(raw) else short(raw) if quantity.shown is None else quantity.shown
         operations, lines = operations_of(value), () if is_text(raw) else short.lines(value, raw)
-        if short.has_names(value):
-            whole = short.without_names(value)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations
     about = (quantity.key, quantity.equation, quantity.meaning)
-    return Block(*about, value, operations, model, speed_names, quantity.of, whole, raw, lines, letters)
+    return Block(*about, value, operations, model, speed_names, quantity.of, raw, lines, letters)

@@ -74,7 +74,7 @@ def _with_preferred(
         symbol = se.Symbol(name)
         shorter = [replaced(expression, part, symbol) for expression in expressions]
         inside = {key: replaced(value, part, symbol) for key, value in used.items()}
-        count = sum(_uses(expression)[symbol] for expression in (*shorter, *inside.values()))
+        count = sum(uses(expression)[symbol] for expression in (*shorter, *inside.values()))
         if count > 1 or (count and length >= _LONG):
             expressions, used = shorter, {**inside, name: part}
     return [(name, used[name]) for name in preferred if name in used], expressions
@@ -126,7 +126,7 @@ def _coefficients(total: Formula) -> dict[Formula, Formula]:
     return {term / number_in(term): number_in(term) for term in terms(total)}
 
 
-def _uses(expression: Formula) -> Counter[Formula]:
+def uses(expression: Formula) -> Counter[Formula]:
     """How often each symbol is written in an expression."""
     found: Counter[Formula] = Counter()
     stack = [se.sympify(expression)]
@@ -208,7 +208,7 @@ def _used_again(
             continue
         (place,) = users[symbol]
         after = lines[place].xreplace({symbol: lines[symbol]})
-        if se.count_ops(after) > MOST or _uses(lines[place])[symbol] > 1:
+        if se.count_ops(after) > MOST or uses(lines[place])[symbol] > 1:
             continue
         lines[place] = after
         for inner in lines.pop(symbol).free_symbols & users.keys():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from time import thread_time
 
 import numpy as np
@@ -13,6 +13,7 @@ from dalembert.errors import InputError
 from dalembert.expressions.equality import Line
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import with_exact_numbers
+from dalembert.show.intermediates import uses
 from dalembert.show.rows import tidy_rows
 from dalembert.show.tidying import tidy
 
@@ -66,10 +67,9 @@ class Shortening:
     def __call__(self, value: Array) -> Array:
         """The value with its entries in a short form."""
         out = self._each(value)
-        if self.has_names(out):
-            whole = self.without_names(value)
-            if operations_of(whole) <= _WORTH * (operations_of(out) + 1):
-                out = min(self._each(whole), out, key=operations_of)  # where terms cancel, names stood in the way
+        if self.has_names(out) and length_without_names(value, self._meanings) <= _WORTH * (operations_of(out) + 1):
+            whole = self._each(without_names(value, self._meanings))
+            out = min(whole, out, key=operations_of)  # where terms cancel, names stood in the way
         length = operations_of(out)
         if length > _HUGE:
             raise TooLong(length)
@@ -85,16 +85,6 @@ class Shortening:
     def has_names(self, value: Array) -> bool:
         """True where names of entries stand in a value."""
         return not is_text(value) and not self._meanings.keys().isdisjoint(_symbols(value))
-
-    def without_names(self, value: Array) -> Array:
-        """The value with what its names stand for."""
-        out = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            entry = se.sympify(value[index])
-            while not self._meanings.keys().isdisjoint(entry.free_symbols):
-                entry = entry.xreplace(self._meanings)
-            out[index] = entry
-        return out
 
     def lines(self, *values: Array) -> tuple[Line, ...]:
         """The names in these values and what they stand for, in the order they can be computed."""
@@ -178,6 +168,43 @@ def is_text(entries: Array) -> bool:
 def operations_of(entries: Array) -> int:
     """The operations of the entries, equal ones counted once."""
     return 0 if is_text(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
+
+
+def without_names(value: Array, meanings: Mapping[Formula, Formula]) -> Array:
+    """The value with what its names stand for.
+
+    >>> a, b, x = se.symbols("a b x")
+    >>> without_names(np.array([2 * b], dtype=object), {a: x + 1, b: a**2})
+    array([2*(1 + x)**2], dtype=object)
+    """
+    out = np.empty(value.shape, dtype=object)
+    for index in np.ndindex(*value.shape):
+        entry = se.sympify(value[index])
+        while not meanings.keys().isdisjoint(entry.free_symbols):
+            entry = entry.xreplace(meanings)
+        out[index] = entry
+    return out
+
+
+def length_without_names(value: Array, meanings: Mapping[Formula, Formula]) -> int:
+    """The operations of a value with what its names stand for, without writing it: names in names make it grow fast.
+
+    >>> a, b, x = se.symbols("a b x")
+    >>> length_without_names(np.array([2 * b], dtype=object), {a: x + 1, b: a + se.sin(a)})
+    5
+    """
+    known: dict[Formula, int] = {}
+
+    def length(entry: Formula) -> int:
+        total = int(se.count_ops(entry))
+        for name, count in uses(entry).items():
+            if name in meanings:
+                if name not in known:
+                    known[name] = length(meanings[name])
+                total += count * known[name]
+        return total
+
+    return 0 if is_text(value) else sum(length(entry) for entry in {se.sympify(x) for x in value.flat})
 
 
 def _symbols(entries: Array) -> set[Formula]:
