@@ -227,7 +227,7 @@ class BlockValues:
                 continue
             function, shape, moving = found
             inputs = np.concatenate([accelerations(), state]) if moving else state
-            out[key] = function(inputs, parameters).reshape(*shape, *state.shape[1:])
+            out[key] = function(inputs, parameters).reshape((*shape, *state.shape[1:]))
         return out
 
     def _prepared(self, value: Array) -> tuple[Function, tuple[int, ...], bool] | EngineError:
