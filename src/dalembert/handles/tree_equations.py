@@ -16,7 +16,7 @@ from dalembert.errors import InputError
 from dalembert.handles.calls import calls_of
 from dalembert.handles.derivation import Derivation
 from dalembert.handles.equations import Equations
-from dalembert.handles.reading import Blocks
+from dalembert.handles.reading import Blocks, Reading
 from dalembert.handles.simulation import Task
 from dalembert.handles.tree_run import Rates, TreeRun, run_tree
 from dalembert.handles.workspace import Setup
@@ -128,6 +128,11 @@ class TreeEquations(Equations):
     def blocks(self) -> Blocks:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
         """The formalism's own quantities by key."""
         return self._written.blocks
+
+    @property
+    def reading(self) -> Reading:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
+        """The equations as people read them."""
+        return self._written.reading
 
     @property
     def _written(self) -> Equations:
