@@ -196,7 +196,8 @@ def test_exercises_7_and_8(model):
     assert_allclose(numbers(forces, there), numbers(pushed, there), rtol=1e-10, atol=1e-10)
 
 
-def test_the_page_has_a_command_for_every_exercise(capsys):
+def test_the_page_has_a_command_for_every_exercise(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     text = PAGE.read_text(encoding="utf-8")
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         assert "    dalembert " in part, part.splitlines()[0]

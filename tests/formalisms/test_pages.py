@@ -145,7 +145,9 @@ def body(model: str, key: str) -> str:
     return text.page(found.reading.page, 100).split("\n", 2)[2]
 
 
-@some_and_all
+@pytest.mark.parametrize(
+    "model", [pytest.param(name, marks=() if name == "slider-crank-2" else pytest.mark.nightly) for name in models()]
+)
 def test_no_two_pages_are_alike(model: str) -> None:
     pages = {key: body(model, key) for key in KEYS if equations(model, key) is not None}
     assert len(pages) > 10
