@@ -7,7 +7,8 @@ BIN := .venv/bin
 demo: .venv/installed
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
 
-test: check unit
+test: .venv/installed
+	$(MAKE) --no-print-directory -j 2 check unit
 
 check: .venv/installed
 	$(BIN)/ruff format --check .

@@ -264,7 +264,7 @@ def test_shared_parts_are_treated_once():
 def test_depth_does_not_matter():
     (x,) = symbols = GRAPH.symbols(["x"])
     y = x
-    for _ in range(6_000):
+    for _ in range(3_000):
         y = 0.5 * GRAPH.sin(y) + 1
     f = vector([y])
     # the fixed point of y = sin(y)/2 + 1, which forgets where it started

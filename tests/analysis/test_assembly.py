@@ -272,6 +272,7 @@ def test_links_that_are_too_short_are_told_with_the_gap():
     assert "check the lengths of the links" in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_branches_that_do_not_exist_are_told():
     with pytest.raises(dl.InconsistentStateError, match="leaves 'pin, "):
         dl.branches(four_bars(ground=9.0), [0.1, 0.1, 3.0], keep=["a"])

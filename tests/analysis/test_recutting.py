@@ -182,7 +182,12 @@ CHAINS = [
 
 
 @pytest.mark.parametrize(
-    ("first", "close", "at"), [(first, close, at) for first, close, bodies in CHAINS for at in bodies]
+    ("first", "close", "at"),
+    [
+        pytest.param(first, close, at, marks=() if at == bodies[-1] else pytest.mark.nightly)
+        for first, close, bodies in CHAINS
+        for at in bodies
+    ],
 )
 def test_chains_in_space_cut_at_every_body_are_the_same_mechanism(first, close, at):
     model = spatial(first, close)

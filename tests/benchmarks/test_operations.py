@@ -14,9 +14,13 @@ operations = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(operations)
 
 BASELINE = operations.baseline()
+LONG = 2000  # operations of equations that are counted at night
 
 
-@pytest.mark.parametrize("name", BASELINE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.nightly if max(BASELINE[name].values()) > LONG else ()) for name in BASELINE],
+)
 def test_operations_have_not_grown(name):
     found = operations.count(name)
     assert operations.grown(found, BASELINE[name]) == [], f"{name}: see python benchmarks/operations.py"

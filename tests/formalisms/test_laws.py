@@ -28,7 +28,10 @@ KEYS = (
     "hamilton",
     "dirac",
 )
-PAIRS = list(itertools.product(MODELS, KEYS))
+PAIRS = [
+    pytest.param(model, key, marks=() if model in MODELS[:3] else pytest.mark.nightly)
+    for model, key in itertools.product(MODELS, KEYS)
+]
 
 
 @cache

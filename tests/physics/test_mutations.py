@@ -10,10 +10,11 @@ A fact that only one of many roads uses is seen by the others; a fact that all o
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -654,7 +655,12 @@ MATRIX = (
 NAMES = {"F": "formalisms", "R": "recursion", "P": "principle"}
 
 
-@pytest.mark.parametrize("mutation", MATRIX, ids=lambda mutation: mutation.fact)
+def some_each_day(all_of_them: Iterable[Any]) -> list:
+    """Every other one, and all of them at night."""
+    return [pytest.param(one, marks=pytest.mark.nightly if k % 2 else ()) for k, one in enumerate(all_of_them)]
+
+
+@pytest.mark.parametrize("mutation", some_each_day(MATRIX), ids=lambda mutation: mutation.fact)
 def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
     model = mutation.model()
     mutation.falsify(monkeypatch)
@@ -673,7 +679,9 @@ def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytes
     assert "motion" in principle.residual(model, states, found.qdd, found.reaction).broken
 
 
-@pytest.mark.parametrize("make", dict.fromkeys(mutation.model for mutation in MATRIX), ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", some_each_day(dict.fromkeys(mutation.model for mutation in MATRIX)), ids=lambda make: make.__name__
+)
 def test_nobody_complains_of_true_facts(make):
     assert watchers(make(), QUIET, ("hamilton", "maggi")) == {}
 

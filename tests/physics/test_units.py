@@ -19,12 +19,10 @@ from dalembert.structure import Facts, facts_of, samples
 
 # one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
 USUAL = (
-    "appell-hamel",
     "cart-pendulum",
     "knife-edge",
     "over-constrained",
     "rough-surface",
-    "slider-crank-3",
     "two-link-robot",
     "vertical-disk",
 )

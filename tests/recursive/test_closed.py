@@ -159,6 +159,7 @@ def _energy(q, s):
     return length * (9.81 * y.sum() + (v**2).sum() / 2 + length**2 / 24 * (rates**2).sum())
 
 
+@pytest.mark.nightly
 def test_a_pair_on_a_wire_rolls_out(make):
     """A quaternion among the coordinates: its norm and the constraints hold."""
     model = make("pair on a wire")

@@ -99,6 +99,7 @@ def test_a_place_that_cannot_be_written_is_named(run: Trajectory, tmp_path: Path
 def test_without_a_writer_of_netcdf_csv_is_offered(
     run: Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    dataset.from_trajectory(run)  # imports what it needs while modules can still be found
     monkeypatch.setattr(dataset.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(EngineError, match=r"save the run as \.csv"):
         dataset.save(run, tmp_path / "run.nc")
