@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape as for_html
@@ -32,12 +33,12 @@ def short(value: object) -> str:
     return str(value)
 
 
-class Tabular:
+class Tabular(ABC):
     """Something that is shown by tables: by `print`, and in a notebook."""
 
+    @abstractmethod
     def tables(self) -> Sequence[Table]:
         """What is shown."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables()))

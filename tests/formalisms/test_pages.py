@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
 
@@ -89,16 +90,20 @@ def recorded(model: str, key: str) -> Record | None:
     return record
 
 
+def all_recorded(model: str) -> Iterator[tuple[str, Record]]:
+    """What every formalism shows that takes the model."""
+    for key in KEYS:
+        if (record := recorded(model, key)) is not None:
+            yield key, record
+
+
 def test_the_table_names_every_formalism() -> None:
     assert set(KEYS) == set(formalisms.KEYS)
 
 
 @some_and_all
 def test_blocks_have_the_keys_of_the_table_in_its_order(model: str) -> None:
-    for key in KEYS:
-        record = recorded(model, key)
-        if record is None:
-            continue
+    for key, record in all_recorded(model):
         found = list(record.quantities)
         words = KEYS[key].split()
         order = [word.strip("[]") for word in words]
@@ -111,10 +116,7 @@ def test_blocks_have_the_keys_of_the_table_in_its_order(model: str) -> None:
 
 @some_and_all
 def test_numbers_of_equations_are_printed_in_the_paper(model: str) -> None:
-    for key in KEYS:
-        record = recorded(model, key)
-        if record is None:
-            continue
+    for key, record in all_recorded(model):
         source = formalisms.find(key).ABOUT.source
         own = re.match(r"papers/(\w+)", source)
         assert own is not None, source
@@ -129,11 +131,9 @@ def test_numbers_of_equations_are_printed_in_the_paper(model: str) -> None:
 @some_and_all
 def test_no_two_formalisms_tell_the_same(model: str) -> None:
     told = {}
-    for key in KEYS:
-        record = recorded(model, key)
-        if record is not None:
-            own = tuple(k for k in record.quantities if k not in BODIES.split())
-            told[key] = own, tuple(law.words for law in record.laws)
+    for key, record in all_recorded(model):
+        own = tuple(k for k in record.quantities if k not in BODIES.split())
+        told[key] = own, tuple(law.words for law in record.laws)
     for one, other in combinations(told, 2):
         assert told[one] != told[other], (one, other)
 

@@ -17,7 +17,7 @@ from dalembert.errors import InputError, ModelFileError
 from dalembert.importers.mat import MAX_UNPACKED, stored
 from dalembert.importers.redysim import read_redysim
 from dalembert.importers.redysim_matlab import read_trajectory
-from dalembert.papers.printed import published
+from dalembert.papers.facts import published
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))

@@ -17,8 +17,8 @@ from dalembert.algebra import FLOATS, vector
 from dalembert.kinematics import kinetic, move, potential
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.denoc_biped import Step, hip, lift
+from dalembert.papers.facts import published
 from dalembert.papers.mechanism import placed
-from dalembert.papers.printed import published
 
 RUN = published("denoc")["biped"]
 G = 9.81

@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.algebra import FLOATS, vector
 from dalembert.importers.redysim import read_redysim
 from dalembert.kinematics import kinetic, mass_matrix, move, potential
-from dalembert.papers.printed import published
+from dalembert.papers.facts import published
 
 FILE = Path(__file__).with_name("redysim_models.json")
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert.papers.cells import printed_value
-from dalembert.papers.printed import printed, published
+from dalembert.papers.facts import printed, published
 from dalembert.papers.volterra import with_multiplier
 
 DATA = published("volterra")

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
-from dalembert.papers.printed import Printed, Recipe, printed
+from dalembert.papers.facts import Printed, Recipe, printed
 from dalembert.papers.values import Figure, Paper, Table, labelled
 
 __all__ = ["NAMES", "Figure", "Paper", "Table", "choices", "paper", "printed"]

@@ -20,8 +20,8 @@ from dalembert.papers import denoc_figures as figures
 from dalembert.papers.cells import Cell, Entry
 from dalembert.papers.denoc_biped import Step
 from dalembert.papers.denoc_links import Elimination, Links, links_of
+from dalembert.papers.facts import Computed, Picture, Recipe, printed
 from dalembert.papers.mechanism import placed
-from dalembert.papers.printed import Computed, Picture, Recipe, printed
 
 SERIAL = ("stanford-arm", "kuka-kr5")
 LEFT = np.radians(0.5)  # further from the design than this, a joint has left it

@@ -11,8 +11,8 @@ import numpy as np
 from dalembert import pipeline
 from dalembert.model import Elements, Model
 from dalembert.papers.denoc_biped import Step, hip, lift
+from dalembert.papers.facts import published
 from dalembert.papers.mechanism import Placed, placed
-from dalembert.papers.printed import published
 from dalembert.papers.values import Frame, Line, Panel, Stroke
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.traced import task_program

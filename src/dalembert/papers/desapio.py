@@ -18,7 +18,7 @@ from dalembert.kinematics.constraints import levels
 from dalembert.model import Model
 from dalembert.papers import desapio_equations, desapio_figures
 from dalembert.papers.cells import Entry
-from dalembert.papers.printed import Computed, Recipe, printed
+from dalembert.papers.facts import Computed, Recipe, printed
 from dalembert.show.tidying import tidy
 from dalembert.sources import Source
 from dalembert.structure import System, samples

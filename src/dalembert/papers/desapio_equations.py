@@ -12,8 +12,8 @@ from scipy.linalg import null_space
 from dalembert import pipeline
 from dalembert.handles import Equations
 from dalembert.handles.desapio import ConstraintSpace
+from dalembert.papers.facts import Computed, printed
 from dalembert.papers.mechanism import Placed, placed
-from dalembert.papers.printed import Computed, printed
 from dalembert.sources import Source
 from dalembert.structure import samples
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from dalembert import pipeline
 from dalembert.handles import Trajectory
+from dalembert.papers.facts import Picture
 from dalembert.papers.mechanism import Placed, placed
-from dalembert.papers.printed import Picture
 from dalembert.papers.values import Frame, Line, Panel, Stroke
 
 Q = ("q₁", "q₂", "q₃", "q₄", "q₅", "q₆", "q₇", "q₈", "q₉")

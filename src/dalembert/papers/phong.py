@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert import pipeline
+from dalembert.papers.facts import Computed, Recipe, printed
 from dalembert.papers.mechanism import placed
-from dalembert.papers.printed import Computed, Recipe, printed
 from dalembert.papers.values import Frame, Stroke
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dalembert.handles import Equations
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.motion import move
 from dalembert.model import Elements
-from dalembert.papers.printed import Computed, Recipe, printed
+from dalembert.papers.facts import Computed, Recipe, printed
 from dalembert.structure import samples
 
 _STATES = 20

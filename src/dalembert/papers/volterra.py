@@ -13,7 +13,7 @@ from dalembert.evidence.comparison import Comparison
 from dalembert.integrators import InitialValueProblem, Settings, integrate
 from dalembert.integrators.rk45 import RungeKutta45
 from dalembert.papers import volterra_figures as figures
-from dalembert.papers.printed import Computed, Picture, Recipe, printed
+from dalembert.papers.facts import Computed, Picture, Recipe, printed
 
 METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")  # the columns of Tables 2, 3 and 6
 CASES = {"2": "cart-pendulum", "3": "three-bodies", "6": "satellite-boom"}  # by the number of the table

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dalembert.handles import Trajectory
+from dalembert.papers.facts import published
 from dalembert.papers.mechanism import Placed, box, placed
-from dalembert.papers.printed import published
 from dalembert.papers.values import Frame, Line, Panel, Stroke
 
 LABELS = {
