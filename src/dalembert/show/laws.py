@@ -63,7 +63,9 @@ class WrittenLaw(Value):
 
     @cached_property
     def proved(self) -> Verdict:
-        """Whether the rows are those of the formalism, by the exact algebra."""
+        """Whether the rows are those of the formalism, by the exact algebra; rows that are not written out claim nothing."""
+        if self.unwritten:
+            return "undecided"
         return proved_equal([x for side in self.raw for x in side], [*self.left, *self.right], self.meanings)
 
     def __str__(self) -> str:
