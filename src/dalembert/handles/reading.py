@@ -99,7 +99,7 @@ class Reading(Value):
         except TooLong as found:
             if found.operations > _ENDLESS:
                 return unwritten_page(self.derivation.machine.form, str(found).rstrip("."))
-            return sheet_page(prepare(self.form), self.letters)
+            return sheet_page(prepare(self.form, self.shortening.left), self.letters)
 
     @property
     def unfinished(self) -> str:
