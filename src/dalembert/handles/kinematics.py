@@ -195,7 +195,7 @@ class Kinematics(Compiled):
     def _point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
         place = numbers_given(point, "point")
         if place.shape != (3,):
-            raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{self._known(body)}'.")
+            raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{body}'.")
         return beside(place, q)
 
 
