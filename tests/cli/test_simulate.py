@@ -190,7 +190,7 @@ def test_a_motion_that_fails_ends_with_1(run, tmp_path):
         (["--rtol", "0"], "argument --rtol: got '0'"),
         (
             ["--output", "run.txt"],
-            "--output run.txt: it ends in '.txt'. Expected a file name that ends in .csv or .nc.",
+            "--output run.txt: it ends in '.txt'. Expected a file name that ends in .csv, .mat, .nc or .parquet.",
         ),
         (["--output", "run"], "--output run: it has no ending."),
         (["--output", "."], "--output .: this is a directory."),

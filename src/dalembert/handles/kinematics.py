@@ -212,13 +212,18 @@ def kinematics_of(model: Elements, *, engine: str | None = None) -> Kinematics:
     >>> kinematics_of(model).position([3.0], "block")
     array([3., 0., 0.])
     """
+    require_bodies(model)
+    model.require_sound()
+    return Kinematics(model.description, choose_engine(engine))
+
+
+def require_bodies(model: Elements) -> None:
+    """Raise where nothing is known of places."""
     if not model.bodies:
         raise InputError(
             f"model '{model.name}' is given by its energies, so nothing is known of places. Expected bodies. "
             "Describe it by bodies and joints."
         )
-    model.require_sound()
-    return Kinematics(model.description, choose_engine(engine))
 
 
 # one-call forms: who asks often holds `dl.kinematics(model)`
