@@ -83,8 +83,9 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
     values = {name: getattr(run, name) for name in _known(run)}
     for more, of in (_loads(run), _joints(run)):
         values, places = values | more, places | of
+    shown = units_of(run).shown
     series = {
-        name: ((*each.places, "time"), values[name], _about(each.text, "" if each.unit in places else each.unit))
+        name: ((*each.places, "time"), values[name], _about(each.text, "" if each.unit in places else shown(each.unit)))
         for name, each in _SERIES.items()
         if name in values
     }
@@ -181,7 +182,11 @@ def columns_of(data: xarray.Dataset) -> list[Column]:
         values = data[key].to_numpy()
         for index in np.ndindex(values.shape[:-1]):
             labels = [data[place].to_numpy()[i] for place, i in zip(series.places, index, strict=True)]
-            unit = data[series.unit].to_numpy()[index[0]] if series.unit in data.coords else series.unit
+            unit = (
+                data[series.unit].to_numpy()[index[0]]
+                if series.unit in data.coords
+                else data[key].attrs.get("units", "")
+            )
             name = series.column.format(*labels)
             if name in out and key == "speeds":  # some speeds are rates, which stand there already
                 continue
