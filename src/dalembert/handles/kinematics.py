@@ -213,7 +213,6 @@ def kinematics_of(model: Elements, *, engine: str | None = None) -> Kinematics:
     array([3., 0., 0.])
     """
     require_bodies(model)
-    model.require_sound()
     return Kinematics(model.description, choose_engine(engine))
 
 
