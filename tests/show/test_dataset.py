@@ -170,3 +170,26 @@ def test_models_without_bodies_have_tables() -> None:
     table = run.to_dataframe()
     np.testing.assert_allclose(table["x"], 3 * run.t)
     assert not any(name.startswith("joint") for name in table.columns)
+
+
+def test_constraints_on_momenta_leave_out_what_is_not_known() -> None:
+    model = Model("field").coordinate("x", 1.0).coordinate("y", 0.0, 0.75)
+    model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+    model.joint_spring("particle", joint=0, stiffness=5).joint_spring("particle", joint=1, stiffness=5)
+    model.canonical("p(x) + 3/2*y", name="first").canonical("p(y) - 3/2*x", name="second")
+    run = equations_of(model, "dirac").simulate(0.2, samples=3)
+    table = run.to_dataframe()
+    np.testing.assert_array_equal(table["x"], run.q[0])
+    assert not any(name.startswith(("lambda", "joint")) for name in table.columns)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", gallery.names())
+def test_every_model_of_the_gallery_has_a_table_with_units(name: str, tmp_path: Path) -> None:
+    run = equations_of(gallery.load(name), "lagrange").simulate(0.01, samples=3)
+    table = run.to_dataframe()
+    assert len(table) == 3
+    assert np.isfinite(table.to_numpy()).all()
+    assert table["energy"].to_numpy() == pytest.approx(run.energy)
+    for suffix in (".csv", ".mat", ".nc"):
+        assert dataset.save(run, tmp_path / f"run{suffix}").stat().st_size > 0

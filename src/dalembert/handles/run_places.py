@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dalembert.algebra import FLOATS, numbers
-from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError, nearest
 from dalembert.handles.kinematics import ORIGIN, Kinematics, PointMotion, require_bodies
 from dalembert.recursive.speeds import to_speed_rates, to_speeds, with_unit_quaternions
@@ -17,58 +17,49 @@ from dalembert.spatial.poses import Pose
 if TYPE_CHECKING:
     from dalembert.handles.compiled import Numbers
     from dalembert.handles.equations import Equations
+    from dalembert.handles.trajectory import Trajectory
 
 PLACES = ("position", "velocity", "acceleration", "rotation", "orientation", "angular_velocity", "angular_acceleration")
 CARRIED = ("force", "moment")  # of the joint between a body and its parent, or of a joint that closes a loop
 
 
-class Sampled(Protocol):
-    """A run, as far as places have to know it."""
+class Samples(NamedTuple):
+    """The states of a run: t (samples,), and q, q̇ and q̈ (n, samples), by equations."""
 
-    @property
-    def equations(self) -> Equations: ...  # noqa: D102
-    @property
-    def t(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def q(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def qd(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def qdd(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def load_forces(self) -> dict[str, np.ndarray]: ...  # noqa: D102
-    def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]: ...  # noqa: D102
-    @property
-    def kinematics(self) -> Kinematics: ...  # noqa: D102
-    @property
-    def _motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
-    def pose(self, body: str) -> Pose: ...  # noqa: D102
-    def path(self, body: str, point: Numbers = ORIGIN) -> np.ndarray: ...  # noqa: D102
-    def velocity(self, body: str, point: Numbers = ORIGIN) -> PointMotion: ...  # noqa: D102
-    def acceleration(self, body: str, point: Numbers = ORIGIN) -> PointMotion: ...  # noqa: D102
+    equations: Equations
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
 
 
-class Places:
+class Places(ABC):
     """What a run knows of places: samples on the last axis, in axes of the world."""
 
-    @cached_property
-    def kinematics(self: Sampled) -> Kinematics:
-        """The kinematics of the model, with the values that parameters have in this run."""
-        known = self.equations.derivation.setup
-        require_bodies(known.declared)
-        return Kinematics(known.declared, known.engine, changes=self.equations.changes)
+    @property
+    @abstractmethod
+    def samples(self) -> Samples:
+        """The states along the run."""
 
     @cached_property
-    def _motion(self: Sampled) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def kinematics(self) -> Kinematics:
+        """The kinematics of the model, with the values that parameters have in this run."""
+        equations = self.samples.equations
+        known = equations.derivation.setup
+        require_bodies(known.declared)
+        return Kinematics(known.declared, known.engine, changes=equations.changes)
+
+    @cached_property
+    def _motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, speeds and their rates; quaternions that drift are taken as the rotations they stand for."""
-        tree, q, qd, qdd = self.kinematics.plan.tree, self.q, self.qd, self.qdd
+        tree, (_, t, q, qd, qdd) = self.kinematics.plan.tree, self.samples
         if not tree.attitudes:
             return q, qd, qdd
         s = to_speeds(tree, FLOATS, list(q), list(qd))
         sd = to_speed_rates(tree, FLOATS, list(q), list(qd), list(qdd))
-        return with_unit_quaternions(tree, q), numbers(s, len(self.t)), numbers(sd, len(self.t))
+        return with_unit_quaternions(tree, q), numbers(s, len(t)), numbers(sd, len(t))
 
-    def pose(self: Sampled, body: str) -> Pose:
+    def pose(self, body: str) -> Pose:
         """Where a body is along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
 
         >>> import dalembert as dl
@@ -76,18 +67,18 @@ class Places:
         >>> run.pose("coupler").rotation.shape
         (3, 3, 11)
         """
-        return self.kinematics.pose(self._motion[0], body, self.t)
+        return self.kinematics.pose(self._motion[0], body, self.samples.t)
 
-    def frames(self: Sampled) -> dict[str, Pose]:
+    def frames(self) -> dict[str, Pose]:
         """The poses of all bodies along the run, by name.
 
         >>> import dalembert as dl
         >>> list(dl.simulate("double-pendulum", 1.0, samples=11).frames())
         ['upper', 'lower']
         """
-        return self.kinematics.poses(self._motion[0], self.t)
+        return self.kinematics.poses(self._motion[0], self.samples.t)
 
-    def path(self: Sampled, body: str, point: Numbers = ORIGIN) -> np.ndarray:
+    def path(self, body: str, point: Numbers = ORIGIN) -> np.ndarray:
         """Where a point goes, given in axes of its body, (3, samples).
 
         >>> import dalembert as dl
@@ -95,9 +86,9 @@ class Places:
         >>> run.path("coupler", (0.1, 0.0, 0.0)).shape
         (3, 11)
         """
-        return self.kinematics.position(self._motion[0], body, point, self.t)
+        return self.kinematics.position(self._motion[0], body, point, self.samples.t)
 
-    def velocity(self: Sampled, body: str, point: Numbers = ORIGIN) -> PointMotion:
+    def velocity(self, body: str, point: Numbers = ORIGIN) -> PointMotion:
         """The velocity of a point along the run, `.linear`, and the angular velocity of its body, `.angular`, (3, samples).
 
         >>> import dalembert as dl
@@ -105,19 +96,19 @@ class Places:
         (3, 11)
         """
         q, s, _ = self._motion
-        return self.kinematics.velocity(q, s, body, point, self.t)
+        return self.kinematics.velocity(q, s, body, point, self.samples.t)
 
-    def acceleration(self: Sampled, body: str, point: Numbers = ORIGIN) -> PointMotion:
+    def acceleration(self, body: str, point: Numbers = ORIGIN) -> PointMotion:
         """The acceleration of a point along the run, `.linear`, and the angular one of its body, `.angular`, (3, samples).
 
         >>> import dalembert as dl
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).acceleration("bob").angular.shape
         (3, 11)
         """
-        return self.kinematics.acceleration(*self._motion, body, point, self.t)
+        return self.kinematics.acceleration(*self._motion, body, point, self.samples.t)
 
 
-def asked(run: Sampled, name: str, what: str) -> np.ndarray:
+def asked(run: Trajectory, name: str, what: str) -> np.ndarray:
     """What a run says of a body, of the joint that carries it or closes a loop, or of a load."""
     model = run.equations.model
     known: dict[str, tuple[str, ...]] = {loop.name: CARRIED for loop in model.loops}

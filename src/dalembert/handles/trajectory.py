@@ -18,7 +18,7 @@ from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
-from dalembert.handles.run_places import Places, asked
+from dalembert.handles.run_places import Places, Samples, asked
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
 from dalembert.model import Elements
@@ -205,6 +205,11 @@ class Trajectory(Places, Tabular, Value):
     def qdd(self) -> np.ndarray:
         """q̈ along the run, (n, samples)."""
         return self._found[1]
+
+    @property
+    def samples(self) -> Samples:
+        """The states along the run."""
+        return Samples(self.equations, self.t, self.q, self.qd, self.qdd)
 
     @cached_property
     def observed(self) -> Observed:

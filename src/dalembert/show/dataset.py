@@ -201,7 +201,7 @@ def frame_of(data: xarray.Dataset) -> pandas.DataFrame:
 
     time, *rest = columns_of(data)
     frame = pandas.DataFrame({column.name: column.values for column in rest}, pandas.Index(time.values, name="time"))
-    frame.attrs = dict(data.attrs) | {"units": {column.name: column.unit for column in (time, *rest)}}
+    frame.attrs.update({**data.attrs, "units": {column.name: column.unit for column in (time, *rest)}})
     return frame
 
 
