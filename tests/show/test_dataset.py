@@ -15,6 +15,7 @@ from dalembert.errors import EngineError, InputError, WorkError
 from dalembert.handles import Trajectory, equations_of
 from dalembert.model import Model
 from dalembert.show import dataset
+from dalembert.sources import load
 
 
 @pytest.fixture(scope="module", params=["cart-pendulum", "simple-pendulum"])
@@ -186,7 +187,7 @@ def test_constraints_on_momenta_leave_out_what_is_not_known() -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", gallery.names())
 def test_every_model_of_the_gallery_has_a_table_with_units(name: str, tmp_path: Path) -> None:
-    run = equations_of(gallery.load(name), "lagrange").simulate(0.01, samples=3)
+    run = equations_of(load(name), "lagrange").simulate(0.01, samples=3)
     table = run.to_dataframe()
     assert len(table) == 3
     assert np.isfinite(table.to_numpy()).all()
