@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from dalembert.handles.equations import Equations
     from dalembert.show.plot_figure import Plot
+    from dalembert.show.scene import Scene
 
 
 def joint_reactions(
@@ -330,6 +331,11 @@ class Trajectory(Tabular, Value):
         """
         return joint_reactions(self.equations, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))
 
+    @property
+    def has_joint_reactions(self) -> bool:
+        """Whether `joint_reactions` can be had: runs link by link, and models without bodies, have none."""
+        return bool(self.equations.model.bodies)
+
     # the principle of least action
 
     def action(self) -> float:
@@ -423,6 +429,12 @@ class Trajectory(Tabular, Value):
         if len(places) > 1:
             raise InputError(f"plot: got {len(places)} files, {', '.join(map(str, places))}. Expected one at most.")
         return plots.trajectory(self, places[0] if places else None, [str(name) for name in names])
+
+    def scene(self) -> Scene:
+        """What the run looks like: shapes, motion, time histories and forces, as pages and films are made of it."""
+        from dalembert.show.scene import scene_of
+
+        return scene_of(self.equations.derivation.setup.declared, self)
 
     def tables(self) -> tuple[Table, ...]:
         """Every coordinate at both ends, with its smallest and largest value, and what was lost on the way."""
