@@ -63,3 +63,12 @@ def darker(color: str, share: float = 0.35) -> str:
     '#808080'
     """
     return hexadecimal([x * (1 - share) for x in rgb(color)])
+
+
+def lighter(color: str, share: float = 0.12) -> str:
+    """The same colour, nearer to white.
+
+    >>> lighter("#000000", 0.5)
+    '#808080'
+    """
+    return hexadecimal([x + (1 - x) * share for x in rgb(color)])

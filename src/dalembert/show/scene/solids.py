@@ -48,7 +48,7 @@ def plate(points: np.ndarray, thickness: float, color: str, role: str = "body") 
     if sizes[1] < 0.08 * sizes[0] or sizes[2] > 0.02 * sizes[0]:
         return None
     flat = (points - middle) @ axes[:2].T
-    ring = _hull(flat)
+    ring = hull(flat)
     corners = middle + flat[ring] @ axes[:2]
     lift = axes[2] * thickness / 2
     n = len(ring)
@@ -59,8 +59,12 @@ def plate(points: np.ndarray, thickness: float, color: str, role: str = "body") 
     return Shape("mesh", (1.0, 1.0, 1.0), color, role, points=vertices, faces=np.array(top + bottom + sides))
 
 
-def _hull(points: np.ndarray) -> list[int]:
-    """The corners of the convex hull of points in a plane, counterclockwise."""
+def hull(points: np.ndarray) -> list[int]:
+    """The corners of the convex hull of points in a plane, counterclockwise.
+
+    >>> hull(np.array([(0, 0), (2, 0), (1, 0.5), (1, 2)]))
+    [0, 1, 3]
+    """
     order = sorted(range(len(points)), key=lambda i: tuple(points[i]))
 
     def half(indices: list[int]) -> list[int]:

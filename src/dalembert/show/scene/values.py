@@ -213,6 +213,13 @@ class Scene:
     cords: tuple[Cord, ...] = ()
     notes: tuple[str, ...] = ()  # what is drawn otherwise than declared, in sentences
 
+    @property
+    def start(self) -> tuple[np.ndarray, float]:
+        """Coordinates and time that it begins with."""
+        if self.run is not None:
+            return self.run.q[:, 0], float(self.run.t[0])
+        return np.array([each.start for each in self.coordinates]), 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """The plain data that the viewer reads; `json.dumps` takes it.
 
