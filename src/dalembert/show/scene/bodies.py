@@ -51,7 +51,7 @@ class Sketch:
         shapes = [shape for contact in self.layout.contacts(name) for shape in self._contact(placed, contact, color)]
         discs = any(isinstance(contact, RollingDisk) for contact in self.layout.contacts(name))
         shapes += [] if discs else self._solid(name, placed, color)
-        shapes += self._hinge(placed)
+        shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
         if placed.mass > 0:
             shapes.append(Shape("sphere", (0.55 * self.radius,), colors.CENTER, "center", placed.center))
         return shapes
@@ -87,16 +87,22 @@ class Sketch:
         center, axis = self.layout.vector(contact.center), np.array(contact.axis, dtype=float)
         thick = 0.07 * number
         disc = Shape("disc", (number, thick), color, "body", center, solids.along(axis))
-        turn, shapes = solids.along(axis), [disc]
+        return [disc, *self._spokes(disc), solids.pin(center, axis, 0.09 * number, 3 * thick, colors.JOINT)]
+
+    def _spokes(self, wheel: Shape) -> list[Shape]:
+        """Marks on both faces of a wheel, one of them bright, so that its turning is seen."""
+        radius, thick = wheel.size
+        angles = np.arange(3) * np.pi / 3
+        ways = np.stack([np.cos(angles), np.sin(angles), np.zeros(3)], axis=1) * 0.92 * radius
+        out = []
         for side in (-1, 1):
-            for k in range(3):
-                way = turn @ np.array([np.cos(k * np.pi / 3), np.sin(k * np.pi / 3), 0.0])
-                ends = np.array([center - 0.92 * number * way, center + 0.92 * number * way])
-                lifted = ends + side * 0.56 * thick * axis
-                shade = colors.CENTER if k == 0 else colors.darker(color)
-                shapes.append(solids.line(lifted, 0.025 * number, shade))
-        shapes.append(solids.pin(center, axis, 0.09 * number, 3 * thick, colors.JOINT))
-        return shapes
+            lift = np.array([0.0, 0.0, side * (0.5 * thick + 0.004 * radius)])
+            for k, way in enumerate(ways):
+                first = np.zeros(3) if k == 0 else -way
+                ends = np.array([first + lift, way + lift]) @ wheel.turn.T + wheel.at
+                shade = colors.CENTER if k == 0 else colors.darker(wheel.color)
+                out.append(solids.line(ends, 0.03 * radius, shade))
+        return out
 
     def _blade(self, contact: KnifeEdge) -> list[Shape]:
         """Thin across its direction, long along its way."""
@@ -116,7 +122,9 @@ class Sketch:
         if placed.floats:
             return shapes + self._floating(placed, ends, color)
         if not ends:
-            return shapes + (self._leaf(placed, color) if not (shapes and self._near(placed.center, hung)) else [])
+            carries = any(other.body.parent == name for other in self.layout.placed.values())
+            done = shapes and (carries or self._near(placed.center, hung))
+            return shapes + ([] if done else self._leaf(placed, color))
         if len(ends) >= 2:
             flat = solids.plate(np.array([hung, *ends]), 0.9 * self.radius, color)
             if flat is not None:
@@ -175,21 +183,21 @@ class Sketch:
             return rods + ([solids.rod(hung, near, self.radius, color)] if between > 0.05 * most or beyond else [])
         inside = np.all(np.abs(axes.T @ (hung - center)) < 0.55 * np.maximum(edges, 2 * self.radius))
         neck = [] if inside else [solids.rod(hung, center, self.radius, color)]
-        return [self._block(placed, color), *neck]
+        return [*self._block(placed, color), *neck]
 
-    def _block(self, placed: Placed, color: str) -> Shape:
+    def _block(self, placed: Placed, color: str) -> list[Shape]:
         """The box of its inertia; a wheel where it turns about an axis of symmetry."""
         edges, axes = placed.box
         spin = placed.axis()
         order = np.argsort(edges)
-        if abs(edges[order[2]] - edges[order[1]]) < 0.02 * edges[order[2]]:
+        if abs(edges[order[2]] - edges[order[1]]) < 0.02 * edges[order[2]] and edges[order[0]] < 0.8 * edges[order[2]]:
             axis = axes[:, order[0]]
-            if spin is not None and np.linalg.norm(np.cross(spin, axis)) < 1e-6:
+            if len(placed.turns) > 2 or (spin is not None and np.linalg.norm(np.cross(spin, axis)) < 1e-6):
                 # the disc with the same inertia about its axis: r²/2 = a²/6
-                radius = float(edges[order[2]] / np.sqrt(3))
-                return Shape("cylinder", (radius, max(float(edges[order[0]]), 0.8 * self.radius)), color, "body",
-                             placed.center, solids.along(axis))
-        return solids.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)
+                size = float(edges[order[2]] / np.sqrt(3)), max(float(edges[order[0]]), 0.8 * self.radius)
+                wheel = Shape("cylinder", size, color, "body", placed.center, solids.along(axis))
+                return [wheel, *self._spokes(wheel)]
+        return [solids.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)]
 
     def _floating(self, placed: Placed, ends: list[np.ndarray], color: str) -> list[Shape]:
         """A body without a hinge: the box of its inertia, and arms to what hangs on it."""
@@ -200,7 +208,7 @@ class Sketch:
             way = axes[:, int(np.argmax(edges))] * edges.max() / 2
             shapes = [solids.rod(placed.center - way, placed.center + way, self.radius, color)]
         else:
-            shapes = [self._block(placed, color)]
+            shapes = self._block(placed, color)
         for end in ends:
             if np.any(np.abs(axes.T @ (end - placed.center)) > 0.5 * edges + 0.5 * self.radius):
                 shapes.append(solids.rod(placed.center, end, 0.7 * self.radius, color))
@@ -216,6 +224,31 @@ class Sketch:
         if axis is None:
             return [Shape("sphere", (1.9 * self.radius,), colors.JOINT, "joint", placed.hung.p)]
         return [solids.pin(placed.hung.p, axis, 1.35 * self.radius, 3.4 * self.radius, colors.JOINT)]
+
+    def _loop_pins(self, name: str) -> list[Shape]:
+        """The joints that close loops, on the second body."""
+        out = []
+        for loop in self.layout.model.loops:
+            if loop.bodies[1] == name:
+                at, about = self.layout.vector(loop.position), [step.about for step in loop.joint.steps]
+                if len(about) == 1 and about[0] is not None:
+                    axis = self.layout.frame(loop.position, loop.rotation).R @ np.array(about[0], dtype=float)
+                    out.append(solids.pin(at, axis, 1.35 * self.radius, 3.4 * self.radius, colors.JOINT))
+                elif not any(step.along for step in loop.joint.steps):
+                    out.append(Shape("sphere", (1.7 * self.radius,), colors.JOINT, "joint", at))
+        return out
+
+    def _wire(self, name: str, placed: Placed) -> list[Shape]:
+        """The wire of a bead that turns before it slides: so long that its ends are out of sight."""
+        if placed.floats or not placed.slides or placed.motions[0].along is not None or placed.turns[-1] != placed.motions[0]:
+            return []
+        index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
+        if motion.along is None:
+            return []
+        far = 3 * max(abs(self.travel[name, index].low), abs(self.travel[name, index].high), self.unit)
+        way = placed.hung.R @ motion.along * far
+        ends = placed.hung.p - way, placed.hung.p + way
+        return [solids.rod(*ends, 0.3 * self.radius, colors.GROUND, "ground", "cylinder")]
 
     def _carriage(self, name: str, placed: Placed, color: str) -> list[Shape]:
         """What slides on a rail, or the rod that comes out of a barrel."""

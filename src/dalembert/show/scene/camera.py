@@ -5,30 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.model import WORLD
+from dalembert.show.scene.program_form import Places
 from dalembert.show.scene.values import View
 
 ANGLE = np.radians(32.0)  # of the view, from bottom to top
-_FAR = 3.5  # lengths of the mechanism: where the motion leads farther, the view goes along
+_FAR = 5.0  # lengths of the mechanism: where the motion leads farther, the view goes along
 
 
-def fitted(clouds: dict[str, np.ndarray], gravity: np.ndarray, normal: np.ndarray | None, unit: float) -> View:
-    """The view of points (3, k, samples) of every body."""
+def fitted(
+    clouds: dict[str, np.ndarray], places: Places, gravity: np.ndarray, normal: np.ndarray | None, unit: float
+) -> View:
+    """The view of points (3, k, samples) of every body; `places` are the bodies at the samples."""
     everything = np.concatenate(list(clouds.values()), axis=1)
-    low, high = everything.min(axis=(1, 2)), everything.max(axis=(1, 2))
-    whole = float(np.linalg.norm(high - low))
+    whole = float(np.linalg.norm(np.ptp(everything, axis=(1, 2))))
     bodies = [name for name in clouds if name != WORLD]
     moving = np.concatenate([clouds[name] for name in bodies], axis=1)
     apart = moving - moving.mean(axis=1, keepdims=True)
     spread = max(2 * float(np.linalg.norm(apart, axis=0).max()), unit)
     follow = bodies[0] if whole > _FAR * spread else None
     if follow is not None:
-        low, high = moving[:, :, 0].min(axis=1), moving[:, :, 0].max(axis=1)
-        whole = spread
+        origin = places[follow][1][:, None]
+        everything = moving - origin + origin[:, :, :1]
     up = upwards(gravity, normal)
-    target = (low + high) / 2
-    size = 1.12 * max(whole, 1.1 * unit)
-    distance = size / 2 / np.sin(ANGLE / 2)
     toward = normal if normal is not None else oblique(up)
+    right = np.cross(up, toward)
+    axes = np.array([right / np.linalg.norm(right), np.cross(toward, right / np.linalg.norm(right)), toward])
+    seen = axes @ everything.reshape(3, -1)
+    low, high = seen.min(axis=1), seen.max(axis=1)
+    # what is near the reader looks larger: some air around models in space
+    size = max(float((high - low)[:2].max()), 0.7 * float((high - low)[2]), unit) * (1.1 if normal is not None else 1.22)
+    target = axes.T @ ((low + high) / 2)
+    distance = size / 2 / np.tan(ANGLE / 2)
     return View(up, normal is not None, target + distance * toward, target, size, unit, follow)
 
 

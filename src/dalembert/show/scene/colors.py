@@ -29,7 +29,7 @@ def of_body(index: int, count: int) -> str:
     >>> of_body(0, 3), of_body(0, 40) == of_body(1, 40)
     ('#3f86c9', False)
     """
-    if count <= 2 * len(BODIES):
+    if count <= 14:
         return BODIES[index % len(BODIES)]
     stops = (BODIES[0], BODIES[6], BODIES[2], BODIES[4], BODIES[1], BODIES[7])
     place = index / (count - 1) * (len(stops) - 1)

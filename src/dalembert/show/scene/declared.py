@@ -8,6 +8,7 @@ from dalembert.algebra import FLOATS
 from dalembert.model import Elements
 from dalembert.model.elements import Shape as Declared
 from dalembert.show.scene import colors
+from dalembert.show.scene.meshes import mesh_of
 from dalembert.show.scene.values import Shape
 from dalembert.spatial import roll_pitch_yaw
 
@@ -33,4 +34,8 @@ def _shape(given: Declared, usual: str) -> tuple[Shape | None, str]:
     at, turn = np.array(given.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, given.rotation), dtype=float)
     if given.kind != "mesh":
         return Shape(given.kind, given.size, color, "body", at, turn, opacity=opacity), ""
-    return None, f"the mesh '{given.mesh}' of '{given.body}' is not drawn"
+    found = mesh_of(given.mesh, given.folder)
+    if isinstance(found, str):
+        return None, f"The mesh '{given.mesh}' of '{given.body}' is not drawn: {found}."
+    points, faces = found
+    return Shape("mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(given.size), faces, opacity), ""

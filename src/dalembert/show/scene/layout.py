@@ -112,7 +112,8 @@ class Layout:
         """Three of them."""
         return np.array([self.number(x) for x in formulas])
 
-    def _frame(self, position: Sequence[Formula], rotation: Sequence[Formula]) -> Pose:
+    def frame(self, position: Sequence[Formula], rotation: Sequence[Formula]) -> Pose:
+        """A constant placement."""
         angles = [self.number(x) for x in rotation]
         return Pose(np.array(roll_pitch_yaw(FLOATS, angles), dtype=float), self.vector(position))
 
@@ -125,7 +126,7 @@ class Layout:
         pose, attached, hung = Pose(), None, None
         motions: list[Motion] = []
         for joint in body.joints:
-            pose = pose @ self._frame(joint.position, joint.rotation)
+            pose = pose @ self.frame(joint.position, joint.rotation)
             if not joint.values:
                 continue
             attached = attached or pose
@@ -155,7 +156,7 @@ class Layout:
 
     @cached_property
     def ends(self) -> dict[str, list[np.ndarray]]:
-        """What hangs on every body besides its own joint: joints of children and of loops, and the ends of loads."""
+        """What hangs on every body besides its own joint: joints of children and of loops, declared shapes, ends of loads."""
         out: dict[str, list[np.ndarray]] = {name: [] for name in (WORLD, *self.placed)}
         for placed in self.placed.values():
             if not placed.floats:
@@ -163,6 +164,9 @@ class Layout:
         for loop in self.model.loops:
             out[loop.bodies[0]].append(self.vector(loop.joint.position))
             out[loop.bodies[1]].append(self.vector(loop.position))
+        for shape in self.model.shapes:
+            if shape.body in self.placed:
+                out[shape.body].append(np.array(shape.position, dtype=float))
         for load in self.model.loads:
             if isinstance(load, Between):
                 for name, point in load.fixed_points:

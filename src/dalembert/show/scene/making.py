@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from dalembert.show.scene.declared import declared_shapes
 from dalembert.show.scene.extents import corners
 from dalembert.show.scene.layout import Layout
 from dalembert.show.scene.plane import normal_of
-from dalembert.show.scene.program_form import Forms
+from dalembert.show.scene.program_form import Forms, Places, moved
 from dalembert.show.scene.recorded import recorded_of
 from dalembert.show.scene.values import Cord, Part, Scene, Shape, Slider, Trail, View
 from dalembert.show.units import Units
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _SAMPLES = 120  # of a run, for the view
 _CLOSED = 1e-6
 _TRAILS = 4
+_LONGEST = 4.0  # trail, in sizes of the view
 
 
 def scene_of(model: Elements, run: Trajectory | None = None) -> Scene:
@@ -80,6 +82,11 @@ class _Making:
         return q[:, None], t
 
     @cached_property
+    def places(self) -> Places:
+        """Where the bodies are at the samples."""
+        return self.forms.poses.at(*self.states)
+
+    @cached_property
     def layout(self) -> Layout:
         q, t = self.states
         return Layout(self.declared, self.forms.values, q[:, 0], float(t[0]))
@@ -95,10 +102,9 @@ class _Making:
     @cached_property
     def sketch(self) -> Sketch:
         q, t = self.states
-        poses = self.forms.poses.at(q, t)
-        paths = np.stack([pose[1] for name, pose in poses.items() if name != WORLD])
+        paths = np.stack([place[1] for name, place in self.places.items() if name != WORLD])
         spread = np.ptp(paths, axis=(0, 2))
-        unit = self.layout.unit or 0.3 * float(np.linalg.norm(spread)) or scales_of(self.declared).length
+        unit = self.layout.unit or 0.35 * float(np.linalg.norm(spread)) or scales_of(self.declared).length
         zero = [np.zeros(len(t))] * len(q)
         lower = Lowering(FLOATS, values(self.declared, t, list(q), zero, self.forms.values))
         travel, reach = {}, 0.0 if self.run else 0.35 * unit
@@ -117,31 +123,40 @@ class _Making:
         shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
         for k, name in enumerate(names):
             color = colors.of_body(k, len(names))
-            shapes[name] = [*given[name]] if name in given else self.sketch.body(name, color)
+            shapes[name] = list(given.get(name, []))
+            shapes[name] += [] if self._covered(name, shapes[name]) else self.sketch.body(name, color)
         for name, placed in self.layout.placed.items():
-            if name not in given:
+            if not self._covered(name, given.get(name, [])):
                 shapes[placed.body.parent] += self.sketch.rails(name)
         return tuple(Part(name, tuple(each)) for name, each in shapes.items()), notes
+
+    def _covered(self, name: str, shapes: Sequence[Shape]) -> bool:
+        """Whether declared shapes reach all joints of a body, so that nothing has to be added."""
+        if not shapes:
+            return False
+        points = np.concatenate([corners(shape) for shape in shapes])
+        margin = 0.05 * self.sketch.unit
+        low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+        places = [self.layout.placed[name].hung.p, *self.layout.ends[name]]
+        return all(np.all((low <= place) & (place <= high)) for place in places)
 
     @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
         """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
-        q, t = self.states
-        poses = self.forms.poses.at(q, t)
-        out = {}
+        samples, out = len(self.states[1]), {}
         for part in self.parts[0]:
             if part.name == WORLD:
                 tied = np.array(self.layout.ends[WORLD]).reshape(-1, 3)
-                out[WORLD] = np.repeat(tied.T[:, :, None], len(t), axis=2)
+                out[WORLD] = np.repeat(tied.T[:, :, None], samples, axis=2)
             else:
-                points = np.concatenate([corners(shape) for shape in part.shapes] or [np.zeros((1, 3))])
-                R, p = poses[part.name]
+                points = np.concatenate([corners(s) for s in part.shapes if s.role != "ground"] or [np.zeros((1, 3))])
+                R, p = self.places[part.name]
                 out[part.name] = np.einsum("xyk,iy->xik", R, points) + p[:, None]
         return {name: cloud for name, cloud in out.items() if cloud.size}
 
     @cached_property
     def view(self) -> View:
-        return camera.fitted(self.clouds, self.gravity, self.normal, self.sketch.unit)
+        return camera.fitted(self.clouds, self.places, self.gravity, self.normal, self.sketch.unit)
 
     @property
     def scene(self) -> Scene:
@@ -185,9 +200,13 @@ class _Making:
         layout, names = self.layout, list(self.layout.placed)
         parents = {placed.body.parent for placed in layout.placed.values()}
         looped = {name for loop in self.declared.loops for name in loop.bodies}
+        tied = {name for loop in self.declared.loops if WORLD in loop.bodies for name in loop.bodies}
+        tied |= {name for name, placed in layout.placed.items() if placed.body.parent == WORLD and not placed.floats}
         out = []
         for k, name in enumerate(names):
             placed = layout.placed[name]
+            if name in looped & tied:
+                continue
             floating = placed.floats and not any(layout.contacts(name))
             if name in parents and not floating:
                 continue
@@ -195,8 +214,18 @@ class _Making:
             far = points[int(np.argmax(np.linalg.norm(points - placed.hung.p, axis=1)))]
             slender = np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit
             tip = placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
-            out.append(Trail(name, tip, colors.of_body(k, len(names))))
+            marks = [np.array(shape.position) for shape in self.declared.shapes if shape.body == name]
+            tip = marks[0] if len(marks) == 1 and name in looped else tip
+            out.append(Trail(name, tip, colors.of_body(k, len(names)), self._lasting(name, tip)))
         return tuple(out[:_TRAILS])
+
+    def _lasting(self, name: str, point: np.ndarray) -> float:
+        """For how many seconds a trail is seen: as long as it does not become a tangle."""
+        t, path = self.states[1], moved(self.places, name, point)
+        length = float(np.linalg.norm(np.diff(path, axis=1), axis=0).sum())
+        whole = float(t[-1] - t[0])
+        free = self.view.follow is not None or not length
+        return whole if free else whole * min(1.0, _LONGEST * self.view.size / length)
 
     def _axial(self, hung: np.ndarray, far: np.ndarray, points: np.ndarray) -> np.ndarray:
         """The middle of the points at the far end."""

@@ -2,52 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from dalembert.show.scene.values import Shape
 
-_AROUND, _ACROSS = 18, 5  # corners around an axis, and rings of half a ball
+_AROUND, _ACROSS = 28, 5  # corners around an axis, and rings of a quarter of a ball
 
 
-def triangles(shape: Shape) -> np.ndarray:
-    """The surface of a shape as triangles (k, 3, 3) in the axes of its body, each seen counterclockwise from outside.
+@dataclass(frozen=True)
+class Surface:
+    """Triangles (k, 3, 3) in the axes of a body, and the normals in their corners."""
 
-    >>> triangles(Shape("box", (1.0, 1.0, 1.0), "#000000")).shape
+    corners: np.ndarray
+    normals: np.ndarray
+
+
+def surface_of(shape: Shape) -> Surface:
+    """The surface of a shape, its triangles seen counterclockwise from outside; of lines and frames there is none.
+
+    >>> surface_of(Shape("box", (1.0, 1.0, 1.0), "#000000")).corners.shape
     (12, 3, 3)
     """
     if shape.kind == "mesh" and shape.points is not None and shape.faces is not None:
-        local = shape.points[shape.faces]
+        local = _faceted(shape.points[shape.faces])
     elif shape.kind == "box":
-        local = _box() * np.array(shape.size)
+        local = _faceted(_box() * np.array(shape.size))
     elif shape.kind == "sphere":
-        local = _ball() * shape.size[0]
+        ball = _ball()
+        local = Surface(ball * shape.size[0], ball)
     elif shape.kind == "capsule":
+        local = _capsule(*shape.size)
+    elif shape.kind in ("cylinder", "disc", "cone"):
         radius, length = shape.size
-        local = _revolved(*_capsule(radius, length))
-    elif shape.kind in ("cylinder", "disc"):
-        radius, length = shape.size
-        rings = np.linspace(-length / 2, length / 2, 2 + min(8, int(length / max(4 * radius, 1e-300))))
-        local = _revolved(np.array([0.0, *([radius] * len(rings)), 0.0]), np.array([rings[0], *rings, rings[-1]]))
-    elif shape.kind == "cone":
-        radius, length = shape.size
-        local = _revolved(np.array([0.0, radius, 0.0]), np.array([-length / 2, -length / 2, length / 2]))
+        local = _turned(radius, 0.0 if shape.kind == "cone" else radius, length)
     else:
-        return np.zeros((0, 3, 3))
-    return local @ shape.turn.T + shape.at
+        return Surface(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
+    return Surface(local.corners @ shape.turn.T + shape.at, local.normals @ shape.turn.T)
+
+
+def _faceted(corners: np.ndarray) -> Surface:
+    """Flat faces."""
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    return Surface(corners, np.repeat(normals[:, None], 3, axis=1))
 
 
 @cache
 def _box() -> np.ndarray:
-    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
+    square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
     faces = []
     for axis in range(3):
         for side in (-0.5, 0.5):
-            square = np.insert(np.roll(corners, 0, axis=0), axis, side, axis=1)
-            outward = np.cross(square[1] - square[0], square[2] - square[0])[axis] * side > 0
-            square = square if outward else square[::-1]
-            faces += [square[[0, 1, 2]], square[[0, 2, 3]]]
+            face = np.insert(square, axis, side, axis=1)
+            outward = np.cross(face[1] - face[0], face[2] - face[0])[axis] * side > 0
+            face = face if outward else face[::-1]
+            faces += [face[[0, 1, 2]], face[[0, 2, 3]]]
     return np.array(faces)
 
 
@@ -57,22 +69,38 @@ def _ball() -> np.ndarray:
     return _revolved(np.cos(angle), np.sin(angle))
 
 
-def _capsule(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Radii and heights of the rings of a capsule."""
+def _capsule(radius: float, length: float) -> Surface:
+    """Two half balls and what is between them."""
     angle = np.linspace(0, np.pi / 2, _ACROSS + 1)
-    middle = np.linspace(-length / 2, length / 2, 2 + min(10, int(length / max(4 * radius, 1e-300))))
-    radii = [*(radius * np.sin(angle)), *([radius] * (len(middle) - 2)), *(radius * np.cos(angle))]
-    heights = [*(-length / 2 - radius * np.cos(angle)), *middle[1:-1], *(length / 2 + radius * np.sin(angle))]
-    return np.array(radii), np.array(heights)
+    radii = np.concatenate([np.sin(angle), np.cos(angle)])
+    heights = np.concatenate([-np.cos(angle), np.sin(angle)])
+    normals = _revolved(radii, heights)
+    ends = np.where(np.arange(len(radii)) <= _ACROSS, -length / 2, length / 2)
+    corners = _revolved(radius * radii, radius * heights + ends)
+    return Surface(corners, normals)
+
+
+def _turned(low: float, high: float, length: float) -> Surface:
+    """A cylinder or cone about z with both its ends."""
+    side = _revolved(np.array([low, high]), np.array([-length / 2, length / 2]))
+    around = side * np.array([1, 1, 0])
+    middle = np.where(np.linalg.norm(around, axis=2, keepdims=True) > 0, around, around.sum(axis=1, keepdims=True))
+    slope = (low - high) / length if length > 0 else 0.0
+    normals = middle / np.maximum(np.linalg.norm(middle, axis=2, keepdims=True), 1e-300) + np.array([0, 0, slope])
+    normals = normals / np.linalg.norm(normals, axis=2, keepdims=True)
+    ends = [_revolved(np.array([0.0, low]), np.full(2, -length / 2))]
+    ends += [_revolved(np.array([high, 0.0]), np.full(2, length / 2))] if high else []
+    flat = [_faceted(end) for end in ends]
+    return Surface(
+        np.concatenate([side, *(end.corners for end in flat)]), np.concatenate([normals, *(end.normals for end in flat)])
+    )
 
 
 def _revolved(radii: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """The surface of rings about z, from the lowest to the highest."""
+    """The surface of rings about z, from the first to the last."""
     angle = np.linspace(0, 2 * np.pi, _AROUND, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     rings = np.stack([np.column_stack([r * ring, np.full(_AROUND, z)]) for r, z in zip(radii, heights, strict=True)])
     after = np.roll(rings, -1, axis=1)
     a, b, c, d = rings[:-1], after[:-1], after[1:], rings[1:]
-    both = np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
-    area = np.linalg.norm(np.cross(both[:, 1] - both[:, 0], both[:, 2] - both[:, 0]), axis=1)
-    return both[area > 1e-12 * area.max()]
+    return np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)

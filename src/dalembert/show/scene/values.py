@@ -123,10 +123,12 @@ class Trail:
     body: str
     point: np.ndarray
     color: str
+    seconds: float  # how long the path is seen
 
     def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
-        return {"body": self.body, "point": _rounded(self.point), "color": self.color}
+        point = {"point": _rounded(self.point), "seconds": self.seconds}
+        return {"body": self.body, **point, "color": self.color}
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,19 @@ class Recorded:
     qdd: np.ndarray
     channels: tuple[Channel, ...]
     arrows: tuple[Arrow, ...]
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """The coordinates (n, k) at any times of the run: the polynomial of degree 5 through q, q̇ and q̈ at both ends."""
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
+        after = np.minimum(k + 1, len(self.t) - 1)
+        h = np.where(after > k, self.t[after] - self.t[k], 1.0)
+        s = np.clip((times - self.t[k]) / h, 0.0, 1.0)
+        a, b, c = self.q[:, k], self.qd[:, k] * h, self.qdd[:, k] * h**2 / 2
+        # what the Taylor polynomial of the start misses at the end
+        end, slope, bend = self.q[:, after], self.qd[:, after] * h, self.qdd[:, after] * h**2 / 2
+        d0, d1, d2 = end - a - b - c, slope - b - 2 * c, bend - c
+        cubic = 10 * d0 - 4 * d1 + d2
+        return a + s * (b + s * (c + s * (cubic + s * (-15 * d0 + 7 * d1 - 2 * d2 + s * (6 * d0 - 3 * d1 + d2)))))
 
     def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
