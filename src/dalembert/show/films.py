@@ -19,6 +19,7 @@ from dalembert.show.scene.program_form import moved
 from dalembert.show.scene.values import Scene
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 _PATH = 400  # points of a trail
@@ -77,12 +78,12 @@ class Film:
 
     # pictures
 
-    def snapshots(self, count: int = 4) -> Plot:
+    def snapshots(self, count: int = 4, dpi: float = 200) -> Plot:
         """Moments of the run side by side, as one figure."""
         times = np.linspace(*self._span, count) if self.scene.run is not None else np.zeros(1)
         across = min(_ACROSS, len(times))
         down = -(-len(times) // across)
-        figure = Plot(figsize=(3.0 * across, 3.0 * down), dpi=200)
+        figure = Plot(figsize=(3.0 * across, 3.0 * down), dpi=dpi)
         for k, moment in enumerate(self.moments(times)):
             axis = figure.add_axes((k % across / across, 1 - (k // across + 1) / down, 1 / across, 1 / down))
             self.painter.draw(axis, moment)
@@ -107,7 +108,9 @@ class Film:
     def write(self, path: Path) -> None:
         """Write a GIF or an MP4, as the name says."""
         if self.scene.run is None:
-            raise InputError(f"{path}: a model alone does not move. Give a run: dl.simulate(model).animate('{path.name}').")
+            raise InputError(
+                f"{path}: a model alone does not move. Give a run: dl.simulate(model).animate('{path.name}')."
+            )
         writer = {".gif": self._gif, ".mp4": self._mp4}[path.suffix.lower()]
         writer(path)
 
@@ -141,5 +144,5 @@ class Film:
             raise WorkError(f"{path}: ffmpeg could not write the film: {told.decode(errors='replace').strip()[:400]}")
 
 
-def _label(axis, t: float) -> None:  # noqa: ANN001
+def _label(axis: Axes, t: float) -> None:
     axis.text(0.03, 0.03, f"t = {t:.2f} s", transform=axis.transAxes, fontsize=8, color="#555555", zorder=9)

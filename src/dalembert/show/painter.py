@@ -143,9 +143,14 @@ class Painter:
         side = int(min(box.width, box.height))
         fine = raster.FINE * side / view.size
         opaque = [self._lit(lens, moment, *each) for each in self._surfaces]
-        parts = [raster.Lit(_scaled(lit.corners, fine, view.size), lit.colors) for lit in [*self._lines(lens, moment), *opaque]]
+        parts = [
+            raster.Lit(_scaled(lit.corners, fine, view.size), lit.colors)
+            for lit in [*self._lines(lens, moment), *opaque]
+        ]
         half = view.size / 2
-        axis.imshow(raster.picture(parts, side, side), extent=(-half, half, -half, half), interpolation="nearest", zorder=2)
+        axis.imshow(
+            raster.picture(parts, side, side), extent=(-half, half, -half, half), interpolation="nearest", zorder=2
+        )
 
     def _lit(self, lens: Lens, moment: Moment, body: str, shape: Shape, surface: Surface) -> raster.Lit:
         """The triangles that face the reader, as seen, with their colours."""
@@ -165,13 +170,16 @@ class Painter:
 
     def _lines(self, lens: Lens, moment: Moment) -> list[raster.Lit]:
         """Grids, marks, springs and trails as ribbons that face the reader."""
-        found = [(moment.points(part.name, shape.points), shape.size[0], shape.color, 0.6 if shape.role == "ground" else 1.0)
-                 for part in self.scene.bodies for shape in part.shapes
-                 if shape.kind == "line" and shape.points is not None]
+        found = [
+            (moment.points(part.name, shape.points), shape.size[0], shape.color, 0.6 if shape.role == "ground" else 1.0)
+            for part in self.scene.bodies
+            for shape in part.shapes
+            if shape.kind == "line" and shape.points is not None
+        ]
         thin = 0.0022 * self.scene.view.size
         found += [(path.T, 1.6 * thin, self.scene.trails[k].color, 0.85) for k, path in moment.paths.items()]
         found += [(self._cord(cord, lens, moment), 2 * thin, cord.color, 1.0) for cord in self.scene.cords]
-        return [_painted(ribbon(points, max(width, thin), lens), color, alpha) for points, width, color, alpha in found]
+        return [_painted(ribbon(points, width, thin, lens), color, alpha) for points, width, color, alpha in found]
 
     def _cord(self, cord: Cord, lens: Lens, moment: Moment) -> np.ndarray:
         """The points of a spring or rope in the world."""
@@ -205,25 +213,20 @@ def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.n
     return np.array([a, a + 0.08 * (b - a), *middle, a + 0.92 * (b - a), b])
 
 
-def ribbon(points: np.ndarray, width: float, lens: Lens) -> np.ndarray:
-    """A line through points of the world as triangles, as seen; nothing of it lies behind the reader."""
-    few = len(points) <= 3
-    share = np.linspace(0, 1, _PIECES + 1 if few else 2)
+def ribbon(points: np.ndarray, width: float, least: float, lens: Lens) -> np.ndarray:
+    """A line through points of the world as triangles, as seen, nowhere thinner than `least`; nothing lies behind the reader."""
+    share = np.linspace(0, 1, _PIECES + 1 if len(points) <= 3 else 2)
     starts, ways = points[:-1, None], np.diff(points, axis=0)[:, None]
-    a = (starts + share[:-1, None] * ways).reshape(-1, 3)
-    b = (starts + share[1:, None] * ways).reshape(-1, 3)
-    side = np.cross(b - a, lens.axes[2])
-    size = np.linalg.norm(side, axis=1, keepdims=True)
-    side = side / np.maximum(size, 1e-300) * width / 2
-    seen = np.concatenate([np.stack([a - side, b - side, b + side], 1), np.stack([a - side, b + side, a + side], 1)])
-    if lens.distance is not None:
-        away = lens.distance - (seen - lens.target) @ lens.axes[2]
-        seen = seen[np.all(away > 0.1 * lens.distance, axis=1)]
-    return lens(seen)
+    a = lens((starts + share[:-1, None] * ways).reshape(-1, 3))
+    b = lens((starts + share[1:, None] * ways).reshape(-1, 3))
+    near = np.ones(len(a)) if lens.distance is None else a[:, 2]
+    a, b, near = a[near < 8], b[near < 8], near[near < 8]
+    side = np.stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0], np.zeros(len(a))], axis=1)
+    half = np.maximum(width * near, least)[:, None] / 2
+    side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-300) * half
+    return np.concatenate([np.stack([a - side, b - side, b + side], 1), np.stack([a - side, b + side, a + side], 1)])
 
 
 def _outline(shape: Shape) -> np.ndarray:
     """Points whose hull is the silhouette of a shape."""
     return corners(shape) if shape.kind in ("line", "frame") else surface_of(shape).corners.reshape(-1, 3)
-
-

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from dalembert.errors import InputError
 from dalembert.show.scene.values import Scene
@@ -49,9 +50,7 @@ def page(scene: Scene, *, tabs: Sequence[Tab] = (), title: str | None = None) ->
     """The page of a scene as one text."""
     script, style = _asset("viewer.js"), _asset("viewer.css")
     data = {**scene.to_dict(), "tabs": [{"title": tab.title} for tab in tabs]}
-    templates = "".join(
-        f'<template id="dalembert-tab-{k}">{tab.html}</template>\n' for k, tab in enumerate(tabs)
-    )
+    templates = "".join(f'<template id="dalembert-tab-{k}">{tab.html}</template>\n' for k, tab in enumerate(tabs))
     return _PAGE.format(
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
         title=escape(title or scene.name),
@@ -87,7 +86,7 @@ def is_built() -> bool:
     return all(_place(name).is_file() for name in ("viewer.js", "viewer.css"))
 
 
-def _place(name: str):  # noqa: ANN202
+def _place(name: str) -> Traversable:
     return files("dalembert").joinpath("viewer", name)
 
 

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,7 +50,9 @@ class Sketch:
         placed = self.layout.placed[name]
         shapes = [shape for contact in self.layout.contacts(name) for shape in self._contact(placed, contact, color)]
         discs = any(isinstance(contact, RollingDisk) for contact in self.layout.contacts(name))
-        shapes += [] if discs else self._solid(name, placed, color)
+        solid = [] if discs else self._solid(name, placed, color)
+        # a blade and its path are seen through the body
+        shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
         if placed.mass > 0:
             shapes.append(Shape("sphere", (0.55 * self.radius,), colors.CENTER, "center", placed.center))
@@ -240,7 +242,12 @@ class Sketch:
 
     def _wire(self, name: str, placed: Placed) -> list[Shape]:
         """The wire of a bead that turns before it slides: so long that its ends are out of sight."""
-        if placed.floats or not placed.slides or placed.motions[0].along is not None or placed.turns[-1] != placed.motions[0]:
+        if (
+            placed.floats
+            or not placed.slides
+            or placed.motions[0].along is not None
+            or placed.turns[-1] != placed.motions[0]
+        ):
             return []
         index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
         if motion.along is None:

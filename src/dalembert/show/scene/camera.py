@@ -33,7 +33,9 @@ def fitted(
     seen = axes @ everything.reshape(3, -1)
     low, high = seen.min(axis=1), seen.max(axis=1)
     # what is near the reader looks larger: some air around models in space
-    size = max(float((high - low)[:2].max()), 0.7 * float((high - low)[2]), unit) * (1.1 if normal is not None else 1.22)
+    size = max(float((high - low)[:2].max()), 0.7 * float((high - low)[2]), unit) * (
+        1.1 if normal is not None else 1.22
+    )
     target = axes.T @ ((low + high) / 2)
     distance = size / 2 / np.tan(ANGLE / 2)
     return View(up, normal is not None, target + distance * toward, target, size, unit, follow)

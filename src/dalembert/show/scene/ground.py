@@ -52,7 +52,9 @@ def _support(sketch: Sketch, view: View, point: np.ndarray, axis: np.ndarray | N
     corners = np.array([at + 0.5 * r * up, base - 2.2 * r * side, base + 2.2 * r * side])
     foot = solids.plate(corners, 0.6 * r, colors.GROUND, "ground")
     lines = [np.array([base - 3.2 * r * side, base + 3.2 * r * side])]
-    lines += [np.array([base + k * r * side, base + (k - 0.8) * r * side - 0.9 * r * up]) for k in (-2.2, -0.8, 0.6, 2.0, 3.2)]
+    lines += [
+        np.array([base + k * r * side, base + (k - 0.8) * r * side - 0.9 * r * up]) for k in (-2.2, -0.8, 0.6, 2.0, 3.2)
+    ]
     hatch = [solids.line(points, 0.22 * r, colors.GROUND, "ground") for points in lines]
     return [foot, *hatch] if foot is not None else hatch
 

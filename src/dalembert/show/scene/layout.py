@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.algebra import FLOATS
+from dalembert.algebra.floats import real
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.motion import outwards, values
@@ -101,12 +102,11 @@ class Layout:
     def __init__(self, model: Elements, parameters: dict[str, float], q: np.ndarray, t: float) -> None:
         self.model = model
         self._lower = Lowering(FLOATS, values(model, t, list(q), [0.0] * len(q), parameters))
-        self._constant = Lowering(FLOATS, dict(parameters))
         self.placed = {body.name: self._placed(body) for body in outwards(model)}
 
     def number(self, formula: Formula) -> float:
         """A formula at this configuration."""
-        return float(np.real(self._lower(formula)))  # pyright: ignore[reportArgumentType]
+        return real(self._lower(formula))
 
     def vector(self, formulas: Sequence[Formula]) -> np.ndarray:
         """Three of them."""

@@ -213,11 +213,14 @@ class _Making:
             points = np.concatenate([corners(s) for s in self._drawn(name)] or [placed.center[None]])
             far = points[int(np.argmax(np.linalg.norm(points - placed.hung.p, axis=1)))]
             slender = np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit
-            tip = placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
+            tip = (
+                placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
+            )
             marks = [np.array(shape.position) for shape in self.declared.shapes if shape.body == name]
             tip = marks[0] if len(marks) == 1 and name in looped else tip
             out.append(Trail(name, tip, colors.of_body(k, len(names)), self._lasting(name, tip)))
-        return tuple(out[:_TRAILS])
+        carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
+        return tuple((carried or out)[:_TRAILS])
 
     def _lasting(self, name: str, point: np.ndarray) -> float:
         """For how many seconds a trail is seen: as long as it does not become a tangle."""

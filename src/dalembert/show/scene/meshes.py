@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
 
@@ -49,8 +50,8 @@ def merged(triangles: Triangles, most: int = SHOWN) -> tuple[np.ndarray, np.ndar
     size = float(np.ptp(points, axis=0).max()) or 1.0
     cells = 1_000_000
     while True:
-        keys = np.round((points - points.min(axis=0)) / size * cells).astype(np.int64)
-        _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        x, y, z = np.round((points - points.min(axis=0)) / size * cells).astype(np.int64).T
+        _, first, place = np.unique((x * (cells + 1) + y) * (cells + 1) + z, return_index=True, return_inverse=True)
         faces = place.reshape(-1, 3)
         apart = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 0] != faces[:, 2])
         faces = faces[apart]
@@ -81,7 +82,7 @@ def _obj(data: bytes) -> Triangles:
         elif word == "f":
             numbers = [int(x.split("/")[0]) for x in rest]
             ring = [k - 1 if k > 0 else len(vertices) + k for k in numbers]
-            faces += [(ring[0], a, b) for a, b in zip(ring[1:-1], ring[2:], strict=True)]
+            faces += [(ring[0], a, b) for a, b in pairwise(ring[1:])]
     return np.array(vertices).reshape(-1, 3)[np.array(faces, dtype=int).reshape(-1, 3)]
 
 
@@ -138,10 +139,9 @@ def _geometry(geometry: Element) -> Iterator[Triangles]:
     """The triangles of one geometry."""
     arrays = {}
     for source in geometry.iter("source"):
-        numbers = source.find("float_array")
-        if numbers is not None:
-            arrays[source.get("id")] = np.array((numbers.text or "").split(), dtype=float).reshape(-1, 3)[:, :3] \
-                if len((numbers.text or "").split()) % 3 == 0 else np.zeros((0, 3))
+        words = (source.findtext("float_array") or "").split()
+        if len(words) % 3 == 0:  # others hold no places
+            arrays[source.get("id")] = np.array(words, dtype=float).reshape(-1, 3)
     for vertices in geometry.iter("vertices"):
         for given in vertices.iterfind("input"):
             if given.get("semantic") == "POSITION":

@@ -20,7 +20,6 @@ from dalembert.kinematics.motion import Motion, move_symbols
 from dalembert.model import Elements
 from dalembert.programs import Program, nodes, program_of
 
-
 Places = dict[str, tuple[np.ndarray, np.ndarray]]  # rotations (3, 3, batch) and positions (3, batch) by body
 
 
@@ -138,8 +137,8 @@ def evaluated(program: Program, inputs: np.ndarray) -> np.ndarray:
         for name, places in program.lines:
             values.append(_applied(name, [values[a] for a in places]))
     out = np.empty((len(program.outputs), *inputs.shape[1:]))
-    for row, place in zip(out, program.outputs, strict=True):
-        row[...] = values[place]
+    for i, place in enumerate(program.outputs):
+        out[i] = values[place]
     return out
 
 

@@ -127,9 +127,7 @@ def _reactions(run: Trajectory) -> dict[str, JointReaction]:
     return run.joint_reactions()
 
 
-def _in_joints(
-    reactions: Mapping[str, JointReaction], layout: Layout, at: Places, few: np.ndarray
-) -> Iterator[Acting]:
+def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
     loops = {loop.name: loop for loop in layout.model.loops}
     for name, found in reactions.items():
         if name in loops:
@@ -148,4 +146,6 @@ def _weights(layout: Layout, at: Places) -> Iterator[Acting]:
     for name, placed in layout.placed.items():
         if placed.mass > 0 and np.any(gravity):
             point = moved(at, name, placed.center)
-            yield Acting(f"weight of {name}", "gravity", name, point, np.outer(placed.mass * gravity, np.ones(point.shape[1])))
+            yield Acting(
+                f"weight of {name}", "gravity", name, point, np.outer(placed.mass * gravity, np.ones(point.shape[1]))
+            )

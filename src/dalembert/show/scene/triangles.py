@@ -92,7 +92,8 @@ def _turned(low: float, high: float, length: float) -> Surface:
     ends += [_revolved(np.array([high, 0.0]), np.full(2, length / 2))] if high else []
     flat = [_faceted(end) for end in ends]
     return Surface(
-        np.concatenate([side, *(end.corners for end in flat)]), np.concatenate([normals, *(end.normals for end in flat)])
+        np.concatenate([side, *(end.corners for end in flat)]),
+        np.concatenate([normals, *(end.normals for end in flat)]),
     )
 
 

@@ -248,9 +248,7 @@ class Scene:
             "model": {"name": self.name, "description": self.description, "notes": [*self.notes]},
             "view": self.view.to_dict(),
             "coordinates": [each.to_dict() for each in self.coordinates],
-            "bodies": [
-                {"name": part.name, "shapes": [each.to_dict() for each in part.shapes]} for part in self.bodies
-            ],
+            "bodies": [{"name": part.name, "shapes": [each.to_dict() for each in part.shapes]} for part in self.bodies],
             "kinematics": self.kinematics.form.to_dict(),
             "closure": None if self.closure is None else self.closure.to_dict(),
             "run": None if self.run is None else self.run.to_dict(),
