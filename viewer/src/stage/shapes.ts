@@ -1,0 +1,103 @@
+// Bodies as objects of three.js.
+
+import * as THREE from "three";
+import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
+import { Line2 } from "three/examples/jsm/lines/Line2.js";
+import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
+import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
+import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
+import { numbersOf, type Body, type Shape } from "../data";
+
+const AXES = ["#e5484d", "#30a46c", "#3e7bfa"];
+
+/** A body with all its shapes; its pose is set by the stage. */
+export function bodyOf(body: Body): THREE.Group {
+  const group = new THREE.Group();
+  group.name = body.name;
+  group.matrixAutoUpdate = false;
+  for (const shape of body.shapes) group.add(objectOf(shape));
+  return group;
+}
+
+/** A line through points, as wide as `pixels` say. */
+export function wire(points: ArrayLike<number>, color: string, pixels: number, opacity = 1): Line2 {
+  return line(points, new LineMaterial({ color, linewidth: pixels, transparent: opacity < 1, opacity }));
+}
+
+function line(points: ArrayLike<number>, material: LineMaterial): Line2 {
+  const line = new Line2(new LineGeometry(), material);
+  line.geometry.setPositions(Float32Array.from(points));
+  line.userData.points = points;
+  return line;
+}
+
+function objectOf(shape: Shape): THREE.Object3D {
+  const object = drawn(shape);
+  const [w, x, y, z] = shape.turn;
+  object.position.set(...shape.at);
+  object.quaternion.set(x, y, z, w);
+  object.userData.role = shape.role;
+  return object;
+}
+
+function drawn(shape: Shape): THREE.Object3D {
+  if (shape.kind === "line") {
+    const [width] = shape.size, { color } = shape; // a width in lengths of the model, where one is given
+    return line(numbersOf(shape.points!), new LineMaterial({ color, linewidth: width || 3, worldUnits: Boolean(width) }));
+  }
+  if (shape.kind === "frame") return frame(shape.size[0]);
+  const mesh = new THREE.Mesh(geometryOf(shape), materialOf(shape));
+  mesh.castShadow = shape.role !== "ground";
+  mesh.receiveShadow = true;
+  return mesh;
+}
+
+function materialOf(shape: Shape): THREE.Material {
+  return new THREE.MeshStandardMaterial({
+    color: shape.color,
+    roughness: shape.role === "joint" ? 0.35 : 0.55,
+    metalness: shape.role === "joint" ? 0.35 : 0.05,
+    side: shape.kind === "mesh" ? THREE.DoubleSide : THREE.FrontSide,
+    transparent: shape.opacity !== undefined,
+    opacity: shape.opacity ?? 1,
+  });
+}
+
+/** The solid of a shape about its own centre; round ones along z. */
+function geometryOf(shape: Shape): THREE.BufferGeometry {
+  const [a, b, c] = shape.size;
+  switch (shape.kind) {
+    case "box": return new THREE.BoxGeometry(a, b, c);
+    case "sphere": return new THREE.SphereGeometry(a, 40, 24);
+    case "cylinder": return new THREE.CylinderGeometry(a, a, b, 48).rotateX(Math.PI / 2);
+    case "capsule": return new THREE.CapsuleGeometry(a, b, 12, 32).rotateX(Math.PI / 2);
+    case "cone": return new THREE.ConeGeometry(a, b, 48).rotateX(Math.PI / 2);
+    case "disc": return new THREE.CylinderGeometry(a, a, b || 0.04 * a, 64).rotateX(Math.PI / 2);
+    case "mesh": return meshed(shape);
+    default: throw new Error(`the viewer cannot draw a shape of the kind '${shape.kind}'`);
+  }
+}
+
+function meshed(shape: Shape): THREE.BufferGeometry {
+  let geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(Float32Array.from(numbersOf(shape.vertices!)), 3));
+  geometry.setIndex(Array.from(numbersOf(shape.faces!)));
+  geometry = geometry.toNonIndexed(); // one normal for each face: edges of machines are sharp
+  geometry.computeVertexNormals();
+  return geometry;
+}
+
+/** Three axes: x red, y green, z blue. */
+function frame(length: number): THREE.Object3D {
+  const group = new THREE.Group();
+  AXES.forEach((color, i) => {
+    const geometry = new LineSegmentsGeometry();
+    const ends = [0, 0, 0, 0, 0, 0];
+    ends[3 + i] = length;
+    geometry.setPositions(ends);
+    const line = new LineSegments2(geometry, new LineMaterial({ color, linewidth: 2.5 }));
+    line.userData.points = ends;
+    group.add(line);
+  });
+  return group;
+}
