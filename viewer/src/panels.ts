@@ -96,12 +96,14 @@ function optionsOf(channels: Channel[], width: number, hidden: ReadonlySet<numbe
   return {
     width,
     height: HEIGHT,
+    padding: [8, 12, 0, 0],
+    pxAlign: 0,
     legend: { show: false },
     cursor: { sync: { key: "dalembert" }, drag: { x: false, y: false }, points: { size: 6 }, y: false },
     scales: { x: { time: false } },
     axes: [{ ...axis, size: 24, gap: 4, values }, { ...axis, size: 54, gap: 6, values }],
     series: [{}, ...channels.map((each, i) => ({
-      label: each.label, stroke: COLORS[i % COLORS.length], width: 1.6, points: { show: false }, show: !hidden.has(i),
+      label: each.label, stroke: COLORS[i % COLORS.length], width: 1.6, pxAlign: 0, points: { show: false }, show: !hidden.has(i),
     }))],
   };
 }

@@ -6,33 +6,31 @@ import { Line2 } from "three/examples/jsm/lines/Line2.js";
 import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
 import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
 import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
-import { numbersOf, type Body, type Shape } from "../data";
+import { numbersOf, type Body, type SceneData, type Shape } from "../data";
 
+const SCREEN = 700; // pixels that a scene is high, roughly
 const AXES = ["#e5484d", "#30a46c", "#3e7bfa"];
 
-/** A body with all its shapes; its pose is set by the stage. */
-export function bodyOf(body: Body): THREE.Group {
+/** A body with all its shapes; its pose is set by the stage, which has a floor of its own in space instead of lines. */
+export function bodyOf(body: Body, view: SceneData["view"]): THREE.Group {
   const group = new THREE.Group();
   group.name = body.name;
   group.matrixAutoUpdate = false;
-  for (const shape of body.shapes) group.add(objectOf(shape));
+  const shapes = body.shapes.filter(({ kind, role }) => view.planar || kind !== "line" || role !== "ground");
+  group.add(...shapes.map((shape) => objectOf(shape, view.size)));
   return group;
 }
 
 /** A line through points, as wide as `pixels` say. */
 export function wire(points: ArrayLike<number>, color: string, pixels: number, opacity = 1): Line2 {
-  return line(points, new LineMaterial({ color, linewidth: pixels, transparent: opacity < 1, opacity }));
-}
-
-function line(points: ArrayLike<number>, material: LineMaterial): Line2 {
-  const line = new Line2(new LineGeometry(), material);
+  const line = new Line2(new LineGeometry(), new LineMaterial({ color, linewidth: pixels, transparent: opacity < 1, opacity }));
   line.geometry.setPositions(Float32Array.from(points));
   line.userData.points = points;
   return line;
 }
 
-function objectOf(shape: Shape): THREE.Object3D {
-  const object = drawn(shape);
+function objectOf(shape: Shape, size: number): THREE.Object3D {
+  const object = drawn(shape, size);
   const [w, x, y, z] = shape.turn;
   object.position.set(...shape.at);
   object.quaternion.set(x, y, z, w);
@@ -40,11 +38,8 @@ function objectOf(shape: Shape): THREE.Object3D {
   return object;
 }
 
-function drawn(shape: Shape): THREE.Object3D {
-  if (shape.kind === "line") {
-    const [width] = shape.size, { color } = shape; // a width in lengths of the model, where one is given
-    return line(numbersOf(shape.points!), new LineMaterial({ color, linewidth: width || 3, worldUnits: Boolean(width) }));
-  }
+function drawn(shape: Shape, size: number): THREE.Object3D {
+  if (shape.kind === "line") return wire(numbersOf(shape.points!), shape.color, Math.max((SCREEN * shape.size[0]) / size || 0, 1.5));
   if (shape.kind === "frame") return frame(shape.size[0]);
   const mesh = new THREE.Mesh(geometryOf(shape), materialOf(shape));
   mesh.castShadow = shape.role !== "ground";
@@ -55,8 +50,8 @@ function drawn(shape: Shape): THREE.Object3D {
 function materialOf(shape: Shape): THREE.Material {
   return new THREE.MeshStandardMaterial({
     color: shape.color,
-    roughness: shape.role === "joint" ? 0.35 : 0.55,
-    metalness: shape.role === "joint" ? 0.35 : 0.05,
+    roughness: 0.5,
+    metalness: 0,
     side: shape.kind === "mesh" ? THREE.DoubleSide : THREE.FrontSide,
     transparent: shape.opacity !== undefined,
     opacity: shape.opacity ?? 1,
@@ -82,6 +77,7 @@ function meshed(shape: Shape): THREE.BufferGeometry {
   let geometry = new THREE.BufferGeometry();
   geometry.setAttribute("position", new THREE.BufferAttribute(Float32Array.from(numbersOf(shape.vertices!)), 3));
   geometry.setIndex(Array.from(numbersOf(shape.faces!)));
+  geometry.scale(shape.size[0] ?? 1, shape.size[1] ?? 1, shape.size[2] ?? 1);
   geometry = geometry.toNonIndexed(); // one normal for each face: edges of machines are sharp
   geometry.computeVertexNormals();
   return geometry;

@@ -33,7 +33,7 @@ export class Stage {
     this.solid = hasWebGL();
     this.renderer = this.solid ? rendererOf() : new Flat();
     place.prepend(this.renderer.domElement);
-    this.bodies = bodies.map(bodyOf);
+    this.bodies = bodies.map((body) => bodyOf(body, view));
     this.cameras = new Cameras(view, this.renderer.domElement, () => this.ask());
     this.arrows = new Arrows(mechanism, 0.012 * Math.min(view.size, 2.5 * unit));
     this.trails = new Trails(mechanism);
@@ -109,20 +109,20 @@ export class Stage {
   private grounded(): Ground {
     const { view } = this.mechanism.scene;
     const normal = view.planar ? new THREE.Vector3(...view.eye).sub(this.cameras.target).normalize() : new THREE.Vector3(...view.up).normalize();
-    const depth = lowest(this.mechanism, this.bodies, normal) - (view.planar ? 0.02 : 0.002) * view.size;
+    const depth = lowest(this.mechanism, this.bodies, normal) - (view.planar ? 0.012 : 0.002) * view.size;
     const at = this.cameras.target.clone();
     return new Ground(at.addScaledVector(normal, depth - at.dot(normal)), normal, view.size);
   }
 
   /** The key light from the upper left with shadows, a weak one against it, and light from all around. */
   private lit(): void {
-    const { up, eye, size } = this.mechanism.scene.view, { target } = this.cameras;
+    const { up, eye, size, planar } = this.mechanism.scene.view, { target } = this.cameras;
     const high = new THREE.Vector3(...up).normalize(), front = new THREE.Vector3(...eye).sub(target).normalize();
     const right = new THREE.Vector3().crossVectors(high, front).normalize();
     const from = (a: number, b: number, c: number) =>
       new THREE.Vector3().addScaledVector(right, a * size).addScaledVector(high, b * size).addScaledVector(front, c * size).add(target);
-    const key = new THREE.DirectionalLight("#fff6ea", 2.4), rim = new THREE.DirectionalLight("#dce8ff", 0.9);
-    key.position.copy(from(-1.1, 2.4, 1.6));
+    const key = new THREE.DirectionalLight("#fff8ee", 1.7), rim = new THREE.DirectionalLight("#e4ecff", 0.7);
+    key.position.copy(planar ? from(-0.8, 1.5, 2.6) : from(-1.1, 2.4, 1.6));
     rim.position.copy(from(1.6, 0.6, -1.2));
     for (const light of [key, rim]) {
       light.target.position.copy(target);
@@ -133,7 +133,7 @@ export class Stage {
     key.shadow.radius = 5;
     key.shadow.normalBias = 0.004 * size;
     Object.assign(key.shadow.camera, { left: -size, right: size, top: size, bottom: -size, near: 0.1 * size, far: 7 * size });
-    const sky = new THREE.HemisphereLight("#f4f8ff", "#8f8a82", 1.5);
+    const sky = new THREE.HemisphereLight("#ffffff", "#b9b4ac", 1.9);
     sky.position.copy(high);
     this.scene.add(sky);
   }
@@ -147,7 +147,5 @@ function rendererOf(): THREE.WebGLRenderer {
   const renderer = new THREE.WebGLRenderer({ antialias: true });
   renderer.shadowMap.enabled = true;
   renderer.shadowMap.type = THREE.PCFShadowMap;
-  renderer.toneMapping = THREE.NeutralToneMapping;
-  renderer.toneMappingExposure = 1;
   return renderer;
 }
