@@ -5,7 +5,7 @@ import type { Paint } from "./stage/stage";
 
 const STAGE: Record<"dark" | "light", Paint> = {
   light: { background: "#f3f5f8", grid: "#5b6b80", strength: 0.42, shadow: 0.2 },
-  dark: { background: "#14181f", grid: "#8fa3bf", strength: 0.3, shadow: 0.42 },
+  dark: { background: "#181d25", grid: "#8fa3bf", strength: 0.3, shadow: 0.5 },
 };
 
 export class Theme {

@@ -6,11 +6,11 @@ import type { Mechanism } from "../mechanism";
 import { along } from "../motion";
 
 export const KINDS: Record<string, { title: string; color: string }> = {
-  reaction: { title: "Reactions", color: "#e5484d" },
-  force: { title: "Forces", color: "#f59e0b" },
-  torque: { title: "Torques", color: "#a855f7" },
-  gravity: { title: "Gravity", color: "#14b8a6" },
-  velocity: { title: "Velocities", color: "#3b82f6" },
+  reaction: { title: "Reactions", color: "#d9525e" },
+  force: { title: "Forces", color: "#e0a03c" },
+  torque: { title: "Torques", color: "#8a6fd1" },
+  gravity: { title: "Gravity", color: "#5a9bd5" },
+  velocity: { title: "Velocities", color: "#3fae7c" },
 };
 
 interface Drawn { data: ArrowData; point: Float64Array; vector: Float64Array; object: THREE.Group }
@@ -24,6 +24,7 @@ export class Arrows {
   constructor(private readonly mechanism: Mechanism, private readonly thickness: number) {
     this.drawn = (mechanism.scene.run?.arrows ?? []).map((data) => {
       const object = arrow(KINDS[data.kind]?.color ?? "#888888", data.kind === "torque");
+      object.traverse((part) => { part.renderOrder = 1; }); // over the bodies, as in a free-body diagram
       this.group.add(object);
       return { data, point: numbersOf(data.point), vector: numbersOf(data.vector), object };
     });
@@ -52,7 +53,7 @@ export class Arrows {
 /** A shaft and one head, for torques two, along z. */
 function arrow(color: string, torque: boolean): THREE.Group {
   const group = new THREE.Group();
-  const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.25 });
+  const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.3, depthTest: false, transparent: true });
   const shaft = new THREE.CylinderGeometry(0.5, 0.5, 1, 20).rotateX(Math.PI / 2).translate(0, 0, 0.5);
   const head = new THREE.ConeGeometry(1.35, 1, 28).rotateX(Math.PI / 2).translate(0, 0, -0.5);
   group.add(new THREE.Mesh(shaft, material), new THREE.Mesh(head, material));

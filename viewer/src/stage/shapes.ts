@@ -17,7 +17,7 @@ export function bodyOf(body: Body, view: SceneData["view"]): THREE.Group {
   group.name = body.name;
   group.matrixAutoUpdate = false;
   const shapes = body.shapes.filter(({ kind, role }) => view.planar || kind !== "line" || role !== "ground");
-  group.add(...shapes.map((shape) => objectOf(shape, view.size)));
+  for (const shape of shapes) group.add(objectOf(shape, view.size));
   return group;
 }
 
