@@ -63,7 +63,9 @@ def run(folder: Path, words: str) -> None:
     name, *rest = words.split()
     done = subprocess.run([*tool(name), *rest], cwd=folder, check=False)
     if done.returncode:
-        raise SystemExit(f"building the viewer: `{words}` ended with code {done.returncode}; its own words stand above.")
+        raise SystemExit(
+            f"building the viewer: `{words}` ended with code {done.returncode}; its own words stand above."
+        )
 
 
 def notices(folder: Path) -> str:
@@ -84,11 +86,16 @@ def build(check: bool = False) -> None:
         run(folder, f"npm ci --ignore-scripts --prefer-offline --loglevel=error{'' if check else ' --omit=dev'}")
         if check:
             run(folder, "node node_modules/typescript/bin/tsc --project .")
-        run(folder, f"node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css {OPTIONS} --outdir=out")
+        run(
+            folder,
+            f"node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css {OPTIONS} --outdir=out",
+        )
         stamp, said = f"/* {digest()} */\n", notices(folder)
         PACKAGE.mkdir(parents=True, exist_ok=True)
         for file in FILES:
-            (PACKAGE / file).write_text(stamp + said + (folder / "out" / file).read_text("utf-8"), "utf-8", newline="\n")
+            (PACKAGE / file).write_text(
+                stamp + said + (folder / "out" / file).read_text("utf-8"), "utf-8", newline="\n"
+            )
 
 
 if __name__ == "__main__":

@@ -100,7 +100,9 @@ class Page:
         end = time.monotonic() + SECONDS
         while not self.value(condition):
             if time.monotonic() > end:
-                raise TimeoutError(f"after {SECONDS:.0f} s it does not hold that {condition}; the page said {self.complaints()}")
+                raise TimeoutError(
+                    f"after {SECONDS:.0f} s it does not hold that {condition}; the page said {self.complaints()}"
+                )
             time.sleep(0.02)
 
     def frame(self) -> None:
@@ -124,7 +126,9 @@ class Page:
     def complaints(self) -> list[str]:
         """Errors and warnings of the console, exceptions, and what the browser itself logs."""
         out = []
-        for event in self._events(lambda m: m in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")):
+        for event in self._events(
+            lambda m: m in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
+        ):
             said = event["params"]
             if said.get("type", "error") in ("error", "warning", "assert", "exception"):
                 out.append(json.dumps(said.get("entry") or said.get("exceptionDetails") or said.get("args"))[:400])

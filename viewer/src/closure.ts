@@ -26,7 +26,7 @@ export class Closure {
     let done = 0, next = Math.min(1, step / Math.max(Math.abs(way), 1e-300));
     while (done < 1 && next > 1e-4) {
       const target = Math.min(1, done + next), tried = state.slice();
-      tried[k] = begin + way * target;
+      tried[k] = target < 1 ? begin + way * target : value;
       if (this.close(tried, k)) {
         state.set(tried);
         done = target;

@@ -10,7 +10,7 @@ export class Flat {
   setPixelRatio(ratio: number): void { this.ratio = ratio; }
 
   setSize(width: number, height: number): void {
-    Object.assign(this.domElement, { width: width * this.ratio, height: height * this.ratio });
+    Object.assign(this.domElement, { width: Math.floor(width * this.ratio), height: Math.floor(height * this.ratio) });
     Object.assign(this.domElement.style, { width: `${width}px`, height: `${height}px` });
   }
 

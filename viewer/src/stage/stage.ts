@@ -27,6 +27,7 @@ export class Stage {
   private readonly followed: number;
   private readonly start: THREE.Vector3;
   private waiting = 0;
+  private drawn = false;
 
   constructor(private readonly place: HTMLElement, private readonly mechanism: Mechanism) {
     const { view, bodies } = mechanism.scene, unit = view.unit ?? view.size;
@@ -88,16 +89,18 @@ export class Stage {
   private draw(): void {
     cancelAnimationFrame(this.waiting);
     this.waiting = 0;
+    this.drawn = true;
     this.renderer.render(this.scene, this.cameras.camera);
   }
 
   private resize(): void {
-    const { clientWidth: width, clientHeight: height } = this.place;
-    if (!width || !height) return;
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    const { clientWidth: width, clientHeight: height } = this.place, ratio = Math.min(window.devicePixelRatio, 2);
+    const { width: columns, height: rows } = this.renderer.domElement;
+    if (!width || !height || (columns === Math.floor(width * ratio) && rows === Math.floor(height * ratio))) return;
+    this.renderer.setPixelRatio(ratio);
     this.renderer.setSize(width, height);
     this.cameras.resize(width, height);
-    this.draw();
+    if (this.drawn) this.draw(); // at once: the canvas is empty now
   }
 
   private placeOf(body: number): THREE.Vector3 {
