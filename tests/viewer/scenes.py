@@ -119,11 +119,11 @@ def four_bar() -> dict[str, Any]:
     angles = a, b, c = GRAPH.symbols(["a", "b", "c"])
     lengths = (crank, coupler, -rocker)
     g = [
-        sum((l * f(x) for l, x in zip(lengths, angles, strict=True)), constant(-d))
+        sum((length * f(x) for length, x in zip(lengths, angles, strict=True)), constant(-d))
         for f, d in ((GRAPH.cos, ground), (GRAPH.sin, 0.0))
     ]
-    slopes = [-(l * GRAPH.sin(x)) for l, x in zip(lengths, angles, strict=True)]
-    slopes += [l * GRAPH.cos(x) for l, x in zip(lengths, angles, strict=True)]
+    slopes = [-(length * GRAPH.sin(x)) for length, x in zip(lengths, angles, strict=True)]
+    slopes += [length * GRAPH.cos(x) for length, x in zip(lengths, angles, strict=True)]
     tip = crank * GRAPH.cos(a), crank * GRAPH.sin(a)
     poses = [*turned(a, 0.0, 0.0), *turned(b, *tip), *turned(c, ground, 0.0)]
     start = closed(1.0)
