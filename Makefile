@@ -15,6 +15,7 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+	$(BIN)/python viewer/build.py --check
 
 unit: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -5,7 +5,7 @@ into a temporary folder; nothing is written here. The files begin with a digest 
 again only when that has changed: a second build, or one from a source archive that holds them, needs neither Node nor a network.
 
     python viewer/build.py            # builds what has changed
-    python viewer/build.py --check    # checks the types too
+    python viewer/build.py --check    # checks the types, builds nothing
 """
 
 from __future__ import annotations
@@ -74,29 +74,37 @@ def notices(folder: Path) -> str:
     return "/*\nThis file contains:\n\n" + "\n\n".join(texts).replace("*/", "* /") + "\n*/\n"
 
 
-def build(check: bool = False) -> None:
+def installed(folder: Path, omit: str = "") -> None:
+    """Copies the sources into a folder and installs their libraries there."""
+    for path in sources():
+        (folder / path.relative_to(HERE)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / path.relative_to(HERE))
+    run(folder, f"npm ci --ignore-scripts --prefer-offline --loglevel=error {omit}")
+
+
+def build() -> None:
     """Writes the two files, if they are not there already."""
-    if is_current() and not check:
+    if is_current():
         return
     with tempfile.TemporaryDirectory(prefix="dalembert-viewer-") as name:
         folder = Path(name)
-        for path in sources():
-            (folder / path.relative_to(HERE)).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, folder / path.relative_to(HERE))
-        run(folder, f"npm ci --ignore-scripts --prefer-offline --loglevel=error{'' if check else ' --omit=dev'}")
-        if check:
-            run(folder, "node node_modules/typescript/bin/tsc --project .")
+        installed(folder, "--omit=dev")
         run(
             folder,
             f"node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css {OPTIONS} --outdir=out",
         )
-        stamp, said = f"/* {digest()} */\n", notices(folder)
-        PACKAGE.mkdir(parents=True, exist_ok=True)
+        head = f"/* {digest()} */\n{notices(folder)}"
         for file in FILES:
-            (PACKAGE / file).write_text(
-                stamp + said + (folder / "out" / file).read_text("utf-8"), "utf-8", newline="\n"
-            )
+            text = head + (folder / "out" / file).read_text("utf-8")
+            (PACKAGE / file).write_text(text, "utf-8", newline="\n")
+
+
+def check() -> None:
+    """Checks the types."""
+    with tempfile.TemporaryDirectory(prefix="dalembert-viewer-") as name:
+        installed(Path(name))
+        run(Path(name), "node node_modules/typescript/bin/tsc --project .")
 
 
 if __name__ == "__main__":
-    build(check="--check" in sys.argv[1:])
+    check() if "--check" in sys.argv[1:] else build()

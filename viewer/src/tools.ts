@@ -8,11 +8,12 @@ export function toolsOf(stage: Stage, name: string): HTMLElement {
   const { cameras, arrows, trails } = stage;
   const solid = toggle("Perspective", "solid", !cameras.flat, (on) => cameras.use(on ? cameras.perspective : cameras.orthographic), "P");
   const fit = button("Fit to view", "fit", () => cameras.fit(), "F");
+  const axes = toggle("Axes of the bodies", "axes", false, (on) => stage.showAxes(on), "A");
   const picture = button("Save a picture", "camera", () => element("a", { href: stage.snapshot(), download: `${name}.png` }).click(), "S");
-  const root = element("div", { class: "tools", role: "group", "aria-label": "View" }, fit, solid);
+  const root = element("div", { class: "tools", role: "group", "aria-label": "View" }, fit, solid, axes);
   if (trails.group.children.length) root.append(toggle("Trails", "trails", true, (on) => { trails.group.visible = on; stage.ask(); }));
   root.append(picture);
-  const keys: Record<string, HTMLButtonElement> = { f: fit, p: solid, s: picture };
+  const keys: Record<string, HTMLButtonElement> = { f: fit, p: solid, a: axes, s: picture };
   window.addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
     if (!ctrlKey && !metaKey && !altKey && !(target instanceof HTMLSelectElement)) keys[key]?.click();
   });

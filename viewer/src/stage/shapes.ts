@@ -83,15 +83,15 @@ function meshed(shape: Shape): THREE.BufferGeometry {
   return geometry;
 }
 
-/** Three axes: x red, y green, z blue. */
-function frame(length: number): THREE.Object3D {
+/** Three axes, drawn over everything: x red, y green, z blue. */
+export function frame(length: number): THREE.Object3D {
   const group = new THREE.Group();
   AXES.forEach((color, i) => {
     const geometry = new LineSegmentsGeometry();
     const ends = [0, 0, 0, 0, 0, 0];
     ends[3 + i] = length;
     geometry.setPositions(ends);
-    const line = new LineSegments2(geometry, new LineMaterial({ color, linewidth: 2.5 }));
+    const line = new LineSegments2(geometry, new LineMaterial({ color, linewidth: 2.5, depthTest: false, transparent: true }));
     line.userData.points = ends;
     group.add(line);
   });

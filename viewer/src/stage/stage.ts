@@ -8,7 +8,8 @@ import { Cords } from "./cords";
 import { lowest } from "./extent";
 import { Flat } from "./flat";
 import { Ground } from "./ground";
-import { bodyOf } from "./shapes";
+import { namer } from "./naming";
+import { bodyOf, frame } from "./shapes";
 import { Trails } from "./trails";
 
 export interface Paint { background: string; grid: string; strength: number; shadow: number }
@@ -21,6 +22,7 @@ export class Stage {
   private readonly renderer: THREE.WebGLRenderer | Flat;
   private readonly scene = new THREE.Scene();
   private readonly bodies: THREE.Group[];
+  private readonly axes: THREE.Object3D[];
   private readonly cords: Cords;
   private readonly ground: Ground;
   private readonly lights = new THREE.Group();
@@ -42,6 +44,9 @@ export class Stage {
     this.ground = this.grounded();
     this.lit();
     this.scene.add(this.ground.group, this.lights, ...this.bodies, this.cords.group, this.arrows.group, this.trails.group);
+    this.axes = this.bodies.map((body) => body.add(frame(0.25 * unit)).children.at(-1)!);
+    this.showAxes(false);
+    if (this.solid) place.append(namer(this.renderer.domElement, this.bodies.slice(1), this.cameras));
     this.followed = view.follow ? mechanism.bodyIndex(view.follow) : 0;
     this.start = this.placeOf(this.followed);
     mechanism.watch(() => this.refresh());
@@ -54,6 +59,12 @@ export class Stage {
   paint({ background, grid, strength, shadow }: Paint): void {
     this.scene.background = new THREE.Color(background);
     this.ground.paint(grid, strength, shadow);
+    this.ask();
+  }
+
+  /** The axes of all bodies and of the world. */
+  showAxes(on: boolean): void {
+    for (const each of this.axes) each.visible = on;
     this.ask();
   }
 
