@@ -36,8 +36,8 @@ export class Closure {
     return done >= 1;
   }
 
-  /** Newton with g = 0 as goal and coordinate k held; the shortest step where several close the loops. */
-  close(state: Float64Array, k: number): boolean {
+  /** Newton with g = 0 as goal and coordinate k held, if one is; the shortest step where several close the loops. */
+  close(state: Float64Array, k = -1): boolean {
     const { count, rows } = this;
     let size = this.residual(state);
     for (let round = 0; round < ROUNDS && size > CLOSED; round++) {

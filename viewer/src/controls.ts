@@ -1,10 +1,12 @@
 // The bar under the stage: play, scrub, speed, loop; and the keys.
 
 import { button, element, icon, toggle } from "./dom";
+import { onKeys } from "./keys";
 import type { Mechanism } from "./mechanism";
 import type { Player } from "./player";
 
-const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 10];
+const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 4, 10, 30, 100];
+const SHORT = 1.5, LONG = 40; // seconds that a film lasts at first
 
 export class Controls {
   readonly root = element("div", { class: "bar", role: "group", "aria-label": "Film" });
@@ -17,7 +19,7 @@ export class Controls {
     const { begin, end } = player;
     this.digits = Math.min(Math.max(2 - Math.floor(Math.log10(end - begin || 1)), 0), 9);
     this.start = button("Play", "play", () => player.toggle(), "space");
-    this.scrub = element("input", { type: "range", min: String(begin), max: String(end), step: "any", "aria-label": "Time in seconds" });
+    this.scrub = element("input", { type: "range", class: "time", min: String(begin), max: String(end), step: "any", "aria-label": "Time in seconds" });
     this.scrub.addEventListener("input", () => { player.pause(); player.seek(Number(this.scrub.value)); });
     const loop = toggle("Loop", "loop", player.loop, (on) => { player.loop = on; }, "L");
     this.root.append(
@@ -29,13 +31,14 @@ export class Controls {
     player.watch(() => this.refresh());
     mechanism.watch(() => this.refresh());
     this.refresh();
-    window.addEventListener("keydown", (event) => this.key(event, loop));
+    this.listen(loop);
   }
 
   private speeds(): HTMLSelectElement {
     const select = element("select", { "aria-label": "Speed", title: "Speed" },
       ...SPEEDS.map((x) => element("option", { value: String(x) }, `${x}×`)));
-    select.value = "1";
+    this.player.speed = speedOf(this.player.end - this.player.begin);
+    select.value = String(this.player.speed);
     select.addEventListener("change", () => { this.player.speed = Number(select.value); });
     return select;
   }
@@ -53,24 +56,24 @@ export class Controls {
     this.clock.textContent = `${time.toFixed(this.digits)} / ${end.toFixed(this.digits)} s`;
   }
 
-  private key(event: KeyboardEvent, loop: HTMLButtonElement): void {
-    const at = event.target instanceof HTMLElement ? event.target.tagName : "";
-    const other = event.ctrlKey || event.altKey || event.metaKey;
-    if (other || (at === "INPUT" && event.target !== this.scrub) || at === "SELECT") return;
-    if (event.key === " " && (at === "BUTTON" || at === "SUMMARY")) return;
-    const step = (this.player.end - this.player.begin) * (event.shiftKey ? 0.05 : 0.005), { time } = this.mechanism;
-    const seek = (to: number) => () => { this.player.pause(); this.player.seek(to); };
-    const acts: Record<string, () => void> = {
-      " ": () => this.player.toggle(),
-      ArrowLeft: seek(time - step),
-      ArrowRight: seek(time + step),
-      Home: seek(this.player.begin),
-      End: seek(this.player.end),
+  private listen(loop: HTMLButtonElement): void {
+    const { player, mechanism } = this;
+    const seek = (time: number): void => { player.pause(); player.seek(time); };
+    const step = (event: KeyboardEvent): number => (player.end - player.begin) * (event.shiftKey ? 0.05 : 0.005);
+    onKeys({
+      " ": () => player.toggle(),
+      ArrowLeft: (event) => seek(mechanism.time - step(event)),
+      ArrowRight: (event) => seek(mechanism.time + step(event)),
+      Home: () => seek(player.begin),
+      End: () => seek(player.end),
       l: () => loop.click(),
-    };
-    const act = at === "BUTTON" && event.key.startsWith("Arrow") ? undefined : acts[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
+    });
   }
+}
+
+/** True speed, or the nearest to it at which a film is neither a flash nor endless. */
+function speedOf(duration: number): number {
+  const fit = SPEEDS.filter((x) => duration / x >= SHORT && duration / x <= LONG);
+  const far = (x: number): number => Math.abs(Math.log(x));
+  return fit.sort((a, b) => far(a) - far(b))[0] ?? 1;
 }

@@ -3,6 +3,7 @@
 import { Controls } from "./controls";
 import { sceneOf, type SceneData } from "./data";
 import { element } from "./dom";
+import { onKeys } from "./keys";
 import { Mechanism, type Pose } from "./mechanism";
 import { Panels } from "./panels";
 import { Player } from "./player";
@@ -67,11 +68,14 @@ function begin(): void {
   if (!stage.solid) place.append(element("p", { class: "warning", role: "alert" },
     "This browser has no WebGL, so the mechanism is drawn by its edges only. Turn on hardware acceleration to see it in full."));
   theme.apply();
-  window.addEventListener("keydown", ({ key, target }) => {
-    if (key === "d" && !(target instanceof HTMLSelectElement)) theme.flip();
-  });
+  onKeys({ d: () => theme.flip() });
   window.dalembert = hooksOf(mechanism, player, stage);
   if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) player.play();
 }
 
-begin();
+try {
+  begin();
+} catch (error) {
+  document.body.append(element("p", { class: "warning", role: "alert" }, `This page cannot be shown: ${error instanceof Error ? error.message : error}.`));
+  throw error;
+}

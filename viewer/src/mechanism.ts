@@ -25,7 +25,8 @@ export class Mechanism {
     const given = new Set(coordinates.flatMap((each, i) => (each.given ? [i] : [])));
     this.closure = scene.closure ? new Closure(scene.closure, coordinates.length, given) : null;
     this.state = Float64Array.from([...coordinates.map((each) => each.start), this.motion?.begin ?? 0]);
-    this.motion?.at(this.motion.begin, this.q);
+    if (this.motion) this.motion.at(this.motion.begin, this.q);
+    else this.closure?.close(this.state); // starts are rounded
     this.poses = this.program.run(this.state).slice();
   }
 
@@ -60,6 +61,7 @@ export class Mechanism {
   reset(): void {
     this.byHand = true;
     this.scene.coordinates.forEach((each, i) => { this.state[i] = each.start; });
+    this.closure?.close(this.state);
     this.refresh();
   }
 

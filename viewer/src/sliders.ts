@@ -32,6 +32,7 @@ export class Sliders {
     input.addEventListener("input", () => {
       this.player.pause();
       const reached = this.mechanism.setCoordinate(name, Number(input.value) + this.turned(coordinate, index));
+      if (!reached) input.value = String(this.mechanism.state[index] - this.turned(coordinate, index));
       this.note.textContent = reached ? "" : `${label} goes no further: the loops would open.`;
     });
     const show = (): void => {

@@ -1,6 +1,7 @@
 // The buttons on the stage: views, arrows, trails, a picture.
 
 import { button, element, toggle } from "./dom";
+import { onKeys } from "./keys";
 import { KINDS } from "./stage/arrows";
 import type { Stage } from "./stage/stage";
 
@@ -13,10 +14,7 @@ export function toolsOf(stage: Stage, name: string): HTMLElement {
   const root = element("div", { class: "tools", role: "group", "aria-label": "View" }, fit, solid, axes);
   if (trails.group.children.length) root.append(toggle("Trails", "trails", true, (on) => { trails.group.visible = on; stage.ask(); }));
   root.append(picture);
-  const keys: Record<string, HTMLButtonElement> = { f: fit, p: solid, a: axes, s: picture };
-  window.addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
-    if (!ctrlKey && !metaKey && !altKey && !(target instanceof HTMLSelectElement)) keys[key]?.click();
-  });
+  onKeys({ f: () => fit.click(), p: () => solid.click(), a: () => axes.click(), s: () => picture.click() });
   if (!arrows.kinds.length) return root;
   return element("div", {}, root, element("div", { class: "kinds", role: "group", "aria-label": "Arrows" }, ...arrows.kinds.map((kind) => switchOf(stage, kind))));
 }

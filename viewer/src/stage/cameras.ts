@@ -17,6 +17,7 @@ export class Cameras {
   private readonly moved = new THREE.Vector3(); // how far the body that is followed has gone
   private readonly orbits = new Map<Camera, OrbitControls>();
   private aspect = 1;
+  private touched = false; // whether the reader has chosen a view
   camera: Camera;
 
   constructor(private readonly view: SceneData["view"], private readonly canvas: HTMLElement, private readonly changed: () => void) {
@@ -41,14 +42,17 @@ export class Cameras {
   }
 
   resize(width: number, height: number): void {
-    const before = this.aspect;
     this.aspect = width / Math.max(height, 1);
     this.perspective.aspect = this.aspect;
-    if (before !== this.aspect) this.fit();
+    const { orthographic: flat } = this;
+    Object.assign(flat, { right: flat.top * this.aspect, left: -flat.top * this.aspect });
+    this.camera.updateProjectionMatrix();
+    if (!this.touched) this.fit();
   }
 
   /** The whole motion in view, as the scene says. */
   fit(): void {
+    this.touched = false;
     const { camera, orbit } = this, narrow = Math.min(1, this.aspect);
     const radius = (0.5 * this.size) / narrow;
     const way = this.flatEye();
@@ -91,6 +95,7 @@ export class Cameras {
       orbit.touches.ONE = THREE.TOUCH.PAN;
     }
     orbit.addEventListener("change", this.changed);
+    orbit.addEventListener("start", () => { this.touched = true; });
     return orbit;
   }
 }

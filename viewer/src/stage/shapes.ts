@@ -6,9 +6,11 @@ import { Line2 } from "three/examples/jsm/lines/Line2.js";
 import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
 import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
 import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
+import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import { numbersOf, type Body, type SceneData, type Shape } from "../data";
 
 const SCREEN = 700; // pixels that a scene is high, roughly
+const CREASE = Math.PI / 6; // edges of meshes that turn more are sharp
 const AXES = ["#e5484d", "#30a46c", "#3e7bfa"];
 
 /** A body with all its shapes; its pose is set by the stage, which has a floor of its own in space instead of lines. */
@@ -74,13 +76,11 @@ function geometryOf(shape: Shape): THREE.BufferGeometry {
 }
 
 function meshed(shape: Shape): THREE.BufferGeometry {
-  let geometry = new THREE.BufferGeometry();
+  const geometry = new THREE.BufferGeometry();
   geometry.setAttribute("position", new THREE.BufferAttribute(Float32Array.from(numbersOf(shape.vertices!)), 3));
   geometry.setIndex(Array.from(numbersOf(shape.faces!)));
   geometry.scale(shape.size[0] ?? 1, shape.size[1] ?? 1, shape.size[2] ?? 1);
-  geometry = geometry.toNonIndexed(); // one normal for each face: edges of machines are sharp
-  geometry.computeVertexNormals();
-  return geometry;
+  return toCreasedNormals(geometry, CREASE);
 }
 
 /** Three axes, drawn over everything: x red, y green, z blue. */

@@ -36,6 +36,8 @@ export class Stage {
     this.solid = hasWebGL();
     this.renderer = this.solid ? rendererOf() : new Flat();
     place.prepend(this.renderer.domElement);
+    this.renderer.domElement.setAttribute("role", "img");
+    this.renderer.domElement.setAttribute("aria-label", `The mechanism ${mechanism.scene.model.name}`);
     this.bodies = bodies.map((body) => bodyOf(body, view));
     this.cameras = new Cameras(view, this.renderer.domElement, () => this.ask());
     this.arrows = new Arrows(mechanism, 0.012 * Math.min(view.size, 2.5 * unit));

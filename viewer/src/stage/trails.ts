@@ -5,7 +5,7 @@ import type { Line2 } from "three/examples/jsm/lines/Line2.js";
 import type { Mechanism } from "../mechanism";
 import { wire } from "./shapes";
 
-const SAMPLES = 1200;
+const FEWEST = 1200, MOST = 6000; // points of a path
 
 export class Trails {
   readonly group = new THREE.Group();
@@ -15,7 +15,8 @@ export class Trails {
   constructor(private readonly mechanism: Mechanism) {
     const { scene, motion } = mechanism;
     const begin = motion?.begin ?? 0, end = motion?.end ?? 0;
-    this.times = Float64Array.from({ length: SAMPLES + 1 }, (_, i) => begin + ((end - begin) * i) / SAMPLES);
+    const steps = Math.min(Math.max(3 * (motion?.t.length ?? 0), FEWEST), MOST);
+    this.times = Float64Array.from({ length: steps + 1 }, (_, i) => begin + ((end - begin) * i) / steps);
     if (!motion || !scene.trails.length) return;
     const points = scene.trails.map(({ body, point }) => ({ body: mechanism.bodyIndex(body), point }));
     mechanism.paths(points, this.times).forEach((path, k) => {
@@ -26,8 +27,8 @@ export class Trails {
   }
 
   refresh(): void {
-    const { byHand, time } = this.mechanism, [begin, end] = [this.times[0], this.times[SAMPLES]];
-    const count = end > begin ? Math.round((SAMPLES * (time - begin)) / (end - begin)) : 0;
+    const { byHand, time } = this.mechanism, steps = this.times.length - 1, begin = this.times[0], end = this.times[steps];
+    const count = end > begin ? Math.round((steps * (time - begin)) / (end - begin)) : 0;
     for (const line of this.passed) {
       line.visible = !byHand && count > 0;
       line.geometry.instanceCount = count;
