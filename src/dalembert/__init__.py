@@ -55,6 +55,7 @@ from dalembert.pipeline import pose as pose
 from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
+from dalembert.pipeline import report as report
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
 from dalembert.pipeline import velocity as velocity

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from dalembert.cli import arguments as shared
 from dalembert.cli import output
-from dalembert.cli.understanding import Understanding, understood
+from dalembert.analysis.understanding import Understanding, understood
 from dalembert.errors import unsound
 from dalembert.expressions.numbers import written_out
 from dalembert.model.checks.values import value
