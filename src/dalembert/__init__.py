@@ -27,6 +27,7 @@ from dalembert.model import Description as Description
 from dalembert.model import Model as Model
 from dalembert.papers import Paper as Paper
 from dalembert.papers import paper as paper
+from dalembert.pipeline import animate as animate
 from dalembert.pipeline import assemble as assemble
 from dalembert.pipeline import assembled as assembled
 from dalembert.pipeline import branches as branches

@@ -23,6 +23,7 @@ from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
+from dalembert.show import animation
 from dalembert.sources import Source
 from dalembert.sources import load as load
 
@@ -92,6 +93,9 @@ hybrid_dynamics = stage(walk.hybrid_dynamics)
 subsystem_dynamics = stage(subsystems.subsystem_dynamics)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
+
+# pictures
+animate = stage(animation.animation_of)
 
 # the evidence
 prove = stage(proof.prove)

@@ -206,6 +206,11 @@ class TreeRun(Trajectory):
         """None: ignorable coordinates are not looked for."""
         return None
 
+    @property
+    def has_joint_reactions(self) -> bool:
+        """None: the run goes link by link."""
+        return False
+
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """Not of trees that are run link by link."""
         raise InputError(
