@@ -20,9 +20,9 @@ export class Trails {
     if (!motion || !scene.trails.length) return;
     const points = scene.trails.map(({ body, point }) => ({ body: mechanism.bodyIndex(body), point }));
     mechanism.paths(points, this.times).forEach((path, k) => {
-      const { color } = scene.trails[k], strong = wire(path, color, 2.2);
+      const { color } = scene.trails[k], strong = wire(path, color, 1.8);
       this.passed.push(strong);
-      this.group.add(wire(path, color, 1.4, 0.22), strong);
+      this.group.add(wire(path, color, 1.2, 0.2), strong);
     });
   }
 

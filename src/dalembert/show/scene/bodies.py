@@ -171,6 +171,8 @@ class Sketch:
         """The last body of a chain: by its mass centre and inertia."""
         hung, center, (edges, axes) = placed.hung.p, placed.center, placed.box
         most = float(edges.max())
+        if placed.mass <= 0:  # a frame only
+            return []
         if most < 0.04 * self.unit:  # a point
             ball = Shape("sphere", (3.2 * self.radius,), color, "body", center)
             return [ball] if self._near(center, hung) else [solids.rod(hung, center, 0.7 * self.radius, color), ball]

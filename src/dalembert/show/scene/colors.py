@@ -72,3 +72,12 @@ def lighter(color: str, share: float = 0.12) -> str:
     '#808080'
     """
     return hexadecimal([x + (1 - x) * share for x in rgb(color)])
+
+
+def muted(color: str, share: float = 0.72) -> str:
+    """The same colour, nearer to a light grey, as the housings of machines are.
+
+    >>> muted("#3f86c9", 1.0)
+    '#cdd2d8'
+    """
+    return hexadecimal([x + (grey - x) * share for x, grey in zip(rgb(color), rgb("#cdd2d8"), strict=True)])

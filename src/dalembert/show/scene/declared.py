@@ -29,7 +29,8 @@ def declared_shapes(model: Elements) -> tuple[dict[str, list[Shape]], tuple[str,
 
 
 def _shape(given: Declared, usual: str) -> tuple[Shape | None, str]:
-    color = usual if given.color is None else colors.hexadecimal(given.color)
+    plain = colors.muted(usual) if given.kind == "mesh" else usual
+    color = plain if given.color is None else colors.hexadecimal(given.color)
     opacity = 1.0 if given.color is None else max(0.15, given.color[3])
     at, turn = np.array(given.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, given.rotation), dtype=float)
     if given.kind != "mesh":

@@ -132,8 +132,8 @@ class _Making:
 
     def _covered(self, name: str, shapes: Sequence[Shape]) -> bool:
         """Whether declared shapes reach all joints of a body, so that nothing has to be added."""
-        if not shapes:
-            return False
+        if not shapes or any(shape.kind == "mesh" for shape in shapes):
+            return bool(shapes)
         points = np.concatenate([corners(shape) for shape in shapes])
         margin = 0.05 * self.sketch.unit
         low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
