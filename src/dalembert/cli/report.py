@@ -50,7 +50,12 @@ def run(arguments: Namespace) -> int:
         )
     with progress.bar(f"comparing the formalisms on {model.name}") as advance:
         found = pipeline.report(
-            motion, path, formalisms=keys, evidence=not arguments.no_evidence, command=shlex.join(["dalembert", *arguments.words]), progress=advance
+            motion,
+            path,
+            formalisms=keys,
+            evidence=not arguments.no_evidence,
+            command=shlex.join(["dalembert", *arguments.words]),
+            progress=advance,
         )
     agreement = found.contents.agreement
     if arguments.json:
@@ -74,4 +79,3 @@ def _usual(model: Elements) -> str:
     possible = understood(model).formalisms
     usual = find("lagrange").ABOUT.key
     return usual if usual in possible or not possible else possible[0]
-

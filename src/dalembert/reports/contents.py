@@ -63,7 +63,9 @@ def contents_of(
             raise InputError(f"report, formalisms: {key} cannot treat '{model.name}': {known.refused[key]}")
     equations = tuple(equations_of(model, key) for key in keys)
     if not evidence:
-        return Contents(run, known, equations, left_out=("The formalisms were not compared: the evidence was left out.",))
+        return Contents(
+            run, known, equations, left_out=("The formalisms were not compared: the evidence was left out.",)
+        )
     if model.canonical_list:
         words = "The formalisms were not compared: constraints on momenta are treated by dirac alone."
         return Contents(run, known, equations, left_out=(words,))

@@ -65,7 +65,9 @@ def report_of(
     <Report of 'simple-pendulum' by lagrange>
     """
     if not isinstance(run, Trajectory):
-        raise InputError(f"report: got a value of type {type(run).__name__}. Expected a run, as eom.simulate() gives one.")
+        raise InputError(
+            f"report: got a value of type {type(run).__name__}. Expected a run, as eom.simulate() gives one."
+        )
     if isinstance(formalisms, str):
         formalisms = [formalisms]
     if path is not None:

@@ -13,6 +13,7 @@ from dalembert.reports.provenance import versions
 from dalembert.show import html
 from dalembert.show.diagram import tree_in_svg
 from dalembert.show.prose import markdown
+from dalembert.show.units import units_of
 from dalembert.show.webpage import Tab
 from dalembert.tables import Table, short
 
@@ -36,7 +37,9 @@ def _story(contents: Contents) -> Iterator[str]:
     yield "<h2>The run</h2>"
     freedoms = _counted(moves.degrees_of_freedom, "degree of freedom", "degrees of freedom")
     coordinates = _counted(moves.coordinates, "coordinate", "coordinates")
-    words = f"{freedoms}, {coordinates}; {run.t[-1] - run.t[0]:g} s by {run.formalism} with {run.integrator}: {run.status}."
+    words = (
+        f"{freedoms}, {coordinates}; {run.t[-1] - run.t[0]:g} s by {run.formalism} with {run.integrator}: {run.status}."
+    )
     yield f"<p>{escape(words)}</p>"
     yield from (table.html() for table in run.tables())
     if run.notes:
@@ -81,8 +84,13 @@ def _reactions(contents: Contents) -> Iterator[str]:
     }
     rows = tuple((name, short(force), short(moment)) for name, (force, moment) in largest.items())
     if rows:
+        known = units_of(run)
+        heads = (
+            f"largest {what}, {unit}".rstrip(", ")
+            for what, unit in (("force", known.shown("N")), ("moment", known.shown("N·m")))
+        )
         yield "<h2>Reactions in the joints</h2>"
-        yield Table(("joint", "largest force", "largest moment"), rows).html()
+        yield Table(("joint", *heads), rows).html()
 
 
 def _model(contents: Contents) -> Iterator[str]:
@@ -92,7 +100,10 @@ def _model(contents: Contents) -> Iterator[str]:
         yield f'<h2>Bodies, joints and loops</h2>\n<div class="wide">{tree}</div>'
     yield "<h2>Mobility</h2>"
     yield from (table.html() for table in known.moves.tables())
-    rows = tuple((name, "yes" if name in known.moves.ignorable else "no", known.known.reasons[name]) for name in known.known.reasons)
+    rows = tuple(
+        (name, "yes" if name in known.moves.ignorable else "no", known.known.reasons[name])
+        for name in known.known.reasons
+    )
     yield "<h2>Ignorable coordinates</h2>"
     yield Table(("coordinate", "ignorable", "reason"), rows).html()
     yield "<h2>As declared</h2>"

@@ -106,7 +106,9 @@ def _arcs(model: Elements, boxes: Mapping[str, _Box]) -> Iterator[str]:
         path = f"M{first.right:.1f} {first.y:.1f}H{out:.1f}V{second.y:.1f}H{second.right:.1f}"
         if first.y == second.y:  # in one row: above the boxes between them
             top = first.y - _HEIGHT / 2
-            path = f"M{first.x + first.width / 2:.1f} {top:.1f}V{top - 9:.1f}H{second.x + second.width / 2:.1f}V{top:.1f}"
+            path = (
+                f"M{first.x + first.width / 2:.1f} {top:.1f}V{top - 9:.1f}H{second.x + second.width / 2:.1f}V{top:.1f}"
+            )
         yield f'<path stroke-dasharray="5 4" d="{path}"/>'
         yield _text(_short(f"{loop.name}: {loop.joint.kind}"), out - 4, (first.y + second.y) / 2 - 6, size=11, end=True)
 
