@@ -113,7 +113,7 @@ def asked(run: Trajectory, name: str, what: str) -> np.ndarray:
     model = run.equations.model
     known: dict[str, tuple[str, ...]] = {loop.name: CARRIED for loop in model.loops}
     known |= {body.name: PLACES + CARRIED for body in model.bodies}
-    known |= {load.name: ("force",) for load in model.loads if load.name not in known}
+    known |= {load: ("force",) for load in run.load_forces if load not in known}
     if name not in known:
         raise InputError(f"the run has no body, loop or load '{name}'. {nearest(name, known)}")
     if what not in known[name]:
