@@ -236,6 +236,22 @@ def test_a_rod_without_a_child_has_the_length_its_inertia_tells():
     assert rods[0].size[1] == pytest.approx(0.2)
 
 
+def test_strings_and_surfaces_are_read_off_formulas():
+    def particle(phi: str) -> dl.Model:
+        model = dl.Model("particle", gravity=(0, 0, -9.81)).parameters(l=2.0, a=0.5).coordinates("x", "y", "z")
+        axes = [model.prismatic(axis, name) for axis, name in zip(np.eye(3).tolist(), "xyz", strict=True)]
+        return model.body("bob", joint=axes, mass=1).holonomic(phi)
+
+    (string,) = scene_of(particle("(x - a)**2 + y**2 + (z - 1)**2 - l**2").start([0.5, 0, -1], [0, 1, 0])).cords
+    assert string.points[0].tolist() == [0.5, 0, 1]
+    assert not scene_of(particle("x**2 + y**2 + 2*z**2 - l**2").start([2, 0, 0], [0, 1, 0])).cords
+    bowl = particle("3*z - x**2 - a*y").start([1, 0, 1 / 3], [0, 0, 0])
+    (surface,) = [s for s in dl.simulate(bowl, 0.2, samples=5).scene().bodies[0].shapes if s.kind == "mesh"]
+    assert surface.points is not None
+    x, y, z = surface.points.T
+    assert np.allclose(3 * z, x**2 + 0.5 * y)
+
+
 def test_energies_alone_cannot_be_drawn():
     model = dl.Model.from_energies("bare", coordinates=["x"], kinetic="dot(x)**2/2")
     with pytest.raises(dl.InputError, match="nothing to draw"):
