@@ -272,6 +272,19 @@ def test_a_run_brings_its_histories_and_forces():
     assert reaction["scale"] == weight["scale"] > 0
 
 
+def test_applied_forces_and_torques_become_arrows_of_the_world():
+    model = dl.Model("push").coordinates("a").start([np.pi / 2], [0])
+    model.body("bar", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0), inertia=(0, 1, 1))
+    model.force("bar", ("3 + 2*dot(a)", 0, 0), point=(2, 0, 0), frame="bar", name="jet").torque("bar", (0, 0, 4))
+    scene = dl.simulate(model, 0.1, samples=3).scene()
+    assert scene.run is not None
+    arrows = {arrow.kind: arrow for arrow in scene.run.arrows}
+    assert np.allclose(arrows["force"].vector[:, 0], [0, 3, 0])
+    assert np.allclose(arrows["force"].point[:, 0], [0, 2, 0])
+    assert np.allclose(arrows["torque"].vector, [[0], [0], [4]])
+    assert np.allclose(np.linalg.norm(arrows["force"].vector, axis=0), 3 + 2 * scene.run.qd[0])
+
+
 def test_loops_are_closed_before_they_are_drawn():
     model = dl.load("four-bar").copy().start({"q3": -1.2}, {})
     scene = scene_of(model)
