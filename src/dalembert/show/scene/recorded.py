@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.algebra import FLOATS
 from dalembert.expressions import Kind
 from dalembert.expressions.lower import Lowering
-from dalembert.kinematics.motion import values
+from dalembert.kinematics.motion import values as symbol_values
 from dalembert.model import WORLD
 from dalembert.model.loads import Force, Torque
 from dalembert.show.names import for_text
@@ -155,7 +155,7 @@ def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Place
 def _loads(run: Trajectory, layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
     """Forces and torques that the model applies to its bodies."""
     state = run.t[few], list(run.q[:, few]), list(run.qd[:, few])
-    lower = Lowering(FLOATS, values(layout.model, *state, run.equations.parameters))
+    lower = Lowering(FLOATS, symbol_values(layout.model, *state, run.equations.parameters))
     for load in layout.model.loads:
         if isinstance(load, Force | Torque):
             given = load.force if isinstance(load, Force) else load.torque
