@@ -80,7 +80,7 @@ def _read(reading: Reading) -> str:
 
 def _verdicts(reading: Reading) -> tuple[str, ...]:
     blocks = (block.proved for block in reading.blocks.values() if not block.is_long)
-    return tuple(sorted({*blocks, *(law.proved for law in reading.laws)}))
+    return tuple(sorted({*blocks, *(law.proved for law in reading.laws if not law.unwritten)}))
 
 
 def table_of(found: dict[str, dict[str, Written]]) -> Table:

@@ -58,6 +58,8 @@ IDENTITIES = {
     "circle": sin(x) * sin(x) + cos(x) * cos(x) - 1,
     "sum": sin(x + y - z) - sin(x) * cos(y - z) - cos(x) * sin(y - z),
     "double": sin(2 * x) - 2 * sin(x) * cos(x),
+    "double of a product": sin(2 * t * x) - 2 * sin(x * t) * cos(t * x),
+    "half of a product": 1 - cos(t * x) - 2 * sin(t * (x / 2)) * sin(-x / 2 * t) * -1,
     "half": cos(x / 2) * cos(x / 2) - (1 + cos(x)) / 2,
     "thirds": sin(x) - 3 * sin(x * THIRD) + 4 * sin(x * THIRD) ** 3,
     "decimal": sin(0.3 * x) - sin(0.1 * x) * cos(0.2 * x) - cos(0.1 * x) * sin(0.2 * x),

@@ -105,7 +105,7 @@ def _common_denominator(order: Sequence[Node]) -> int:
     found = {1}
     for y in order:
         if y.operation in ("sin", "cos", "tan", "exp", "pow"):
-            atoms, by_pi, number = _sum(y.arguments[-1], lambda a: {a: Fraction(1)}, done)
+            atoms, by_pi, number = _sum(y.arguments[-1], lambda a: {a: _number_in(a)}, done)
             found |= {
                 k.denominator for k in (*atoms.values(), number, *([by_pi] if y.operation in ("exp", "pow") else []))
             }
@@ -316,7 +316,9 @@ class _Walk:
             return {}
         if a.operation in ("multiply", "divide", "pow", "sqrt", "select"):
             self._point.composite = True
-        return {value: Fraction(1)} if value <= P // 2 else {P - value: Fraction(-1)}  # x and −x are one
+        k = _number_in(a)
+        value = value * field.residue(1 / k) % P
+        return {value: k} if value <= P // 2 else {P - value: -k}  # x and −x are one
 
 
 def _sum(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
@@ -351,6 +353,23 @@ def _split(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node
     if (found := factor(a)) is not None:
         return _scaled(done[found[1]], found[0])
     return atom(a), Fraction(0), Fraction(0)
+
+
+def _number_in(a: Node) -> Fraction:
+    """The number among the factors of a product: 2 of (2 t) w, which is no sum or multiple by its form.
+
+    >>> from dalembert.algebra.nodes import symbol
+    >>> _number_in(symbol("t") * 2 * symbol("w") / (symbol("x") * 3))
+    Fraction(2, 3)
+    """
+    if isinstance(a, Constant) and isinstance(a.value, Fraction) and a.value:
+        return a.value
+    if a.operation == "negative":
+        return -_number_in(a.arguments[0])
+    if a.operation not in ("multiply", "divide"):
+        return Fraction(1)
+    first, second = map(_number_in, a.arguments)
+    return first * second if a.operation == "multiply" else first / second
 
 
 def _scaled(a: Linear[Key], k: Fraction) -> Linear[Key]:

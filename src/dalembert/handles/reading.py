@@ -49,6 +49,12 @@ class Reading(Value):
         given = {name: exact(value) for name, value in self.numbers.items()}
         return system_of(space.model, "symbolic", space.facts, numbers=given)
 
+    @property
+    def _graph(self) -> System:
+        """The same over the graph, where nothing grows."""
+        space = self.derivation.workspace
+        return system_of(space.model, "graph", space.facts, numbers=self.numbers)
+
     @cached_property
     def form(self) -> LinearForm:
         """The equations."""
@@ -59,18 +65,18 @@ class Reading(Value):
     def told(self) -> tuple[Record, LinearForm]:
         """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
         short = self.shortening
-        return self._derived(Record(short, short.named, without_factors, short.rows))
+        return self._derived(Record(short, short.named, without_factors, short.rows), self.system)
 
-    def _derived(self, record: Record) -> tuple[Record, LinearForm]:
-        return record, self.derivation.machine.derived(self.system, record, **self.derivation.told)
+    def _derived(self, record: Record, system: System) -> tuple[Record, LinearForm]:
+        return record, self.derivation.machine.derived(system, record, **self.derivation.told)
 
     @cached_property
     def record(self) -> Record:
-        """All that the formalism shows on its way; without short forms where they would be too long on the way."""
+        """All that the formalism shows on its way; over the graph where formulas would be too long on the way."""
         try:
             return self.told[0]
         except TooLong:
-            return self._derived(Record())[0]
+            return self._derived(Record(), self._graph)[0]
 
     @cached_property
     def blocks(self) -> Blocks:

@@ -21,6 +21,7 @@ from dalembert.show import breaking, intermediates, latex, names, text
 from dalembert.show.laws import WrittenLaw
 from dalembert.show.names import PLAIN, Letters
 from dalembert.show.shortening import Shortening, TooLong, is_text, length_without_names, operations_of, without_names
+from dalembert.show.unfolding import unfolded
 
 if TYPE_CHECKING:
     import sympy
@@ -332,8 +333,10 @@ def block_of(
     """A quantity with its value, for reading."""
     raw, lines = None, ()
     try:
-        raw = quantity.make()
-        value = raw if is_text(raw) else short(raw) if quantity.shown is None else quantity.shown
+        made = quantity.make()
+        raw = unfolded(made)
+        known = None if raw is not made else quantity.shown
+        value = raw if is_text(raw) else short(raw) if known is None else known
         operations, lines = operations_of(value), () if is_text(raw) else short.lines(value, raw)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations

@@ -17,6 +17,7 @@ from dalembert.model.frozen import Value
 from dalembert.show import breaking, latex, text
 from dalembert.show.names import PLAIN, Letters
 from dalembert.show.shortening import Shortening, TooLong
+from dalembert.show.unfolding import unfolded
 
 _WIDTH = 100
 _MOST = 400  # operations of one row that is written out
@@ -63,7 +64,9 @@ class WrittenLaw(Value):
 
     @cached_property
     def proved(self) -> Verdict:
-        """Whether the rows are those of the formalism, by the exact algebra."""
+        """Whether the rows are those of the formalism, by the exact algebra; rows that are not written out claim nothing."""
+        if self.unwritten:
+            return "undecided"
         return proved_equal([x for side in self.raw for x in side], [*self.left, *self.right], self.meanings)
 
     def __str__(self) -> str:
@@ -119,9 +122,10 @@ class WrittenLaw(Value):
 
 def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> WrittenLaw:
     """A law with its rows in a short form."""
-    raw = tuple(np.array([se.sympify(x) for x in side], dtype=object) for side in law.make())
-    about, sides = (law.equation, law.words, law.uses), (raw[0], raw[1])
+    about, sides = (law.equation, law.words, law.uses), law.make()
     try:
+        raw = tuple(np.array([se.sympify(x) for x in unfolded(side)], dtype=object) for side in sides)
+        sides = (raw[0], raw[1])
         left, right = (np.array([*map(_as_sum, short(side))], dtype=object) for side in raw)
     except TooLong as found:
         return WrittenLaw(*about, *sides, sides, (), letters, found.operations)

@@ -18,7 +18,7 @@ from dalembert.show.rows import tidy_rows
 from dalembert.show.tidying import tidy
 
 BUDGET = 8.0  # seconds of CPU time for all short forms of one derivation
-_HUGE = 200_000  # operations of a value on the way to others
+HUGE = 200_000  # operations of a value on the way to others
 _LONG = 6_000  # operations of an entry that is left as it is
 _WORTH = 15  # how much longer a value without names may be that could become shorter than the one by names
 _ROWS = 120  # operations of rows that need no names
@@ -30,7 +30,7 @@ class TooLong(InputError):
 
     def __init__(self, operations: int) -> None:
         super().__init__(
-            f"a quantity on the way has {operations} operations when it is written out. Expected at most {_HUGE}. "
+            f"a quantity on the way has {operations} operations when it is written out. Expected at most {HUGE}. "
             "Take numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
         )
         self.operations = operations
@@ -71,7 +71,7 @@ class Shortening:
             whole = self._each(without_names(value, self._meanings))
             out = min(whole, out, key=operations_of)  # where terms cancel, names stood in the way
         length = operations_of(out)
-        if length > _HUGE:
+        if length > HUGE:
             raise TooLong(length)
         return out
 

@@ -1,0 +1,67 @@
+"""From the graph to formulas: what is derived where nothing grows, written out where that is short enough to be read."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dalembert.algebra import Array, Scalar
+from dalembert.algebra.nodes import Constant, HeldTable, Node, Symbol
+from dalembert.algebra.operations import FUNCTIONS
+from dalembert.algebra.symbolic import SYMBOLIC
+from dalembert.algebra.walks import ordered
+from dalembert.show.shortening import HUGE, TooLong
+
+_SIGNS: dict[str, Callable[..., Scalar]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negative": operator.neg,
+    "less": lambda a, b: SYMBOLIC.less(a, b, or_equal=False),
+    "less_equal": lambda a, b: SYMBOLIC.less(a, b, or_equal=True),
+    "and": lambda a, b: SYMBOLIC.logical("and", a, b),
+    "or": lambda a, b: SYMBOLIC.logical("or", a, b),
+    "select": SYMBOLIC.select,
+    "interpolate": SYMBOLIC.interpolate,
+}
+
+
+def unfolded(value: Array) -> Array:
+    """The value with formulas in place of nodes; other values are what they are. `TooLong` where they would be a wall.
+
+    >>> from dalembert.algebra.nodes import call, symbol
+    >>> x, y = symbol("x"), symbol("y")
+    >>> unfolded(np.array([x * call("sin", y) + 1, 0], dtype=object))
+    array([1 + x*sin(y), 0], dtype=object)
+    """
+    roots = [x for x in value.flat if isinstance(x, Node)]
+    if not roots:
+        return value
+    order = ordered(roots)
+    length: dict[Node, int] = {}
+    for y in order:
+        length[y] = sum(length[a] for a in y.arguments) + bool(y.arguments)
+    if (total := sum(length[y] for y in roots)) > HUGE:
+        raise TooLong(total)
+    known: dict[Node, Scalar] = {}
+    for y in order:
+        known[y] = _formula(y, [known[a] for a in y.arguments])
+    out = np.empty(value.shape, dtype=object)
+    for index in np.ndindex(*value.shape):
+        out[index] = known[value[index]] if isinstance(value[index], Node) else value[index]
+    return out
+
+
+def _formula(y: Node, arguments: Sequence[Scalar]) -> Scalar:
+    if isinstance(y, Constant):
+        return y.value if isinstance(y.value, float) else SYMBOLIC.number(y.value)
+    if isinstance(y, Symbol):
+        return SYMBOLIC.symbols([y.value])[0]
+    if isinstance(y, HeldTable):
+        return y.value
+    if y.operation == "pi":
+        return SYMBOLIC.pi
+    return SYMBOLIC.function(y.operation, *arguments) if y.operation in FUNCTIONS else _SIGNS[y.operation](*arguments)
