@@ -17,7 +17,7 @@ from dalembert.show.intermediates import uses
 from dalembert.show.rows import tidy_rows
 from dalembert.show.tidying import tidy
 
-BUDGET = 8.0  # seconds of CPU time for all short forms of one derivation
+BUDGET = 6.0  # seconds of CPU time for all short forms of one derivation
 HUGE = 200_000  # operations of a value on the way to others
 _LONG = 6_000  # operations of an entry that is left as it is
 _WORTH = 15  # how much longer a value without names may be that could become shorter than the one by names
