@@ -9,6 +9,7 @@
 
 from dalembert import gallery as gallery
 from dalembert.analysis.dynamics import speed_names as speed_names
+from dalembert.analysis.targets import Target as Target
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import EngineError as EngineError
 from dalembert.errors import FormulaError as FormulaError
@@ -46,6 +47,7 @@ from dalembert.pipeline import inverse_dynamics as inverse_dynamics
 from dalembert.pipeline import jacobian as jacobian
 from dalembert.pipeline import jacobian_rate as jacobian_rate
 from dalembert.pipeline import kinematics as kinematics
+from dalembert.pipeline import inverse_kinematics as inverse_kinematics
 from dalembert.pipeline import load as load
 from dalembert.pipeline import load_run as load_run
 from dalembert.pipeline import mass_matrix as mass_matrix

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, following, recutting, subsystems
+from dalembert.analysis import assembly, following, postures, recutting, subsystems
 from dalembert.analysis import dynamics as walk
 from dalembert.analysis import ellipsoid as ellipsoids
 from dalembert.analysis import mobility as mobilities
@@ -50,6 +50,7 @@ branches = stage(assembly.branches)
 recut = stage(recutting.recut)
 mobility = stage(mobilities.mobility_of)
 ellipsoid = stage(ellipsoids.ellipsoid_of)
+inverse_kinematics = stage(postures.inverse_kinematics)
 
 
 # the equations and the motion
