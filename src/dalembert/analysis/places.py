@@ -48,7 +48,7 @@ class Places:
     scales: Scales
     sizes: np.ndarray
 
-    @property
+    @cached_property
     def n(self) -> int:
         """The number of coordinates."""
         return len(self.model.coordinate_names)
@@ -146,19 +146,27 @@ class Places:
         """Of the rows in their units, (K, ·)."""
         return np.linalg.svd(self.free_rows(seen), compute_uv=False)
 
-    def task(self, start: np.ndarray, moving: np.ndarray, *, limited: bool) -> Task:
-        """The task for the compiled search, from around a start."""
-        unit = self.scales.positions
-        lower, upper = limits_of(self.model) if limited else (np.full(self.n, -np.inf), np.full(self.n, np.inf))
-        low = np.where(np.isfinite(lower), lower, np.minimum(start, upper) - np.pi * unit)
-        high = np.where(np.isfinite(upper), upper, np.maximum(start, lower) + np.pi * unit)
-        # the additive sequence with the best known spread: the powers of the root of x^(n+1) = x + 1
+    @cached_property
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and upper limits of the coordinates."""
+        return limits_of(self.model)
+
+    @cached_property
+    def _spread(self) -> np.ndarray:
+        """The additive sequence that fills a cube evenly: powers of the root of xⁿ⁺¹ = x + 1."""
         root = 2.0
         for _ in range(64):
             root = (1 + root) ** (1 / (self.n + 1))
-        spread = root ** -np.arange(1.0, self.n + 1)
+        return root ** -np.arange(1.0, self.n + 1)
+
+    def task(self, start: np.ndarray, moving: np.ndarray, *, limited: bool) -> Task:
+        """The task for the compiled search, from around a start."""
+        unit = self.scales.positions
+        lower, upper = self.limits if limited else (np.full(self.n, -np.inf), np.full(self.n, np.inf))
+        low = np.where(np.isfinite(lower), lower, np.minimum(start, upper) - np.pi * unit)
+        high = np.where(np.isfinite(upper), upper, np.maximum(start, lower) + np.pi * unit)
         units = np.where(moving, unit, 0.0)
-        return Task(self.kinds, self.scales.length, self.sizes, units, lower, upper, low, high - low, spread)
+        return Task(self.kinds, self.scales.length, self.sizes, units, lower, upper, low, high - low, self._spread)
 
 
 def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:

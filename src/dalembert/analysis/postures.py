@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.places import Places, Seen, limits_of, places_of
+from dalembert.analysis.places import Places, Seen, places_of
 from dalembert.analysis.targets import Asked, Given, read_targets
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, nearest
@@ -229,9 +229,9 @@ class _Search:
 
     def found(self, effort: Effort, starts: np.ndarray | None = None) -> Found:
         """The postures from the starts (K, n)."""
-        begin = np.ascontiguousarray(np.broadcast_to(self.start if starts is None else starts, self._shape(starts)))
+        begin = np.array(np.broadcast_to(self.start if starts is None else starts, self._shape(starts)), order="C")
         K, n = begin.shape
-        targets = np.ascontiguousarray(np.broadcast_to(self.targets, (K, self.targets.shape[1])))
+        targets = np.array(np.broadcast_to(self.targets, (K, self.targets.shape[1])), order="C")
         q, left, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
         native = reaching.compiled() if isinstance(self.places.machine.one, int) else None
         run = native or reaching.reach
@@ -290,7 +290,7 @@ class _Search:
         """The coordinates that stand at a limit."""
         if not self.limited:
             return ()
-        lower, upper = limits_of(self.places.model)
+        lower, upper = self.places.limits
         sides = [(q <= lower, "lower", lower), (q >= upper, "upper", upper)]
         return tuple(
             f"{name} stands at its {side} limit {limit[i]:.6g}"

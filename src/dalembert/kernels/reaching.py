@@ -24,9 +24,12 @@ import numpy as np
 from dalembert.programs.numba_code import Machine, call, tell_of_addresses
 
 _LEAST = 1e-15  # damping that rounding needs where rows depend on each other
+_ROUNDING = 1e-15
 _IDLE = 0.99  # a step that leaves more of |e|² than this leads nowhere
 _PATIENCE = 4
 _TRIALS = 8  # steps that are damped more and more
+# near a fold, where two postures meet, Newton's step leaps over both and then comes back to one; damped steps would creep
+_LEAPS, _NEAR, _FAR = 3, 1e-4, 1e-1
 
 
 class Task(NamedTuple):
@@ -129,9 +132,9 @@ def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, 
     """What is left of |e| at its largest after one search, and the number of its steps; x, e and J are those at its end."""
     n, e = len(task.units), room.e
     rest = _look(machine, task, target, room.x, room.there, e, room.J)
-    size, mu, idle, step = _squared(e), 1.0, 0, 0
-    while step < effort.steps and rest > effort.tolerance and idle < _PATIENCE:
-        taken = False
+    size, mu, idle, step, leaps = _squared(e), 0.1, 0, 0, 0
+    while step < effort.steps and rest > _ROUNDING and idle < _PATIENCE:
+        taken, done = False, rest <= effort.tolerance
         for _ in range(_TRIALS):
             step += 1
             if not _stepped(task, room, mu * 0.5 * size):
@@ -142,11 +145,16 @@ def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, 
             if new < size:
                 taken = True
                 break
+            if not done and leaps < _LEAPS and size < _NEAR and new < _FAR:
+                leaps, taken, mu = leaps + 1, True, 1e-3
+                break
+            if done:  # one step more, down to rounding
+                return rest, step
             mu *= 8.0
         if not taken:
             return rest, step
         idle = idle + 1 if new > _IDLE * size else 0
-        mu = max(mu * (0.25 if new < 0.25 * size else 1.0), 1e-3)
+        mu = max(mu * (0.25 if new < 0.5 * size else 0.7), 1e-3)
         size, rest = new, new_rest
         for j in range(n):
             room.x[j] = room.trial[j]
@@ -154,6 +162,8 @@ def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, 
             e[i] = room.new_e[i]
             for j in range(n):
                 room.J[i, j] = room.new_J[i, j]
+        if done:
+            return rest, step
     return rest, step
 
 
