@@ -3,8 +3,8 @@
     python benchmarks/kinematics.py [--robots panda ur5 ...] [--count 1000] [--json]
 
 Poses are those of random postures within the limits, by Pinocchio's forward kinematics. Each is solved from the posture in which
-the robot starts. CPU microseconds per solved pose: ours for all poses at once and one call after the other, Pinocchio's loop as its
-documentation has it (steps of 0.1, until 1e-4, at most 1000), and the same loop with full steps until 1e-10. A pose counts as
+the robot starts. CPU microseconds per solved pose: ours for all poses at once and one call after the other, Pinocchio's loop as
+its documentation has it (steps of 0.1, until 1e-4, at most 1000), and the same loop with full steps until 1e-10. A pose counts as
 solved where Pinocchio finds position and orientation of our posture within 1e-10 of the target. Robotics Toolbox solves poses of
 its own models by `ikine_LM` where it is installed. Needs pin and example-robot-data.
 """
@@ -116,7 +116,9 @@ def solved_by_us(arm: Arm) -> Row:
     dl.inverse_kinematics(arm.ours, arm.body, T[:, :, 0])  # the program, and Numba's part
     runs = [timed(lambda: dl.inverse_kinematics(arm.ours, arm.body, T)) for _ in range(ROUNDS)]
     found = runs[0][0]
-    off = [np.abs(arm.pose(q).homogeneous - pose.homogeneous).max() for q, pose in zip(found.q.T, arm.poses, strict=True)]
+    off = [
+        np.abs(arm.pose(q).homogeneous - pose.homogeneous).max() for q, pose in zip(found.q.T, arm.poses, strict=True)
+    ]
     good = int(np.sum(np.array(off) <= REACHED))
     few = T[:, :, :100]
     one = best([timed(lambda: [dl.inverse_kinematics(arm.ours, arm.body, each) for each in few.T.swapaxes(1, 2)])[1]])
@@ -170,7 +172,15 @@ def measured(name: str, count: int) -> Row:
 def shown(rows: Sequence[Row]) -> Table:
     """The numbers as a table."""
     table = Table(box=SIMPLE_HEAD, title="µs per solved pose, one thread; in brackets the share that is reached")
-    for head in ("robot", "ours, many", "ours, one", "Pinocchio's loop", "with full steps", "ikine_LM", "steps, starts"):
+    for head in (
+        "robot",
+        "ours, many",
+        "ours, one",
+        "Pinocchio's loop",
+        "with full steps",
+        "ikine_LM",
+        "steps, starts",
+    ):
         table.add_column(head, justify="right")
     for row in rows:
         toolbox = f"{row['toolbox']:.0f} ({row['toolbox_reached']:.1%})" if "toolbox" in row else "not installed"

@@ -113,8 +113,8 @@ class Places:
         found = self.touched[rows].any(axis=0)
         while True:
             more = found | held[(held & found).any(axis=1)].any(axis=0)
-            if (more == found).all():
-                return found
+            if np.array_equal(more, found):
+                return np.asarray(found)
             found = more
 
     @cached_property
@@ -125,7 +125,7 @@ class Places:
         x = np.concatenate([q[:, None] + 2 * np.pi * np.eye(self.n), q[:, None]], axis=1)
         out = self.function(np.concatenate([x, np.zeros((1, self.n + 1))]), np.zeros(0))
         size = 1 + np.abs(out[:, -1:])
-        return (np.abs(out[:, :-1] - out[:, -1:]) < 1e-9 * size).all(axis=0)
+        return np.asarray((np.abs(out[:, :-1] - out[:, -1:]) < 1e-9 * size).all(axis=0))
 
     @cached_property
     def usual_rank(self) -> int:

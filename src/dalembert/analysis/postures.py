@@ -88,7 +88,7 @@ class InverseKinematics:
         return float(found[0]) if self._single else found
 
     @cached_property
-    def singular(self) -> str | None | tuple[str | None, ...]:
+    def singular(self) -> str | tuple[str | None, ...] | None:
         """None, or what cannot be moved at this posture; a tuple for many."""
         found = tuple(self._sentence(k) for k in range(len(self._free)))
         return found[0] if self._single else found
@@ -112,15 +112,21 @@ class InverseKinematics:
         """What came out, and what to do where it is not what was wanted."""
         if not self._single:
             good = int(np.sum(self.converged))
-            tail = "" if good == self.q.shape[1] else " Look at `distance` and `angle` of those for which `converged` is False."
+            tail = (
+                ""
+                if good == self.q.shape[1]
+                else " Look at `distance` and `angle` of those for which `converged` is False."
+            )
             return f"{good} of {self.q.shape[1]} targets are reached.{tail}"
         if self.converged:
-            return f"the target is reached to {self.residual:.1e} after {self.iterations} steps from {self.starts} starts."
+            return (
+                f"the target is reached to {self.residual:.1e} after {self.iterations} steps from {self.starts} starts."
+            )
         stuck = f" There {', '.join(self._at_limits)}." if self._at_limits else ""
         return (
-            f"no posture that reaches the target was found. The nearest one leaves a distance of {self.distance:.6g} and an angle "
-            f"of {self.angle:.6g} rad after {self.iterations} steps from {self.starts} starts.{stuck} The target may be out of "
-            "reach: check it, give `q0` near to a posture, more `starts`, or `limits=False`."
+            f"no posture that reaches the target was found. The nearest one leaves a distance of {self.distance:.6g} and an "
+            f"angle of {self.angle:.6g} rad after {self.iterations} steps from {self.starts} starts.{stuck} The target may be "
+            "out of reach: check it, give `q0` near to a posture, more `starts`, or `limits=False`."
         )
 
     def __str__(self) -> str:
@@ -167,10 +173,10 @@ def inverse_kinematics(
     them; a rare one can be missed.
 
     >>> import dalembert as dl
-    >>> arm = dl.load("two-link-robot")
-    >>> found = dl.inverse_kinematics(arm, "link2", (1.2, 0.9, 0.0), point=(1, 0, 0), branches=True)
-    >>> found.converged, len(found.branches), found.q.round(6).tolist()
-    (True, 2, [-0.079434, 1.445468])
+    >>> wanted = dl.pose("puma560", [0.3, -0.7, 0.5, 0.4, 0.9, -0.2], "flange")
+    >>> found = dl.inverse_kinematics("puma560", "flange", wanted, branches=True)
+    >>> found.converged, len(found.branches), found.singular
+    (True, 8, None)
     """
     asked = read_targets(model, body, target, point)
     search = _Search(model, asked, q0, t, limits, keep, choose_engine(engine))
@@ -203,7 +209,9 @@ class _Search:
         many = [each.count for each in asked if not each.single]
         self.start, several = _starts(self.places.model, q0)
         if several and many and len(self.start) != many[0]:
-            raise InputError(f"inverse_kinematics, q0: {len(self.start)} starts for {many[0]} targets. Expected as many.")
+            raise InputError(
+                f"inverse_kinematics, q0: {len(self.start)} starts for {many[0]} targets. Expected as many."
+            )
         self.single = not many and not several
         self.K = max([len(self.start), *many])
         self.targets = np.concatenate([each.numbers(self.K) for each in asked], axis=1)
@@ -250,15 +258,20 @@ class _Search:
 
     def result(self, found: Found, tolerance: float) -> InverseKinematics:
         """What a user gets."""
-        places, good = self.places, found.left <= tolerance
+        places = self.places
         seen = places.look(found.q.T, self.t)
         distance, angle = self._off(seen)
-        parts = (good, found.left, distance, angle, found.counts[:, 0], found.counts[:, 1])
-        told = [part[0].item() for part in parts] if self.single else parts
+        parts = (found.left <= tolerance, found.left, distance, angle, found.counts[:, 0], found.counts[:, 1])
+        good, left, distance, angle, steps, starts = [part[0].item() for part in parts] if self.single else parts
         return InverseKinematics(
             places.model.coordinate_names,
             found.q[0] if self.single else found.q.T,
-            *told,
+            good,
+            left,
+            distance,
+            angle,
+            steps,
+            starts,
             _free=places.free_rows(seen) * self.moving,
             _rows=places.rows,
             _about=self._row_names(),
@@ -319,7 +332,9 @@ class _Search:
         """Raise where postures can move on without leaving the target, so that they are no separate branches."""
         places, unit = self.places, self.places.scales.positions
         seen = places.look(good.T, self.t)
-        whole = np.concatenate([seen.J / places.rows[:, None], seen.A / places.sizes[:, None]], axis=1)[:, :, self.moving]
+        whole = np.concatenate([seen.J / places.rows[:, None], seen.A / places.sizes[:, None]], axis=1)[
+            :, :, self.moving
+        ]
         count = int(self.moving.sum())
         left = count - max(int(rank.numeric_rank(each * unit[self.moving])) for each in whole)
         if left > 0:

@@ -35,7 +35,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of one body: positions (K, 3) and rotations (K, 3, 3), None where they are free; `single`: K is 1 by itself."""
+    """What is asked of one body: positions (K, 3) and rotations (K, 3, 3), None where they are free; K = 1 where it is `single`."""
 
     body: str
     point: tuple[float, float, float]
@@ -73,7 +73,9 @@ def read_targets(
         given = dict(body)
     else:
         if target is None:
-            raise InputError("inverse_kinematics: there is no target. Give a position (3,), a rotation or a pose (4, 4).")
+            raise InputError(
+                "inverse_kinematics: there is no target. Give a position (3,), a rotation or a pose (4, 4)."
+            )
         given = {body: target}
     names = [each.name for each in model.bodies]
     for name in given:
@@ -152,7 +154,9 @@ def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
         U, _, Vt = np.linalg.svd(found)  # the nearest exact one
         return U @ Vt, value.ndim == 2
     if value.ndim not in (1, 2) or value.shape[0] != 4:
-        raise InputError(f"{where}: got shape {value.shape}. Expected a rotation (3, 3) or a quaternion (4,) as (w, x, y, z).")
+        raise InputError(
+            f"{where}: got shape {value.shape}. Expected a rotation (3, 3) or a quaternion (4,) as (w, x, y, z)."
+        )
     return _from_quaternions(np.atleast_2d(value.T), where), value.ndim == 1
 
 

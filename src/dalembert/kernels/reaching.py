@@ -134,7 +134,7 @@ def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, 
     rest = _look(machine, task, target, room.x, room.there, e, room.J)
     size, mu, idle, step, leaps = _squared(e), 0.1, 0, 0, 0
     while step < effort.steps and rest > _ROUNDING and idle < _PATIENCE:
-        taken, done = False, rest <= effort.tolerance
+        taken, done, new, new_rest = False, rest <= effort.tolerance, size, rest
         for _ in range(_TRIALS):
             step += 1
             if not _stepped(task, room, mu * 0.5 * size):
