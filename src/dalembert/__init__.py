@@ -34,6 +34,7 @@ from dalembert.pipeline import assemble as assemble
 from dalembert.pipeline import assembled as assembled
 from dalembert.pipeline import branches as branches
 from dalembert.pipeline import center_of_mass as center_of_mass
+from dalembert.pipeline import circle as circle
 from dalembert.pipeline import citation as citation
 from dalembert.pipeline import compare as compare
 from dalembert.pipeline import computed_torque as computed_torque
@@ -57,8 +58,16 @@ from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import simulate as simulate
+from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
 from dalembert.pipeline import velocity as velocity
 from dalembert.pipeline import verify as verify
+
+from dalembert.profiles import Profile as Profile
+from dalembert.profiles import cycloidal as cycloidal
+from dalembert.profiles import quintic as quintic
+from dalembert.profiles import sampled as sampled
+from dalembert.profiles import spline as spline
+from dalembert.profiles import trapezoidal as trapezoidal
 
 __version__ = "0.1.0"

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, following, postures, recutting, subsystems
+from dalembert.analysis import assembly, cartesian, following, postures, recutting, subsystems
 from dalembert.analysis import dynamics as walk
 from dalembert.analysis import ellipsoid as ellipsoids
 from dalembert.analysis import mobility as mobilities
@@ -102,6 +102,8 @@ inverse_dynamics = stage(walk.inverse_dynamics)
 forward_dynamics = stage(walk.forward_dynamics)
 hybrid_dynamics = stage(walk.hybrid_dynamics)
 subsystem_dynamics = stage(subsystems.subsystem_dynamics)
+straight_line = stage(cartesian.straight_line)
+circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
 

@@ -35,7 +35,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of one body: positions (K, 3) and rotations (K, 3, 3), None where they are free; K = 1 where it is `single`."""
+    """What is asked of one body: positions (K, 3) and rotations (K, 3, 3), None where they are free; K = 1 if it is `single`."""
 
     body: str
     point: tuple[float, float, float]
