@@ -39,6 +39,8 @@ from dalembert.pipeline import citation as citation
 from dalembert.pipeline import compare as compare
 from dalembert.pipeline import computed_torque as computed_torque
 from dalembert.pipeline import derive as derive
+from dalembert.pipeline import dh_frames as dh_frames
+from dalembert.pipeline import dh_table as dh_table
 from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import ellipsoid as ellipsoid
 from dalembert.pipeline import feedforward as feedforward
@@ -62,7 +64,6 @@ from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
 from dalembert.pipeline import velocity as velocity
 from dalembert.pipeline import verify as verify
-
 from dalembert.profiles import Profile as Profile
 from dalembert.profiles import cycloidal as cycloidal
 from dalembert.profiles import quintic as quintic

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, cartesian, following, postures, recutting, subsystems
+from dalembert.analysis import assembly, cartesian, dh, following, postures, recutting, subsystems
 from dalembert.analysis import dynamics as walk
 from dalembert.analysis import ellipsoid as ellipsoids
 from dalembert.analysis import mobility as mobilities
@@ -51,6 +51,8 @@ recut = stage(recutting.recut)
 mobility = stage(mobilities.mobility_of)
 ellipsoid = stage(ellipsoids.ellipsoid_of)
 inverse_kinematics = stage(postures.inverse_kinematics)
+dh_table = stage(dh.dh_table)
+dh_frames = stage(dh.dh_frames)
 
 
 # the equations and the motion

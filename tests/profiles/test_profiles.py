@@ -120,7 +120,9 @@ def test_the_hand_goes_along_the_line_and_round_the_circle() -> None:
     np.testing.assert_allclose(p, [0.5 + 0 * t, -0.2 + 0.4 * share, 0.6 + 0 * t], atol=2e-6)
     assert way.names == ("q1", "q2", "q3", "q4", "q5", "q6")
     np.testing.assert_allclose(way.rate([0.0, 2.0]), 0, atol=1e-10)
-    way = dl.circle("puma560", "flange", (0.4, 0.0, 0.5), (0, 0, 1), 2.0, start=(0.5, 0.0, 0.6), keep=["q4", "q5", "q6"])
+    way = dl.circle(
+        "puma560", "flange", (0.4, 0.0, 0.5), (0, 0, 1), 2.0, start=(0.5, 0.0, 0.6), keep=["q4", "q5", "q6"]
+    )
     p = dl.position("puma560", way.position(t), "flange")
     np.testing.assert_allclose(np.hypot(p[0] - 0.4, p[1]), 0.1, atol=2e-6)
     np.testing.assert_allclose(p[2], 0.6, atol=2e-6)

@@ -45,8 +45,8 @@ def straight_line(
 ) -> Profile:
     """The motion of all coordinates in which a point of a body goes along a straight line, from rest to rest.
 
-    `start` and `end` are targets as for `inverse_kinematics`; without `start`, the body begins where it is at `q0`, with as much of
-    its pose as `end` asks for. Orientations turn about one axis. `timing` says how the way is covered: cycloidal, quintic or
+    `start` and `end` are targets as for `inverse_kinematics`; without `start`, the body begins where it is at `q0`, with as much
+    of its pose as `end` asks for. Orientations turn about one axis. `timing` says how the way is covered: cycloidal, quintic or
     trapezoidal. Postures are as many as needed so that the point stays within `accuracy` of the line, by the length of the model.
     Options are those of `inverse_kinematics`.
 
@@ -63,7 +63,11 @@ def straight_line(
         raise InputError(
             "straight_line: start and end ask for different things. Expected one position, one orientation, or both in each."
         )
-    axis = None if to.rotation is None or from_.rotation is None else _rotation_vector(from_.rotation[0].T @ to.rotation[0])
+    axis = (
+        None
+        if to.rotation is None or from_.rotation is None
+        else _rotation_vector(from_.rotation[0].T @ to.rotation[0])
+    )
 
     def course(share: float) -> Target:
         position = None
@@ -192,8 +196,8 @@ def _postures(
         if not first and leap.max() > _LEAP:
             name = model.coordinate_names[int(np.argmax(leap))]
             raise InputError(
-                f"{where}: at t = {t:.6g} the coordinate {name} leaps by {leap.max():.3g}: the way leads through a singular posture. "
-                "Take another branch by `q0`, or a way around it."
+                f"{where}: at t = {t:.6g} the coordinate {name} leaps by {leap.max():.3g}: the way leads through a singular "
+                "posture. Take another branch by `q0`, or a way around it."
             )
         q = found.q
         out.append(q)

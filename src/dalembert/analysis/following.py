@@ -19,7 +19,6 @@ from dalembert.model import Elements, Model
 from dalembert.model.formulas import Law
 from dalembert.profiles import Profile
 
-
 Designed: TypeAlias = "Mapping[str, Law] | Profile"
 
 
@@ -89,9 +88,7 @@ def feedforward(
     return out
 
 
-def computed_torque(
-    model: Elements, motion: Designed, gains: tuple[float, float] = (100.0, 20.0)
-) -> Model:
+def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float] = (100.0, 20.0)) -> Model:
     """The model with a computed-torque controller that follows a designed motion: errors die out by ë + β ė + α e = 0.
 
     Motions are given as for `feedforward`; functions of time are sampled over the duration of the model.

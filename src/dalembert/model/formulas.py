@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # a motion in time: a formula of t, a profile, points as (times, values), or a function of time
-Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Callable[[float], float]"
+Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Callable[[float], Any]"
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,14 @@ class Reader:
             return given
         if isinstance(given, tuple | list | np.ndarray):
             if len(given) != 2:
-                raise InputError(f"{where}: got {len(given)} values. Expected points as (times, values), or a formula of t.")
+                raise InputError(
+                    f"{where}: got {len(given)} values. Expected points as (times, values), or a formula of t."
+                )
             found = spline(*given)
             return self.law(found, where, duration)
         if callable(given) and not hasattr(given, "free_symbols"):  # expressions of SymPy can be called, too
-            return self.law(sampled(given, duration), where, duration)
+            function: Callable[[float], Any] = given
+            return self.law(sampled(function, duration), where, duration)
         known = replace(self, coordinates=()).read(given, where, rates=False)
         return Profile((known,), -np.inf, np.inf, scalar=True)
 

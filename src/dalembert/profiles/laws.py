@@ -76,8 +76,8 @@ def trapezoidal(
 ) -> Profile:
     """From rest to rest with a constant acceleration, a constant speed, and the acceleration back; all values move together.
 
-    With a `duration`, `ramp` is the share of it in which the speed grows, up to 1/2. Without one, the motion is the quickest that no
-    value exceeds `speed` and `acceleration` in.
+    With a `duration`, `ramp` is the share of it in which the speed grows, up to 1/2. Without one, the motion is the quickest in
+    which no value exceeds `speed` and `acceleration`.
 
     >>> way = trapezoidal(0.0, 3.0, 4.0)
     >>> way.rate([0.5, 2.0, 3.5]).tolist(), way.acceleration([0.5, 2.0, 3.5]).tolist()

@@ -81,7 +81,7 @@ def sampled(
                 raise InputError(f"sampled, at t = {t:.6g}: got shape {known[t].shape}. Expected a number or (n,).")
         return known[t]
 
-    count = _FIRST
+    count, off = _FIRST, np.inf
     while count <= _MOST:
         times = np.linspace(after, after + duration, count)
         middle = (times[1:] + times[:-1]) / 2

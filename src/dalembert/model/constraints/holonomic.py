@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalembert.arguments import checked
@@ -79,6 +79,7 @@ class HolonomicMaker(ConstraintMaker):
     """Makes constraints on positions."""
 
     holonomic_list: tuple[Holonomic, ...]
+    duration: float
 
     @checked
     def holonomic(
@@ -97,8 +98,8 @@ class HolonomicMaker(ConstraintMaker):
     def drive(self, coordinate: str, motion: Law, name: str | None = None, feedback: Gains | None = None) -> Self:
         """Prescribe the motion of a coordinate. The force that it takes is the multiplier of the drive.
 
-        A motion is a formula of time, as text or of SymPy, a profile such as `dl.cycloidal(0, 1, 2)`, points as (times, values), through
-        which a spline goes, or a function of time, which is sampled over the duration of the model.
+        A motion is a formula of time, as text or of SymPy, a profile such as `dl.cycloidal(0, 1, 2)`, points as (times, values),
+        through which a spline goes, or a function of time, which is sampled over the duration of the model.
         With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
         """
         if coordinate not in self.coordinate_names:
