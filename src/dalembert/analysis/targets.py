@@ -112,7 +112,7 @@ def _target(given: Given, where: str) -> Target:
     value = numbers_given(given, where)
     shape = value.shape
     if shape[:2] == (4, 4) and value.ndim <= 3:
-        if value.ndim == 3 or np.allclose(value[3], (0, 0, 0, 1), atol=_ROUND):
+        if value.ndim == 3 or np.abs(value[3] - (0, 0, 0, 1)).max() < _ROUND:
             return Target(value[:3, 3], value[:3, :3])
         raise InputError(
             f"{where}: the last row of a pose is (0, 0, 0, 1), got {value[3].round(6).tolist()}. "
