@@ -1,115 +1,21 @@
-"""Denavit–Hartenberg tables of models: as they were written, or found from the axes of a chain, and their frames step by step.
-
-    dh     Rz(θ) Tz(d) Tx(a) Rx(α)      the joint moves about or along z of the frame before
-    mdh    Rx(α) Tx(a) Rz(θ) Tz(d)      the joint moves about or along z of its own frame
-
-Four numbers say where one axis is seen from the one before. Where two axes meet or are parallel they are not unique: then
-lengths are zero where they can be, and x turns as little as it can.
-"""
+"""Denavit–Hartenberg tables of models: as they were written, or found from the axes of a chain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
+from dalembert.analysis.dh_axes import Axis, rows_between
+from dalembert.analysis.dh_rows import CONVENTIONS, EQUAL, Convention, DHTable, Motion, Row
 from dalembert.analysis.places import Places, places_of
 from dalembert.errors import InputError, NotApplicableError, nearest
 from dalembert.expressions import coordinate
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.start import Start, start_state
-from dalembert.tables import Table, Tabular
 
-Convention: TypeAlias = Literal["dh", "mdh"]
-CONVENTIONS = ("dh", "mdh")
-ORDER = {"dh": ("θ", "d", "a", "α"), "mdh": ("α", "a", "θ", "d")}
-_EQUAL = 1e-9
 _SEED = 7
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row: θ of a turning joint and d of a sliding one are offsets, to which the coordinate is added."""
-
-    coordinate: str
-    kind: str  # revolute, prismatic or fixed
-    theta: float
-    d: float
-    a: float
-    alpha: float
-
-    def numbers(self, q: float) -> dict[str, float]:
-        """θ, d, a and α where the coordinate is q."""
-        theta = self.theta + (q if self.kind == "revolute" else 0.0)
-        return {"θ": theta, "d": self.d + (q if self.kind == "prismatic" else 0.0), "a": self.a, "α": self.alpha}
-
-
-@dataclass(frozen=True)
-class Motion:
-    """One elementary motion of a row, and the frame after it, as T (4, 4) in the world."""
-
-    row: int
-    name: str  # θ, d, a or α
-    value: float
-    frame: np.ndarray
-
-
-@dataclass(frozen=True)
-class DHTable(Tabular):
-    """The table of a chain of links: world ─ base ─► frame 0 ─ rows ─► frame n ─ tool ─► body.
-
-    `written` is True where the model was written as this table, and False where the table was found from the axes.
-    """
-
-    model: str
-    body: str
-    convention: Convention
-    rows: tuple[Row, ...]
-    base: np.ndarray
-    tool: np.ndarray
-    names: tuple[str, ...]  # all coordinates of the model
-    start: np.ndarray
-    written: bool
-
-    def frames(self, q: Sequence[float] | np.ndarray | None = None) -> tuple[Motion, ...]:
-        """The four elementary motions of every row and the frame after each; at the start of the model without q."""
-        at = dict(zip(self.names, self.start if q is None else q, strict=True))
-        T, out = self.base, []
-        for i, row in enumerate(self.rows):
-            numbers = row.numbers(float(at.get(row.coordinate, 0.0)))
-            for name in ORDER[self.convention]:
-                T = T @ _elementary(name, numbers[name])
-                out.append(Motion(i, name, numbers[name], T))
-        return tuple(out)
-
-    def pose(self, q: Sequence[float] | np.ndarray | None = None) -> np.ndarray:
-        """T (4, 4) of the body in the world."""
-        frames = self.frames(q)
-        return (frames[-1].frame if frames else self.base) @ self.tool
-
-    def tables(self) -> Sequence[Table]:
-        """The table, with the base and the tool below it where they are not the identity."""
-        rows = tuple(
-            (
-                str(i + 1),
-                _sum(row.theta, row.coordinate if row.kind == "revolute" else ""),
-                _sum(row.d, row.coordinate if row.kind == "prismatic" else ""),
-                f"{row.a:.6g}",
-                f"{row.alpha:.6g}",
-            )
-            for i, row in enumerate(self.rows)
-        )
-        notes = [] if self.written else ["The table was found from the axes of the joints."]
-        for name, T in (("base", self.base), ("tool", self.tool)):
-            if np.abs(T - np.eye(4)).max() > _EQUAL:
-                notes.append(f"{name}: {np.round(T, 6).tolist()}")
-        what = "Denavit–Hartenberg" if self.convention == "dh" else "Modified Denavit–Hartenberg"
-        return (
-            Table(("row", "θ", "d", "a", "α"), rows, f"{what} table of '{self.model}' to '{self.body}'", tuple(notes)),
-        )
 
 
 def dh_table(model: Elements, body: str | None = None, *, convention: Convention | None = None) -> DHTable:
@@ -178,7 +84,7 @@ def _made(
     q = np.random.default_rng(_SEED).uniform(-1, 1, (len(names), 3))
     wanted = _poses(_places(model, chain[-1].name), q)
     found = np.array([table.pose(each) for each in q.T])
-    if not np.abs(found - wanted).max() <= _EQUAL * (1 + np.abs(wanted).max()):
+    if not np.abs(found - wanted).max() <= EQUAL * (1 + np.abs(wanted).max()):
         raise _refused(model, chain[-1].name, "its joints are not one turn or one slide after the other")
     return table
 
@@ -245,17 +151,7 @@ def _poses(places: Places, q: np.ndarray) -> np.ndarray:
     return out
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """The axis of a joint where all coordinates are zero: a direction, and a point on it; None where any will do."""
-
-    coordinate: str
-    kind: str
-    z: np.ndarray
-    point: np.ndarray | None
-
-
-def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[_Axis], np.ndarray]:
+def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[Axis], np.ndarray]:
     """The axes from the world to the body, and the pose of the body, all coordinates zero."""
     names, body = model.coordinate_names, chain[-1].name
     places, zero = _places(model, body), np.zeros((len(model.coordinate_names), 1))
@@ -273,125 +169,18 @@ def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[_Axis], np.ndarr
     for name in order:
         column = J[:, names.index(name)]
         v, w = column[:3], T[:3, :3] @ column[3:]
-        turns, slides = abs(w @ w - 1) < _EQUAL and abs(w @ v) < _EQUAL, not w.any() and abs(v @ v - 1) < _EQUAL
+        turns, slides = abs(w @ w - 1) < EQUAL and abs(w @ v) < EQUAL, not w.any() and abs(v @ v - 1) < EQUAL
         if not turns and not slides:
             raise _refused(model, body, f"the coordinate {name} neither turns about an axis nor slides along one")
         point = T[:3, 3] + np.cross(w, v) if turns else None
-        out.append(_Axis(name, "revolute" if turns else "prismatic", w if turns else v, point))
+        out.append(Axis(name, "revolute" if turns else "prismatic", w if turns else v, point))
     return out, T
 
 
 def _from_axes(model: Elements, chain: Sequence[Body], convention: Convention) -> DHTable:
-    """The table found from the axes: the frame of each stands on the common normal with the next."""
+    """The table found from the axes."""
     axes, T = _axes(model, chain)
     if not axes:
         raise _refused(model, chain[-1].name, "no coordinate moves it")
-    base = _base(axes[0])
-    frames, last = [base], len(axes) - 1
-    for i, axis in enumerate(axes):  # frame i + 1 lies on the normal from this axis to the next
-        if i < last:
-            frames.append(_next(frames[-1], axes[i + 1].z, axes[i + 1].point, None))
-        elif convention == "dh":  # the last one, where it can be, on the body
-            frames.append(_next(frames[-1], T[:3, 2], T[:3, 3], T))
-        else:
-            at = frames[-1][:3, 3] if axis.point is None else axis.point
-            frames.append(_next(frames[-1], axis.z, at + axis.z * ((T[:3, 3] - at) @ axis.z), T))
-    if convention == "dh":
-        rows = [_row_dh(*pair) for pair in zip(axes, frames[:-1], frames[1:], strict=True)]
-    else:
-        frames, rows = _modified(axes, frames)
-    return _made(model, chain, convention, rows, base, np.linalg.inv(frames[-1]) @ T, written=False)
-
-
-def _base(axis: _Axis) -> np.ndarray:
-    """Frame 0: z along the first axis, the origin nearest to the world's, x as near to the world's as can be."""
-    z = axis.z
-    x = np.eye(3)[0] - z * z[0]
-    x = x if np.linalg.norm(x) > 1e-6 else np.eye(3)[1] - z * z[1]
-    x = x / np.linalg.norm(x)
-    p = np.zeros(3) if axis.point is None else axis.point - z * (axis.point @ z)
-    return _frame(x, z, p)
-
-
-def _next(before: np.ndarray, z: np.ndarray, point: np.ndarray | None, end: np.ndarray | None) -> np.ndarray:
-    """The frame on an axis whose x is the common normal with z of the frame before; `end` is met where it can be."""
-    x0, z0, p0 = before[:3, 0], before[:3, 2], before[:3, 3]
-    point = p0 if point is None else point
-    normal = np.cross(z0, z)
-    if np.linalg.norm(normal) > 1e-7:
-        x = normal / np.linalg.norm(normal)
-        x = x if x @ x0 > -_EQUAL else -x
-        # the foot of the normal on this axis: point + z s, at the same distance from the axis before all along x
-        side = np.cross(x, z0)
-        return _frame(x, z, point - z * ((point - p0) @ side) / (z @ side))
-    across = point - p0 - z0 * ((point - p0) @ z0)
-    if end is not None and np.linalg.norm(across) < _EQUAL:
-        x = (
-            end[:3, 0] if abs(end[:3, 0] @ z) < 0.5 else end[:3, 1]
-        )  # that of the body, or its y where x lies along the axis
-        x = x - z * (x @ z)
-        return _frame(x / np.linalg.norm(x), z, point)
-    foot = point - z * ((point - p0) @ z)
-    if np.linalg.norm(across) < _EQUAL:
-        return _frame(x0, z, p0)
-    x = across / np.linalg.norm(across)
-    return _frame(x if x @ x0 > -_EQUAL else -x, z, foot)
-
-
-def _modified(axes: Sequence[_Axis], standard: list[np.ndarray]) -> tuple[list[np.ndarray], list[Row]]:
-    """The frames of Craig, z along their own axis, from those of the standard convention: x of each is the normal behind it."""
-    frames, rows = [standard[0]], []
-    for axis, before, after in zip(axes, standard[:-1], standard[1:], strict=True):
-        # on this axis, with the x of the normal to the next
-        z, x = before[:3, 2], after[:3, 0]
-        x = x - z * (x @ z)
-        p = before[:3, 3] + z * ((after[:3, 3] - before[:3, 3]) @ z)
-        here = _frame(x / np.linalg.norm(x), z, p)
-        rows.append(_row_mdh(axis, frames[-1], here))
-        frames.append(here)
-    return frames, rows
-
-
-def _row_dh(axis: _Axis, before: np.ndarray, after: np.ndarray) -> Row:
-    """Rz(θ) Tz(d) Tx(a) Rx(α) from one frame to the next."""
-    step = np.linalg.inv(before) @ after
-    theta, alpha = np.arctan2(step[1, 0], step[0, 0]), np.arctan2(step[2, 1], step[2, 2])
-    a = step[0, 3] * np.cos(theta) + step[1, 3] * np.sin(theta)
-    return Row(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, step[2, 3], a, alpha)))
-
-
-def _row_mdh(axis: _Axis, before: np.ndarray, after: np.ndarray) -> Row:
-    """Rx(α) Tx(a) Rz(θ) Tz(d) from one frame to the next."""
-    step = np.linalg.inv(before) @ after
-    theta, alpha = np.arctan2(-step[0, 1], step[0, 0]), np.arctan2(-step[1, 2], step[2, 2])
-    d = step[2, 3] * np.cos(alpha) - step[1, 3] * np.sin(alpha)
-    return Row(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, d, step[0, 3], alpha)))
-
-
-def _clean(x: float) -> float:
-    """Without rounding about zero."""
-    return 0.0 if abs(x) < 1e-11 else float(x)
-
-
-def _frame(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> np.ndarray:
-    out = np.eye(4)
-    out[:3, 0], out[:3, 1], out[:3, 2], out[:3, 3] = x, np.cross(z, x), z, p
-    return out
-
-
-def _elementary(name: str, value: float) -> np.ndarray:
-    """One of Rz, Tz, Tx and Rx."""
-    T, c, s = np.eye(4), np.cos(value), np.sin(value)
-    if name == "θ":
-        T[:2, :2] = [[c, -s], [s, c]]
-    elif name == "α":
-        T[1:3, 1:3] = [[c, -s], [s, c]]
-    else:
-        T[2 if name == "d" else 0, 3] = value
-    return T
-
-
-def _sum(offset: float, coordinate: str) -> str:
-    if not coordinate:
-        return f"{offset:.6g}"
-    return f"{coordinate} {'-' if offset < 0 else '+'} {abs(offset):.6g}" if offset else coordinate
+    base, rows, last = rows_between(axes, T, convention)
+    return _made(model, chain, convention, rows, base, np.linalg.inv(last) @ T, written=False)
