@@ -272,10 +272,10 @@ class _Search:
             angle,
             steps,
             starts,
-            _free=places.free_rows(seen) * self.moving,
+            _free=places.free_rows(seen, self.moving),
             _rows=places.rows,
             _about=self._row_names(),
-            _usual=min(places.usual_rank, int(self.moving.sum())),
+            _usual=places.usual_rank(self.moving),
             _at_limits=self._at_limits(found.q[0]) if self.single else (),
         )
 
