@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import numbers_given
+from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model import Elements
 from dalembert.spatial.poses import Pose
@@ -73,6 +73,10 @@ def read_targets(
             raise InputError("inverse_kinematics: expected a body and its target, or a mapping of bodies to targets.")
         given = dict(body)
     else:
+        if not isinstance(body, str):
+            raise InputError(
+                f"inverse_kinematics, body: got {shown(body)}. Expected the name of a body, or a mapping of bodies."
+            )
         if target is None:
             raise InputError(
                 "inverse_kinematics: there is no target. Give a position (3,), a rotation or a pose (4, 4)."
@@ -138,7 +142,7 @@ def _position(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
     if given is None:
         return None, True
     value = numbers_given(given, where)
-    if value.ndim not in (1, 2) or value.shape[0] != 3:
+    if value.ndim not in (1, 2) or value.shape[0] != 3 or not value.size:
         raise InputError(f"{where}: got shape {value.shape}. Expected (3,) or (3, K).")
     return np.atleast_2d(value.T), value.ndim == 1
 
@@ -148,13 +152,18 @@ def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
     if given is None:
         return None, True
     value = numbers_given(given, where)
-    if value.ndim in (2, 3) and value.shape[:2] == (3, 3) and (value.ndim == 3 or _is_rotation(value[None])):
+    if (
+        value.ndim in (2, 3)
+        and value.shape[:2] == (3, 3)
+        and value.size
+        and (value.ndim == 3 or _is_rotation(value[None]))
+    ):
         found = value[None] if value.ndim == 2 else np.moveaxis(value, 2, 0)
         if not _is_rotation(found):
             raise InputError(f"{where}: the matrix is no rotation. Expected RᵀR = 1 and det R = 1.")
         U, _, Vt = np.linalg.svd(found)  # the nearest exact one
         return U @ Vt, value.ndim == 2
-    if value.ndim not in (1, 2) or value.shape[0] != 4:
+    if value.ndim not in (1, 2) or value.shape[0] != 4 or not value.size:
         raise InputError(
             f"{where}: got shape {value.shape}. Expected a rotation (3, 3) or a quaternion (4,) as (w, x, y, z)."
         )
