@@ -29,7 +29,9 @@ def test_a_report_opens_and_moves_as_python_says(name, browser, tmp_path):
     for tab in ("Story", "Equations", "Evidence", "Model", "Sources"):
         page.value(f"[...document.querySelectorAll('[role=tab]')].find(x => x.textContent.trim() === '{tab}').click()")
         page.frame()
-        assert page.value("[...document.querySelectorAll('[role=tabpanel]')].find(x => !x.hidden).textContent.length") > 40
+        assert (
+            page.value("[...document.querySelectorAll('[role=tabpanel]')].find(x => !x.hidden).textContent.length") > 40
+        )
     assert page.value("document.querySelectorAll('.prose math').length") > 3
     assert page.complaints() == []
     assert page.requests() == []
