@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, following, recutting, subsystems
+from dalembert.analysis import assembly, cartesian, dh, following, postures, recutting, subsystems
 from dalembert.analysis import dynamics as walk
 from dalembert.analysis import ellipsoid as ellipsoids
 from dalembert.analysis import mobility as mobilities
@@ -20,9 +20,12 @@ from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
+from dalembert.handles import kinematics as places
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
+from dalembert.reports import report_of
+from dalembert.show import animation
 from dalembert.sources import Source
 from dalembert.sources import load as load
 
@@ -49,6 +52,9 @@ branches = stage(assembly.branches)
 recut = stage(recutting.recut)
 mobility = stage(mobilities.mobility_of)
 ellipsoid = stage(ellipsoids.ellipsoid_of)
+inverse_kinematics = stage(postures.inverse_kinematics)
+dh_table = stage(dh.dh_table)
+dh_frames = stage(dh.dh_frames)
 
 
 # the equations and the motion
@@ -83,6 +89,16 @@ def simulate(
     return derive(model, formalism).simulate(duration, **options)
 
 
+# where bodies are and how they move
+kinematics = stage(places.kinematics_of)
+pose = stage(places.pose)
+position = stage(places.position)
+velocity = stage(places.velocity)
+acceleration = stage(places.acceleration)
+jacobian = stage(places.jacobian)
+jacobian_rate = stage(places.jacobian_rate)
+center_of_mass = stage(places.center_of_mass)
+
 # the recursion from body to body, and motions that are designed
 dynamics = stage(dynamics_of)
 mass_matrix = stage(walk.mass_matrix)
@@ -90,8 +106,14 @@ inverse_dynamics = stage(walk.inverse_dynamics)
 forward_dynamics = stage(walk.forward_dynamics)
 hybrid_dynamics = stage(walk.hybrid_dynamics)
 subsystem_dynamics = stage(subsystems.subsystem_dynamics)
+straight_line = stage(cartesian.straight_line)
+circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
+
+# pictures
+animate = stage(animation.animation_of)
+report = checked(report_of)
 
 # the evidence
 prove = stage(proof.prove)
