@@ -9,12 +9,19 @@ from test_viewer import colors
 
 import dalembert as dl
 
-MODELS = ["cart-pendulum", "stewart-platform", "biped", "three-bodies", "rolling-disk", "double-pendulum-urdf"]
+MODELS = {
+    "cart-pendulum": "volterra_reduced",
+    "stewart-platform": "denoc",
+    "biped": "denoc",
+    "three-bodies": "kane",
+    "rolling-disk": "lagrange",
+    "double-pendulum-urdf": "hamilton",
+}
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_report_opens_and_moves_as_python_says(name, browser, tmp_path):
-    run = dl.simulate(name, 0.4, samples=25)
+    run = dl.derive(name, MODELS[name]).simulate(0.4, samples=25)
     page = browser.open(dl.report(run, evidence=False).save(tmp_path / "report.html"))
     kinematics = dl.kinematics(name)
     for k in (0, 7, len(run.t) - 1):
