@@ -73,11 +73,7 @@ class Shortening:
         """The value with its entries in a short form."""
         out = self._each(value)
         most = _WORTH * (operations_of(out) + 1)
-        if (
-            self.has_names(out)
-            and operations_of(value) <= most
-            and length_without_names(value, self._meanings) <= most
-        ):
+        if self.has_names(out) and operations_of(value) <= most and length_without_names(value, self._meanings) <= most:
             whole = self._each(without_names(value, self._meanings))
             out = min(whole, out, key=operations_of)  # where terms cancel, names stood in the way
         length = operations_of(out)
