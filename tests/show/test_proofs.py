@@ -41,6 +41,17 @@ def test_blocks_and_laws_are_proved(name: str, key: str) -> None:
     assert any((block.raw != block.entries).any() for block in reading.blocks.values() if not block.is_text)
 
 
+def test_blocks_without_entries_say_so() -> None:
+    reading = equations_of(gallery.load("tracking"), "nullspace").reading  # nothing is free
+    empty = [block for block in reading.blocks.values() if not block.entries.size]
+    assert empty
+    for block in empty:
+        assert str(block).endswith("it has no entries")
+        assert "it has no entries" in block.to_latex()
+        assert "it has no entries" in block._repr_html_()
+        assert block.proved == "proved"
+
+
 def readable() -> list[tuple[str, str]]:
     """All models of up to 8 coordinates by all formalisms."""
     models = [name for name in gallery.names() if len(gallery.load(name).coordinate_names) <= 8]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
+_EMPTY = "it has no entries"  # where nothing is free, or nothing is held
 _WALL = 120  # operations of an entry that is written through names of its parts
 _TALL = 16  # rows of a matrix that is written out
 
@@ -109,8 +110,8 @@ class Block(Value):
         >>> dl.derive("simple-pendulum", "denoc").blocks["I"].proved
         'proved'
         """
-        if self.raw is None or not self.entries.size:
-            return "undecided"  # too long to be written out
+        if self.raw is None or self.is_long:
+            return "undecided"
         return "proved" if self.is_text else proved_equal([*self.raw.flat], [*self.entries.flat], self.meanings)
 
     @cached_property
@@ -176,6 +177,8 @@ class Block(Value):
         return "\n".join([*out, *self._body(width)])
 
     def _body(self, width: int) -> list[str]:
+        if not self.entries.size:
+            return [f"  {_EMPTY}"]
         return self._grid(width) or self._entry_lines(width)
 
     def _grid(self, width: int) -> list[str] | None:
@@ -229,6 +232,8 @@ class Block(Value):
             return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
         if self.is_long:
             return [rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"]
+        if not self.entries.size:
+            return [rf"{self.latex} &: \text{{{_EMPTY}}}"]
         if self.of:
             named = [(self._letter_of(name), part) for name, part in zip(self.of, self.parts, strict=True)]
             grids = [part._grid_in_latex(letter) for letter, part in named]
