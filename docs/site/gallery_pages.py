@@ -11,7 +11,7 @@ from dalembert import gallery
 from dalembert.model import Model
 
 GROUPS = {
-    "Wheels, blades and contacts": lambda model: bool(model.nonholonomic_constraints or model.contacts),
+    "Wheels, blades and contacts": lambda model: bool(model.nonholonomic_list or model.contacts),
     "Linkages and parallel robots": lambda model: bool(model.loops),
     "Floating and walking": lambda model: any(joint.kind == "free" for body in model.bodies for joint in body.joints),
 }
@@ -57,9 +57,10 @@ def overview() -> str:
     return "\n\n".join(parts)
 
 
-def card(name: str) -> str:
-    """A picture with a title that lead to the page of a model."""
-    return f"[![](pictures/{name}.png){{ loading=lazy }}<span>{title(name)}</span><code>{name}</code>]({name}.md){{ .card }}"
+def card(name: str, place: str = "") -> str:
+    """A picture with a title that lead to the page of a model; `place` is the way to the gallery."""
+    picture = f"![]({place}pictures/{name}.png){{ loading=lazy }}"
+    return f"[{picture}<span>{title(name)}</span><code>{name}</code>]({place}{name}.md){{ .card }}"
 
 
 def page(name: str) -> str:
@@ -89,7 +90,7 @@ def page(name: str) -> str:
 
 def shown(story: str) -> str:
     """A story with its links as they go from a page of the site."""
-    return re.sub(r"\]\((?:\.\./)*docs/", "](../", story)
+    return re.sub(r"\]\(\.\./([\w-]+)/story\.md\)", r"](\1.md)", story)
 
 
 def pages() -> dict[str, str]:

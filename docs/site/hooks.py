@@ -1,6 +1,6 @@
 """What the site has beyond the files of `docs`: the gallery, the reference and the changes, written while it is built.
 
-`make docs` paints the gallery first (`pictures.py`), then MkDocs calls the functions below by their names.
+`make docs` paints the gallery and runs the tutorials first (`pictures.py`), then MkDocs calls the functions below by their names.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import gallery_pages
+import marks
 import reference
 from mathml import math_fence
 from offline_links import broken
@@ -48,10 +50,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = gallery_pages.pages() | reference.pages() | {"changelog.md": changes()}
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
-    for path in sorted(PICTURES.rglob("*.*")):
+    for path in sorted(path for path in PICTURES.rglob("*") if path.suffix in (".html", ".png")):
         place = path.relative_to(PICTURES).as_posix()
-        files.append(File.generated(config, f"gallery/{place}", abs_src_path=str(path)))
+        files.append(File.generated(config, place, abs_src_path=str(path)))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, **more: Any) -> str:
+    """Fills the marks of a page."""
+    return marks.shown(markdown, page.file.src_uri)
 
 
 def changes() -> str:
