@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,12 +11,19 @@ import dalembert as dl
 from dalembert import gallery
 from dalembert.model import Model
 
-GROUPS = {
-    "Wheels, blades and contacts": lambda model: bool(model.nonholonomic_list or model.contacts),
-    "Linkages and parallel robots": lambda model: bool(model.loops),
-    "Floating and walking": lambda model: any(joint.kind == "free" for body in model.bodies for joint in body.joints),
+ROBOTS = ("robot", "arm", "puma", "kuka", "gripper", "biped", "quadruped", "hexapod")
+# the marks by which a model is sorted, the first that fits; what bears none is a pendulum, a top or alike
+GROUPS: dict[str, Callable[[Model], bool]] = {
+    "Wheels, blades and rolling": lambda model: bool(model.nonholonomic_list or model.contacts) or "disk" in model.name,
+    "Linkages and parallel robots": lambda model: bool(model.loops or (model.holonomic_list and _hinged(model))),
+    "Robots and walkers": lambda model: any(word in model.name for word in ROBOTS),
 }
-OTHERS = "Pendulums, tops and arms"
+OTHERS = "Pendulums, tops and free bodies"
+
+
+def _hinged(model: Model) -> bool:
+    """Whether several bodies hang together by hinges."""
+    return len(model.bodies) > 1 and any(joint.kind == "revolute" for body in model.bodies for joint in body.joints)
 
 
 @cache
@@ -74,13 +82,7 @@ def page(name: str) -> str:
             "",
             f'<iframe class="live" src="{live}" title="{title(name)}, in motion" loading="lazy"></iframe>',
             "",
-            f"[On a page of its own]({live}){{ .md-button }} [All models](index.md){{ .md-button }}",
-            "",
-            "```python",
-            "import dalembert as dl",
-            "",
-            f'model = dl.load("{name}")',
-            "```",
+            f"[On a page of its own]({live}) · [All models](index.md) · `dl.load(\"{name}\")`",
             "",
             shown(story).strip(),
             "",

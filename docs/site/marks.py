@@ -32,10 +32,10 @@ def _filled(word: str, rest: list[str], path: PurePosixPath) -> str:
             return frame(f"{up}gallery/live/{name}.html", gallery_pages.title(name))
         case "pictures", names:
             cards = "\n".join(gallery_pages.card(name, f"{up}gallery/") for name in names)
-            return f'<div class="cards" markdown>\n{cards}\n</div>'
+            return f'<div class="cards few" markdown>\n{cards}\n</div>'
         case "made", [file] if file.endswith(".html"):
             place = f"{path.stem}/{file}"
-            return f"{frame(place, file)}\n\n[{file}]({place}){{ .md-button }}"
+            return f"{frame(place, file)}\n\n[{file} on a page of its own]({place})"
         case "made", [file]:
             return f"![{file}]({path.stem}/{file}){{ .wide }}"
     raise ValueError(f"{path}: unknown mark '{word} {' '.join(rest)}'. See docs/site/marks.py.")
