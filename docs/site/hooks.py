@@ -61,6 +61,11 @@ def on_page_markdown(markdown: str, page: Page, **more: Any) -> str:
     return marks.shown(markdown, page.file.src_uri)
 
 
+def on_page_content(html: str, page: Page, **more: Any) -> str:
+    """Functions are shown as users call them."""
+    return reference.as_called(html) if page.file.src_uri == "api/functions.md" else html
+
+
 def changes() -> str:
     """The changelog, with its links as they go from a page of the site."""
     return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")

@@ -25,6 +25,8 @@ from dalembert.show.plot_figure import Plot
 LONGEST = 10.0  # seconds of a motion
 SAMPLES = 301
 SHOWN = 0.37  # of a motion: where its picture is taken
+# where another moment shows more, or fewer trails
+MOMENTS = {"cart-pendulum": 0.16, "gripper": 0.1, "parallel-3-rrr": 0.06, "robot-2-link": 0.15, "robot-3-link": 0.12}
 
 
 def motion(name: str) -> Trajectory:
@@ -37,7 +39,8 @@ def motion(name: str) -> Trajectory:
 def paint(name: str, folder: Path) -> None:
     """Write the picture and the page of a model."""
     run = motion(name)
-    snapshot(run).savefig(_ready(folder / "gallery" / "pictures") / f"{name}.png")
+    picture = snapshot(run, MOMENTS.get(name, SHOWN))
+    picture.savefig(_ready(folder / "gallery" / "pictures") / f"{name}.png")
     run.animate(_ready(folder / "gallery" / "live") / f"{name}.html")
 
 
@@ -55,10 +58,10 @@ def made(name: str, folder: Path) -> float:
     return time.perf_counter() - begun
 
 
-def snapshot(run: Trajectory) -> Plot:
-    """One moment of a run, with the trails that have been left by then."""
+def snapshot(run: Trajectory, share: float) -> Plot:
+    """One moment of a run, by its share of the time, with the trails that have been left by then."""
     film = Film(run.scene())
-    shown = next(film.moments(run.t[[round(SHOWN * (len(run.t) - 1))]]))
+    shown = next(film.moments(run.t[[round(share * (len(run.t) - 1))]]))
     figure = Plot(figsize=(3.0, 3.0), dpi=200)
     film.painter.draw(figure.add_axes((0, 0, 1, 1)), shown)
     return figure

@@ -7,6 +7,8 @@ from typing import Any
 
 import dalembert as dl
 
+SOURCE = "A `Source` is a model, its description, the name of a gallery example, or the path of a model file."
+
 
 def public() -> dict[str, Any]:
     """Everything that `import dalembert as dl` offers, by name."""
@@ -39,6 +41,13 @@ def written(name: str, thing: Any, level: int = 2, **options: Any) -> str:
     return f"::: {origin.__module__}.{origin.__qualname__}\n    options:\n{lines}"
 
 
+def as_called(html: str) -> str:
+    """A page of functions with the names and the first argument that they have for users: a stage takes any source of a model."""
+    for name, thing in kinds()[0].items():
+        html = html.replace(f'<span class="nf">{unwrap(thing).__name__}</span>', f'<span class="nf">{name}</span>')
+    return html.replace('<span class="n">Elements</span>', '<span class="n">Source</span>')
+
+
 def first_line(thing: Any) -> str:
     """What a thing is, in one sentence."""
     return (getdoc(unwrap(thing)) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
@@ -69,7 +78,7 @@ def pages() -> dict[str, str]:
     functions, classes, errors = kinds()
     out = {
         "api/index.md": overview(),
-        "api/functions.md": "# Functions\n\n" + "\n".join(written(*one) for one in functions.items()),
+        "api/functions.md": f"# Functions\n\n{SOURCE}\n\n" + "\n".join(written(*one) for one in functions.items()),
         "api/errors.md": "# Errors\n\n" + "\n".join(written(*one) for one in errors.items()),
     }
     for name, thing in classes.items():
