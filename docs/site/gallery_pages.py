@@ -82,7 +82,7 @@ def page(name: str) -> str:
             "",
             f'<iframe class="live" src="{live}" title="{title(name)}, in motion" loading="lazy"></iframe>',
             "",
-            f"[On a page of its own]({live}) · [All models](index.md) · `dl.load(\"{name}\")`",
+            f'[On a page of its own]({live}) · [All models](index.md) · `dl.load("{name}")`',
             "",
             shown(story).strip(),
             "",

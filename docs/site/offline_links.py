@@ -50,7 +50,9 @@ def broken(site: Path) -> list[str]:
         away = [target for target in page.loaded if urlsplit(target).scheme not in ("", "data") or target[:2] == "//"]
         out += [f"{name} loads {target} over a network. A page has to open without one." for target in away]
         inside = (target for target in page.links + page.loaded if not urlsplit(target).scheme and target[:2] != "//")
-        out += [f"{name} links to {target}, which is not there." for target in inside if not _leads(path, target, pages)]
+        out += [
+            f"{name} links to {target}, which is not there." for target in inside if not _leads(path, target, pages)
+        ]
     return out
 
 

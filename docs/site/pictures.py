@@ -1,7 +1,7 @@
 """Paints the gallery and runs the tutorials: a picture and a page with the viewer of every model, and what the tutorials write.
 
-    python docs/site/pictures.py out/pictures                   # all; what is newer than package and page is kept
-    python docs/site/pictures.py out/pictures four-bar linkage  # only these models and tutorials
+python docs/site/pictures.py out/pictures                   # all; what is newer than package and page is kept
+python docs/site/pictures.py out/pictures four-bar linkage  # only these models and tutorials
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def snapshot(run: Trajectory, share: float) -> Plot:
 def stale(folder: Path) -> list[str]:
     """The models and tutorials that are missing or older than the package or the page."""
     newest = max(path.stat().st_mtime for path in Path(dl.__file__).parent.rglob("*") if path.suffix != ".pyc")
-    since = {name: newest for name in gallery.names()}
+    since = dict.fromkeys(gallery.names(), newest)
     since |= {name: max(newest, tutorial_code.page_of(name).stat().st_mtime) for name in tutorial_code.NAMES}
     marks = {name: _mark(name, folder) for name in since}
     return [name for name, mark in marks.items() if not mark.is_file() or mark.stat().st_mtime < since[name]]

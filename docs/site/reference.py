@@ -27,7 +27,9 @@ def kinds() -> tuple[dict[str, Any], dict[str, type], dict[str, type]]:
     known = public()
     classes = {name: thing for name, thing in known.items() if isclass(thing)}
     errors = {
-        name: thing for name, thing in classes.items() if issubclass(thing, Exception) or thing.__module__ == "dalembert.errors"
+        name: thing
+        for name, thing in classes.items()
+        if issubclass(thing, Exception) or thing.__module__ == "dalembert.errors"
     }
     functions = {name: thing for name, thing in known.items() if name not in classes}
     return functions, {name: thing for name, thing in classes.items() if name not in errors}, errors

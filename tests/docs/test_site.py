@@ -38,7 +38,10 @@ def test_a_tutorial_is_brought_up_to_date(tmp_path, monkeypatch):
     page = tmp_path / "sum.md"
     page.write_text("```python\nx = 1\n```\n\n```python\nprint(x + 1)\n```\n\n```text\n3\n```\n", encoding="utf-8")
     monkeypatch.setattr(tutorial_code, "FOLDER", tmp_path)
-    assert [(block.said, printed) for block, printed in tutorial_code.printed("sum", tmp_path)] == [("", ""), ("3\n", "2\n")]
+    assert [(block.said, printed) for block, printed in tutorial_code.printed("sum", tmp_path)] == [
+        ("", ""),
+        ("3\n", "2\n"),
+    ]
     assert tutorial_code.rewritten("sum", tmp_path) == page.read_text(encoding="utf-8").replace("3", "2")
 
 
