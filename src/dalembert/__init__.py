@@ -22,14 +22,17 @@ from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import SingularError as SingularError
 from dalembert.handles import Dynamics as Dynamics
 from dalembert.handles import Equations as Equations
+from dalembert.handles import Kinematics as Kinematics
 from dalembert.handles import Trajectory as Trajectory
 from dalembert.model import Description as Description
 from dalembert.model import Model as Model
 from dalembert.papers import Paper as Paper
 from dalembert.papers import paper as paper
+from dalembert.pipeline import acceleration as acceleration
 from dalembert.pipeline import assemble as assemble
 from dalembert.pipeline import assembled as assembled
 from dalembert.pipeline import branches as branches
+from dalembert.pipeline import center_of_mass as center_of_mass
 from dalembert.pipeline import citation as citation
 from dalembert.pipeline import compare as compare
 from dalembert.pipeline import computed_torque as computed_torque
@@ -40,14 +43,20 @@ from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
+from dalembert.pipeline import jacobian as jacobian
+from dalembert.pipeline import jacobian_rate as jacobian_rate
+from dalembert.pipeline import kinematics as kinematics
 from dalembert.pipeline import load as load
 from dalembert.pipeline import load_run as load_run
 from dalembert.pipeline import mass_matrix as mass_matrix
 from dalembert.pipeline import mobility as mobility
+from dalembert.pipeline import pose as pose
+from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
+from dalembert.pipeline import velocity as velocity
 from dalembert.pipeline import verify as verify
 
 __version__ = "0.1.0"

@@ -45,6 +45,7 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "str": (lambda x: isinstance(x, str), "a text"),
     "int": (is_whole, "a whole number"),
     "float": (is_real, "a finite number"),
+    "str | tuple[str, str]": (lambda x: isinstance(x, str) or (are_names(x) and len(x) == 2), "a name, or two"),  # type: ignore[arg-type]
     "str | Path": (lambda x: isinstance(x, str | Path), "a path"),
     "bool": (lambda x: isinstance(x, bool | np.bool_), "True or False"),
     "Sequence[str]": (are_names, "names in a list or tuple"),

@@ -20,6 +20,7 @@ from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
+from dalembert.handles import kinematics as places
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
@@ -82,6 +83,16 @@ def simulate(
     """The motion of a model from its initial state; options as in `Equations.simulate`."""
     return derive(model, formalism).simulate(duration, **options)
 
+
+# where bodies are and how they move
+kinematics = stage(places.kinematics_of)
+pose = stage(places.pose)
+position = stage(places.position)
+velocity = stage(places.velocity)
+acceleration = stage(places.acceleration)
+jacobian = stage(places.jacobian)
+jacobian_rate = stage(places.jacobian_rate)
+center_of_mass = stage(places.center_of_mass)
 
 # the recursion from body to body, and motions that are designed
 dynamics = stage(dynamics_of)

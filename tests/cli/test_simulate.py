@@ -91,11 +91,11 @@ def test_a_step_is_refused_by_methods_that_choose_their_own(run):
 
 
 def test_files(run, tmp_path):
-    words = ("--output", "new/run.csv", "--output", "run.nc", "--plot", "run.svg")
+    words = ("--output", "new/run.csv", "--output", "run.nc", "-o", "run.mat", "--plot", "run.svg")
     found = run("simulate", "cart-pendulum", *SHORT, *words)
     assert found.code == 0
     written = [line.removeprefix("written: ") for line in found.out.splitlines() if line.startswith("written: ")]
-    assert written == ["new/run.csv", "run.nc", "run.svg"]
+    assert written == ["new/run.csv", "run.nc", "run.mat", "run.svg"]
     with (tmp_path / "new/run.csv").open(newline="") as file:
         rows = [row for row in csv.reader(file) if not row[0].startswith("#")]
     assert len(rows) == 12
@@ -103,7 +103,7 @@ def test_files(run, tmp_path):
 
     with xarray.open_dataset(tmp_path / "run.nc") as data:
         assert any(size == 11 for size in data.sizes.values())
-    assert {path.name for path in tmp_path.iterdir()} == {"new", "run.nc", "run.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {"new", "run.nc", "run.mat", "run.svg"}
 
 
 def test_a_plot_in_a_directory(run, tmp_path):
@@ -190,7 +190,7 @@ def test_a_motion_that_fails_ends_with_1(run, tmp_path):
         (["--rtol", "0"], "argument --rtol: got '0'"),
         (
             ["--output", "run.txt"],
-            "--output run.txt: it ends in '.txt'. Expected a file name that ends in .csv or .nc.",
+            "--output run.txt: it ends in '.txt'. Expected a file name that ends in .csv, .mat, .nc or .parquet.",
         ),
         (["--output", "run"], "--output run: it has no ending."),
         (["--output", "."], "--output .: this is a directory."),

@@ -13,7 +13,9 @@ import xarray
 from dalembert import gallery
 from dalembert.errors import EngineError, InputError, WorkError
 from dalembert.handles import Trajectory, equations_of
+from dalembert.model import Model
 from dalembert.show import dataset
+from dalembert.sources import load
 
 
 @pytest.fixture(scope="module", params=["cart-pendulum", "simple-pendulum"])
@@ -55,10 +57,13 @@ def test_csv_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     path = dataset.save(run, tmp_path / "run.csv")
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
-    table = dict(zip(header, np.array(rows, dtype=float).T, strict=True))
+    names = [title.partition(" [")[0] for title in header]
+    assert header[:2] == ["time [s]", f"{names[1]} [{run.equations.model.coordinate_list[0].unit}]"]
+    table = dict(zip(names, np.array(rows, dtype=float).T, strict=True))
     for index, name in enumerate(run.equations.model.coordinate_names):
         np.testing.assert_array_equal(table[name], run.q[index])
         np.testing.assert_array_equal(table[f"dot({name})"], run.qd[index])
+        np.testing.assert_array_equal(table[f"ddot({name})"], run.qdd[index])
     np.testing.assert_array_equal(table["time"], run.t)
     np.testing.assert_array_equal(table["u1"], run.speeds[0])
     np.testing.assert_array_equal(table["energy"], run.energy)
@@ -67,7 +72,7 @@ def test_csv_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "got"), [("run.xlsx", r"as '\.xlsx'"), ("run", "without an ending")])
 def test_other_formats_are_refused(name: str, got: str, run: Trajectory, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=rf"a run cannot be saved {got}\. Expected a name that ends in \.nc or \.csv"):
+    with pytest.raises(InputError, match=rf"a run cannot be saved {got}\. Expected a name that ends in \.nc, \.csv"):
         dataset.save(run, tmp_path / name)
 
 
@@ -78,12 +83,12 @@ def test_a_failure_leaves_no_part_of_a_file(
     path = tmp_path / f"run{suffix}"
     path.write_text("before")
 
-    def fail(given: Trajectory, part: Path, record: dataset.Record | None = None) -> None:
+    def fail(data: xarray.Dataset, part: Path) -> None:
         part.write_text("half")
         raise RuntimeError("interrupted")
 
-    monkeypatch.setattr(dataset, "_write_csv", fail)
-    monkeypatch.setattr(dataset, "_write_netcdf", fail)
+    monkeypatch.setattr(dataset, "require_writer", lambda suffix: None)
+    monkeypatch.setitem(dataset._WRITERS, suffix, fail)
     with pytest.raises(RuntimeError, match="interrupted"):
         dataset.save(run, path)
     assert path.read_text() == "before"
@@ -103,3 +108,89 @@ def test_without_a_writer_of_netcdf_csv_is_offered(
     monkeypatch.setattr(dataset.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(EngineError, match=r"save the run as \.csv"):
         dataset.save(run, tmp_path / "run.nc")
+    with pytest.raises(EngineError, match=r"nothing here writes Parquet\. Install pyarrow"):
+        dataset.save(run, tmp_path / "run.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_mat_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
+    from scipy.io import loadmat
+
+    found = loadmat(dataset.save(run, tmp_path / "run.mat"), chars_as_strings=True)
+    data = dataset.from_trajectory(run)
+    np.testing.assert_array_equal(found["time"][0], run.t)
+    for name in ("q", "qd", "qdd", "multipliers", "reactions", "joint_force", "joint_moment"):
+        np.testing.assert_array_equal(found[name].ravel(), data[name].to_numpy().ravel())
+    assert [str(cell[0]) for cell in found["coordinate"].ravel()] == list(run.equations.model.coordinate_names)
+    units = found["units"][0, 0]
+    assert str(units["kinetic"][0]) == "J"
+    assert [str(cell[0]) for cell in units["qd"].ravel()] == list(data.rate_unit.to_numpy())
+    assert str(found["about"][0, 0]["formalism"][0]) == "kane"
+
+
+def test_parquet_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    import pandas
+
+    table = pandas.read_parquet(dataset.save(run, tmp_path / "run.parquet"))
+    pandas.testing.assert_frame_equal(table, run.to_dataframe())
+
+
+def test_tables_hold_what_the_run_knows(run: Trajectory) -> None:
+    table = run.to_dataframe()
+    units, model = table.attrs["units"], run.equations.model
+    assert table.shape[0] == len(run.t)
+    assert list(units) == ["time", *table.columns]
+    np.testing.assert_array_equal(table.index, run.t)
+    for index, name in enumerate(run.constraint_names):
+        np.testing.assert_array_equal(table[f"lambda({name})"], run.multipliers[index])
+    for name, row in zip(model.coordinate_names, run.reactions, strict=True):
+        np.testing.assert_array_equal(table[f"reaction({name})"], row)
+    for name, reaction in run.joint_reactions().items():
+        np.testing.assert_array_equal(table[f"joint_force_y({name})"], reaction.force[1])
+        assert units[f"joint_moment_z({name})"] == "N·m"
+    for name, force in run.load_forces.items():
+        np.testing.assert_array_equal(table[f"load({name})"], force[0])
+        np.testing.assert_array_equal(run[f"load({name})"], force[0])
+    np.testing.assert_array_equal(run["ddot(theta1)" if len(run.q) > 1 else "ddot(theta)"], run.qdd[0])
+
+
+def test_a_coordinate_may_be_called_as_a_column_is() -> None:
+    model = Model("names").coordinates("energy", "x")
+    model.body("block", joint=model.prismatic((1, 0, 0), "energy"), mass=2)
+    model.body("other", joint=model.prismatic((1, 0, 0), "x"), mass=1).start([1, 0], [2, 0])
+    run = equations_of(model, "lagrange").simulate(0.5, samples=3)
+    table = run.to_dataframe()
+    np.testing.assert_array_equal(table["energy"], run.q[0])
+    np.testing.assert_array_equal(table["energy (energy)"], run.energy)
+
+
+def test_models_without_bodies_have_tables() -> None:
+    model = Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").start([0], [3])
+    run = equations_of(model, "lagrange").simulate(0.5, samples=3)
+    table = run.to_dataframe()
+    np.testing.assert_allclose(table["x"], 3 * run.t)
+    assert not any(name.startswith("joint") for name in table.columns)
+
+
+def test_constraints_on_momenta_leave_out_what_is_not_known() -> None:
+    model = Model("field").coordinate("x", 1.0).coordinate("y", 0.0, 0.75)
+    model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+    model.joint_spring("particle", joint=0, stiffness=5).joint_spring("particle", joint=1, stiffness=5)
+    model.canonical("p(x) + 3/2*y", name="first").canonical("p(y) - 3/2*x", name="second")
+    run = equations_of(model, "dirac").simulate(0.2, samples=3)
+    table = run.to_dataframe()
+    np.testing.assert_array_equal(table["x"], run.q[0])
+    assert not any(name.startswith(("lambda", "joint")) for name in table.columns)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", gallery.names())
+def test_every_model_of_the_gallery_has_a_table_with_units(name: str, tmp_path: Path) -> None:
+    run = equations_of(load(name), "lagrange").simulate(0.01, samples=3)
+    table = run.to_dataframe()
+    assert len(table) == 3
+    assert np.isfinite(table.to_numpy()).all()
+    assert table["energy"].to_numpy() == pytest.approx(run.energy)
+    for suffix in (".csv", ".mat", ".nc"):
+        assert dataset.save(run, tmp_path / f"run{suffix}").stat().st_size > 0

@@ -1,4 +1,4 @@
-"""What the drives of a model exert along a motion."""
+"""What the drives and all other loads of a model exert along a motion."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dalembert.algebra import FLOATS
+from dalembert.algebra import FLOATS, numbers, zeros
 from dalembert.expressions import TIME, Kind
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements
+from dalembert.structure.states import States, at
 
 
 def drive_names(model: Elements) -> tuple[str, ...]:
@@ -34,3 +35,28 @@ def joint_efforts(
     values |= dict(zip(map(Kind.RATE.of, names), qd, strict=True))
     number = Lowering(FLOATS, values)
     return {load.name: np.zeros(len(t)) + number(load.formulas[0]) for load in model.loads if load.drives}
+
+
+def load_forces(
+    model: Elements, parameters: Mapping[str, float], t: np.ndarray, q: np.ndarray, qd: np.ndarray
+) -> dict[str, np.ndarray]:
+    """What every load exerts along the samples, by name.
+
+    Forces and torques on bodies have world axes, (3, samples); between two points it is the pull on the second. Loads inside
+    joints are one number along the motion, positive on the child, (1, samples).
+
+    >>> from dalembert.model import Model
+    >>> model = Model("block").parameters(k=2.0).coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1).force("block", ("-k*x", 0, 0), name="pull")
+    >>> load_forces(model, {"k": 3.0}, np.zeros(2), np.array([[1.0, 2.0]]), np.zeros((1, 2)))["pull"][0]
+    array([-3., -6.])
+    """
+    if not model.loads:
+        return {}
+    motion, out = at(model, States(q, qd, t), parameters), {}
+    for load in model.loads:
+        # a spring with a damper acts twice on one motion, and a torque has its opposite by another name
+        parts = [part.force for part in load.applied(motion) if part.name == load.name]
+        total = sum(parts[1:], start=parts[0]) if parts else zeros(1)
+        out[load.name] = numbers(total, len(t))
+    return out

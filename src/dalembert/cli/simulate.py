@@ -12,7 +12,7 @@ from dalembert.cli import files, output, progress
 from dalembert.errors import InputError
 from dalembert.handles import Trajectory
 from dalembert.model import Elements
-from dalembert.show import plots
+from dalembert.show import dataset, plots
 
 _MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
 
@@ -40,8 +40,8 @@ def add(subparsers: shared.Subparsers) -> None:
     text = "integrate φ̇ + ALPHA φ = 0 instead of projecting; for dirac and hamilton"
     parser.add_argument("--stabilize", metavar="ALPHA", type=shared.positive, help=text)
     shared.add_engine(parser)
-    text = "write the samples to a .csv or .nc (NetCDF) file; repeatable"
-    parser.add_argument("--output", metavar="FILE", action="append", default=[], help=text)
+    text = "write the run to a .nc (NetCDF), .csv, .mat (MATLAB) or .parquet file; repeatable"
+    parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=text)
     text = "write a plot to a .png, .pdf or .svg file, or to a directory"
     parser.add_argument("--plot", metavar="PATH", help=text)
     known = {name: choice.text for name, choice in plots.PANELS.items()}
@@ -52,6 +52,8 @@ def add(subparsers: shared.Subparsers) -> None:
 def run(arguments: Namespace) -> int:
     """Simulate, write, and print how it went."""
     tables = [files.target(path, "--output", files.TABLES) for path in arguments.output]
+    for path in tables:
+        dataset.require_writer(path.suffix.lower())
     panels, model = shared.panels(arguments, plots.PANELS), shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
     pictures = [] if arguments.plot is None else [files.picture(arguments.plot, "--plot", name)]

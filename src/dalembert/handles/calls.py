@@ -154,7 +154,7 @@ class Calls(dict[Key, Call]):
         told = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
         text = text_for(self.plan, task, **told)
         rolled = isinstance(text, Loops)
-        return sizes, known.shape(names), rolled, text.plain() if rolled else plain_program(text)
+        return sizes, known.shape(names, detail), rolled, text.plain() if rolled else plain_program(text)
 
 
 class Alone(dict[tuple[str, bool], Quick]):

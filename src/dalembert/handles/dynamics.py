@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dalembert.analysis import dynamics as walk
-from dalembert.arguments import are_names, is_real, is_whole, numbers_given, shown
+from dalembert.arguments import are_names, is_real, shown
 from dalembert.errors import InputError, nearest
-from dalembert.handles.calls import Alone, Call, Calls, calls_of, require_out
+from dalembert.handles.calls import Alone, calls_of
+from dalembert.handles.compiled import Compiled, Numbers, Out, batch_of, beside, counted, written
 from dalembert.handles.held_rollout import HeldStepper
+from dalembert.handles.kinematics import Kinematics
 from dalembert.handles.rollout import Forces, Method, Rollout, Stepper, forces_of
 from dalembert.handles.tree_equations import equations_of_tree
 from dalembert.handles.tree_run import TreeRun
-from dalembert.model import Description, Elements
-from dalembert.model.frozen import Value
+from dalembert.model import Elements
 from dalembert.model.start import Start
 from dalembert.programs import choose_engine
-from dalembert.recursive import Plan, State, plan_of, read_array, read_speed_rates, read_state
+from dalembert.recursive import read_state
 from dalembert.recursive.constrained import named_speeds, require_tree
-from dalembert.recursive.traced import TASKS, Detail
+from dalembert.recursive.traced import Detail
 from dalembert.tables import Table, Tabular
-
-Numbers = npt.ArrayLike
-Out = np.ndarray | None
 
 
 class Derivatives(NamedTuple):
@@ -41,7 +38,7 @@ class Derivatives(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Dynamics(Tabular, Value):
+class Dynamics(Tabular, Compiled):
     """The dynamics of a model in speeds s, M ṡ + c + g = τ + loads: a value; compiled code lies in a store by content.
 
     Every function takes one state (n,) or many (n, batch) and gives (n,), (n, batch) or (n, n), (n, n, batch). With `out` the
@@ -58,25 +55,22 @@ class Dynamics(Tabular, Value):
     (2, 2, 1000)
     """
 
-    declared: Description
-    engine: str
-    execution: str | None = None  # how the recursion is run; None: as suits the model
+    said: ClassVar[dict[str, str]] = {
+        "mass_matrix": "the mass matrix",
+        "bias": "the bias",
+        "gravity": "gravity",
+        "coriolis": "the matrix C",
+        "centroidal": "the momentum",
+        "inverse_slopes": "the derivative of the force",
+        "forward_slopes": "the derivative of the acceleration",
+    }
 
     # what it is
 
     @cached_property
-    def plan(self) -> Plan:
-        """The tree of the model and what is known of it."""
-        return plan_of(self.declared)
-
-    @property
-    def speed_names(self) -> tuple[str, ...]:
-        """What the entries of velocities, forces and accelerations are."""
-        return self.plan.tree.speed_names
-
-    @cached_property
-    def _calls(self) -> Calls:
-        return calls_of(self.declared, self.engine, self.execution)
+    def kinematics(self) -> Kinematics:
+        """Where the bodies are and how they move, as compiled functions of the same arrays."""
+        return Kinematics(self.declared, self.engine, self.execution)
 
     @cached_property
     def _alone(self) -> Alone:
@@ -122,9 +116,9 @@ class Dynamics(Tabular, Value):
         if out is None and actuated is None and (one := self._alone["inverse", friction](q, qd, qdd, t)) is not None:
             return one
         if self._constrained or actuated is not None:
-            _count(threads)
+            counted(threads)
             found = walk.inverse_dynamics(self.declared, q, qd, qdd, t, friction=friction, actuated=actuated)
-            return _written(found, out)
+            return written(found, out)
         return self._run("inverse", (q, qd, qdd), t, friction, out, threads)
 
     def forward(
@@ -239,10 +233,7 @@ class Dynamics(Tabular, Value):
         >>> dl.dynamics("puma560").jacobian(np.zeros(6), "flange").shape
         (6, 6)
         """
-        place = numbers_given(point, "point")
-        if place.shape != (3,):
-            raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{body}'.")
-        return self._run("jacobian", (q, _beside(place, q)), t, False, out, threads, Detail(body=body))
+        return self.kinematics.jacobian(q, body, point, t, out=out, threads=threads)
 
     def centroidal(
         self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1
@@ -296,7 +287,7 @@ class Dynamics(Tabular, Value):
         for name in parameters:
             if name not in known:
                 raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
-        values = [_beside(np.array([known[name] for name in parameters]), q)] if parameters else []
+        values = [beside(np.array([known[name] for name in parameters]), q)] if parameters else []
         detail = Detail(named=tuple(parameters)) if parameters else None
         return _parted(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
 
@@ -326,7 +317,7 @@ class Dynamics(Tabular, Value):
         ((2, 51, 100), 0.05)
         """
         start = read_state(self.plan, q, qd, _real(t, "t"))
-        given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, _count(threads)
+        given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, counted(threads)
         stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
         return stepper.rollout(start, float(t), steps, every, method)
 
@@ -376,7 +367,7 @@ class Dynamics(Tabular, Value):
         )
 
     def _zeros(self, q: Numbers) -> np.ndarray:
-        n, batch = self._calls.facts.n_speeds, _batch(q)
+        n, batch = self._calls.facts.n_speeds, batch_of(q)
         return np.zeros(n) if batch is None else _still(n, batch)
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
@@ -391,67 +382,13 @@ class Dynamics(Tabular, Value):
 
     rnea, aba, crba, nle = inverse, forward, mass_matrix, bias  # as Pinocchio calls them
 
-    # arrays as they should be go straight to the machine code; others are read with a message for all that is wrong
-
-    def _run(
-        self,
-        task: str,
-        given: tuple[Numbers, ...],
-        t: Numbers,
-        friction: bool,
-        out: Out,
-        threads: int,
-        detail: Detail | None = None,
-    ) -> np.ndarray:
-        call = self._calls[task, friction] if detail is None else self._calls[task, friction, detail]
-        if isinstance(t, float):
-            if getattr(given[0], "ndim", 0) == 1:
-                if threads != 1:
-                    _count(threads)
-                if out is not None:
-                    require_out(out, call.shape)
-                if (quick := call.one(given, t, out)) is not None:
-                    return quick
-            elif (arrays := call.batch(given)) is not None:
-                require_out(out, (*call.shape, arrays[0].shape[1]), arrays)
-                found, quiet = call.many(arrays, t, out, _count(threads))
-                if quiet:
-                    return found
-        return self._read(call, task, given, t, friction, out, threads, detail)
-
-    def _read(
-        self,
-        call: Call,
-        task: str,
-        given: tuple[Numbers, ...],
-        t: Numbers,
-        friction: bool,
-        out: Out,
-        threads: int,
-        detail: Detail | None,
-    ) -> np.ndarray:
-        """The result for arguments of any kind."""
-        groups = TASKS[task].groups
-        state = read_state(self.plan, given[0], given[1] if "s" in groups else None, t)
-        arrays = [state.q, *([state.s] if "s" in groups else []), *self._third(state, groups, given)]
-        arrays += [np.asarray(x).reshape(-1, state.K) for x in given[len(arrays) :]]  # parameters, or a point
-        found, quiet = call.many(arrays, state.t, None, _count(threads))
-        if not quiet:
-            if task in _WALKS:
-                chosen = {"prescribed": [self.speed_names[i] for i in detail.prescribed]} if detail else {}
-                return _written(np.stack(_WALKS[task](self.declared, *given, t, friction=friction, **chosen)), out)
-            walk.require_finite(state, found, _SAID[task])
-        if task == "forward":
-            found = state.second_rates(found)
-        return _written(state.shaped(found), out)
-
-    def _third(self, state: State, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
-        """Accelerations, forces or both."""
-        out = [read_speed_rates(state, given[2])] if "sd" in groups else []
-        if "tau" in groups:
-            batch = () if state.single else (state.K,)
-            out.append(read_array(self.plan, "tau", given[2 + len(out)], batch, speeds_only=True))
-        return out
+    def _walked(
+        self, task: str, given: tuple[Numbers, ...], t: Numbers, friction: bool, detail: Detail | None
+    ) -> np.ndarray | None:
+        if task not in _WALKS:
+            return None
+        chosen = {"prescribed": [self.speed_names[i] for i in detail.prescribed]} if detail else {}
+        return np.stack(_WALKS[task](self.declared, *given, t, friction=friction, **chosen))
 
 
 def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
@@ -480,9 +417,6 @@ _WALKS = {
     "forward": walk.forward_dynamics,
     "hybrid": walk.hybrid_dynamics,
 }  # they say why
-_SAID = {"mass_matrix": "the mass matrix", "bias": "the bias", "gravity": "gravity", "coriolis": "the matrix C"}
-_SAID |= {"jacobian": "the Jacobian", "centroidal": "the momentum"}
-_SAID |= {"inverse_slopes": "the derivative of the force", "forward_slopes": "the derivative of the acceleration"}
 
 
 def _parted(found: np.ndarray) -> Derivatives:
@@ -490,37 +424,10 @@ def _parted(found: np.ndarray) -> Derivatives:
     return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
 
 
-def _count(threads: int) -> int:
-    if not is_whole(threads) or threads < 1:
-        raise InputError(f"threads: got {shown(threads)}. Expected a whole number of at least 1.")
-    return threads
-
-
 def _real(number: float, name: str) -> float:
     if not is_real(number):
         raise InputError(f"rollout, {name}: got {shown(number)}. Expected a finite number.")
     return float(number)
-
-
-def _written(found: np.ndarray, out: Out) -> np.ndarray:
-    """What was found, in `out` where it is given."""
-    require_out(out, found.shape)
-    if out is None:
-        return found
-    out[...] = found
-    return out
-
-
-def _beside(values: np.ndarray, q: Numbers) -> np.ndarray:
-    """The same values for every state."""
-    batch = _batch(q)
-    return values if batch is None else np.repeat(values[:, None], batch, axis=1)
-
-
-def _batch(q: Numbers) -> int | None:
-    """How many states q holds; None for one."""
-    shape = q.shape if isinstance(q, np.ndarray) else numbers_given(q, "q").shape
-    return shape[1] if len(shape) > 1 else None
 
 
 def _still(rows: int, count: int) -> np.ndarray:

@@ -12,19 +12,22 @@ import numpy as np
 
 from dalembert.analysis import observables
 from dalembert.analysis.action import Variation
-from dalembert.analysis.drives import drive_names, joint_efforts
+from dalembert.analysis.drives import drive_names, joint_efforts, load_forces
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
+from dalembert.handles.run_places import Places, Samples, asked
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
+from dalembert.model import Elements
 from dalembert.model.frozen import Value
 from dalembert.structure import Facts, rank
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
     from dalembert.handles.equations import Equations
@@ -67,7 +70,7 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
 
 
 @dataclass(frozen=True, repr=False)
-class Trajectory(Tabular, Value):
+class Trajectory(Places, Tabular, Value):
     """A sampled motion: coordinates on the first axis, samples on the last.
 
     >>> import dalembert as dl
@@ -125,19 +128,30 @@ class Trajectory(Tabular, Value):
         return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
 
     @checked
-    def __getitem__(self, name: str) -> np.ndarray:
-        """One row by name: a coordinate, its rate as dot(x), a speed, or t.
+    def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
+        """What is known by name: a row, such as a coordinate, dot(x), ddot(x), a speed, t, or any column of `to_dataframe`.
+
+        With two names, what is known of a body, a load or a joint: position, velocity, acceleration, rotation, orientation (a
+        quaternion), angular_velocity, angular_acceleration, force or moment, in world axes and of the body's origin.
 
         >>> import dalembert as dl
         >>> run = dl.simulate("simple-pendulum", 1.0, samples=11)
         >>> run["theta"].shape, bool((run["dot(theta)"] == run.qd[0]).all())
         ((11,), True)
+        >>> run["bob", "position"].shape, run["bob", "force"].shape
+        ((3, 11), (3, 11))
         """
+        if isinstance(name, tuple):
+            return asked(self, *name)
         names = self.equations.model.coordinate_names
         if name == "t":
             return self.t
         rows = dict(zip(names, self.q, strict=True)) | dict(zip((f"dot({x})" for x in names), self.qd, strict=True))
         rows |= dict(zip(self.speed_names, self.speeds, strict=True))
+        if name not in rows:
+            from dalembert.show import dataset
+
+            rows |= {column.name: column.values for column in dataset.columns_of(dataset.from_trajectory(self))}
         if name not in rows:
             raise InputError(f"the run has no '{name}'. {nearest(name, rows)}")
         return rows[name]
@@ -191,6 +205,11 @@ class Trajectory(Tabular, Value):
     def qdd(self) -> np.ndarray:
         """q̈ along the run, (n, samples)."""
         return self._found[1]
+
+    @property
+    def samples(self) -> Samples:
+        """The states along the run."""
+        return Samples(self.equations, self.t, self.q, self.qd, self.qdd)
 
     @cached_property
     def observed(self) -> Observed:
@@ -320,6 +339,29 @@ class Trajectory(Tabular, Value):
         rows = dict(zip(self.constraint_names, self.multipliers, strict=True)) if names else {}
         return joint_efforts(model, values, self.t, self.q, self.qd) | {name: rows[name] for name in names}
 
+    @cached_property
+    def load_forces(self) -> dict[str, np.ndarray]:
+        """What every load exerts along the run, by name: world axes (3, samples), or along the motion of its joint (1, samples).
+
+        Between two points it is the pull on the second.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_torque("bob", "2*t", name="motor")
+        >>> dl.simulate(model, 1.0, samples=3).load_forces["motor"]
+        array([[0., 1., 2.]])
+        """
+        return load_forces(self._loaded, self.equations.parameters, self.t, self.q, self.qd)
+
+    @property
+    def _loaded(self) -> Elements:
+        """The model with the loads that act."""
+        return self.equations.model
+
+    @property
+    def knows_joints(self) -> bool:
+        """True where `joint_reactions` can be asked for: bodies, and constraints that are not on momenta."""
+        return bool(self.equations.model.bodies) and not self.equations.model.canonical_list
+
     @checked
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """The force and moment in every joint along the run, by the name of the child body.
@@ -389,11 +431,25 @@ class Trajectory(Tabular, Value):
 
         return dataset.from_trajectory(self)
 
+    def to_dataframe(self) -> pandas.DataFrame:
+        """The run as a table of pandas: a row for each sample, a column for everything with a name; units in `.attrs["units"]`.
+
+        >>> import dalembert as dl
+        >>> table = dl.simulate("simple-pendulum", 1.0, samples=11).to_dataframe()
+        >>> len(table), table.attrs["units"]["dot(theta)"], list(table.columns[:3])
+        (11, 'rad/s', ['theta', 'dot(theta)', 'ddot(theta)'])
+        """
+        from dalembert.show import dataset
+
+        return dataset.frame_of(dataset.from_trajectory(self))
+
     @checked
     def save(self, path: str | Path) -> Path:
-        """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to CSV (.csv).
+        """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to a table.
 
-        The file appears only when it is complete.
+        Tables are .csv, .mat for MATLAB, and .parquet where pyarrow is installed. All hold coordinates, rates, accelerations,
+        speeds, energies, multipliers, reactions, and forces of loads and in joints, with names and units. The file appears
+        only when it is complete.
         """
         from dalembert.handles.saved import record_of
         from dalembert.show import dataset

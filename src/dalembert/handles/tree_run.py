@@ -26,6 +26,7 @@ from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, find, integrate
 from dalembert.integrators.base import MachineCode
 from dalembert.integrators.native_steps import Machine
+from dalembert.model import Elements
 from dalembert.model.methods import require_method
 from dalembert.model.start import start_state
 from dalembert.programs import Function, function_of
@@ -205,6 +206,15 @@ class TreeRun(Trajectory):
     def momentum_error(self) -> float | None:
         """None: ignorable coordinates are not looked for."""
         return None
+
+    @property
+    def _loaded(self) -> Elements:
+        return self._plan.model if self.equations.friction else self._plan.frictionless
+
+    @property
+    def knows_joints(self) -> bool:
+        """False: joint reactions are not of trees that are run link by link."""
+        return False
 
     def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
         """Not of trees that are run link by link."""

@@ -1,17 +1,20 @@
-"""Where links are in the world, and what follows from it: Jacobians of points, and the momentum about the mass centre.
+"""Where links are in the world, and what follows from it: velocities and Jacobians of points, and the momentum about the
+mass centre.
 
-Both give six rows, linear above angular, in axes of the world, for unit speeds.
+These have six rows, linear above angular, in axes of the world; those of Jacobian and momentum are for unit speeds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
-from dalembert.algebra import Array, identity, scaled, vector, zeros
+from dalembert.algebra import Array, identity, scaled, stack, vector, zeros
 from dalembert.errors import InputError, nearest
-from dalembert.recursive.links import Moving, whole
+from dalembert.recursive.links import Moving, MovingLink, whole
 from dalembert.recursive.mass import composites
-from dalembert.spatial import skew
+from dalembert.spatial import cross, skew
 
 Place = tuple[Array, Array]  # R_WM and p_WM
 
@@ -25,22 +28,46 @@ def link_places(moving: Moving) -> list[Place]:
     return out
 
 
+def body_places(moving: Moving, bodies: Sequence[str]) -> list[tuple[Array, Array]]:
+    """p_WB and R_WB of bodies."""
+    known = link_places(moving)
+    return [(p, R) for R, p in (known[link_of(moving, body)] for body in bodies)]
+
+
+def point_velocity(moving: Moving, body: str, point: Array) -> Array:
+    """The velocity of a point, given in axes of its body, and the angular velocity of the body.
+
+    Unlike the Jacobian times the speeds, it has the part of motions that are prescribed in time.
+    """
+    v, w = zeros(3), zeros(3)
+    for link, R, arm in _inwards(moving, body, point):
+        if len(link.rates):
+            turn = R @ (link.about @ link.rates)
+            v, w = v + R @ (link.along @ link.rates) + cross(turn, arm), w + turn
+    return stack(v, w)
+
+
 def point_jacobian(moving: Moving, body: str, point: Array) -> Array:
     """The velocity of a point, given in axes of its body, and the angular velocity of the body, for unit speeds."""
-    index = link_of(moving, body)
-    known = link_places(moving)
-    R, p = known[index]
-    at = p + R @ point
     out = zeros(6, moving.tree.n_speeds)
-    while index >= 0:
-        link, (R, p) = moving.links[index], known[index]
+    for link, R, arm in _inwards(moving, body, point):
         if link.speeds:
             turn, slide = R @ link.N[:3], R @ link.N[3:]
             columns = list(link.speeds)
-            out[:3, columns] += slide - skew(at - p) @ turn
+            out[:3, columns] += slide - skew(arm) @ turn
             out[3:, columns] += turn
-        index = link.parent
     return out
+
+
+def _inwards(moving: Moving, body: str, point: Array) -> Iterator[tuple[MovingLink, Array, Array]]:
+    """The links from a body to the world, each with R_WM and the arm from its origin to a point of the body, in world axes."""
+    index, known = link_of(moving, body), link_places(moving)
+    R, p = known[index]
+    at = p + R @ point
+    while index >= 0:
+        R, p = known[index]
+        yield moving.links[index], R, at - p
+        index = moving.links[index].parent
 
 
 def link_of(moving: Moving, body: str) -> int:
@@ -55,7 +82,7 @@ def link_of(moving: Moving, body: str) -> int:
 def momentum_matrix(moving: Moving) -> Array:
     """Momentum, and angular momentum about the mass centre of all bodies, for unit speeds."""
     known = link_places(moving)
-    center = _center(moving, known)
+    center = mass_center(moving)
     out = zeros(6, moving.tree.n_speeds)
     for link, body, (R, p) in zip(moving.links, composites(moving), known, strict=True):
         if link.speeds:
@@ -67,10 +94,12 @@ def momentum_matrix(moving: Moving) -> Array:
     return out
 
 
-def _center(moving: Moving, known: list[Place]) -> Array:
+def mass_center(moving: Moving) -> Array:
     """The mass centre of all bodies."""
     bodies = [link.fixture.body for link in moving.links]
     mass, moment = sum(body.m for body in bodies), zeros(3)
-    for body, (R, p) in zip(bodies, known, strict=True):
+    if moving.algebra.is_zero(mass):
+        raise InputError(f"model '{moving.tree.model.name}' has no mass, so it has no mass centre. Give a body a mass.")
+    for body, (R, p) in zip(bodies, link_places(moving), strict=True):
         moment = moment + scaled(body.m, p) + R @ vector(body.h)
     return np.array([x / mass for x in moment], dtype=object)

@@ -30,7 +30,7 @@ from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.links import Moving, moving
 from dalembert.recursive.loads import load_forces
 from dalembert.recursive.mass import diagonal, mass_matrix
-from dalembert.recursive.places import momentum_matrix, point_jacobian
+from dalembert.recursive.places import body_places, mass_center, momentum_matrix, point_jacobian, point_velocity
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rows import rows_over
 from dalembert.recursive.slopes import Symbols, slopes_of_forward, slopes_of_inverse
@@ -76,10 +76,10 @@ def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
 
 @dataclass(frozen=True)
 class Detail:
-    """What else is asked of a task: parameters to differentiate by, a body, or the speeds whose accelerations are given."""
+    """What else is asked of a task: parameters that stay symbols, bodies, or the speeds whose accelerations are given."""
 
     named: tuple[str, ...] = ()
-    body: str = ""
+    bodies: tuple[str, ...] = ()
     prescribed: tuple[int, ...] = ()
 
 
@@ -129,6 +129,17 @@ class Trace:
         """The loads along the speeds."""
         model = self.plan.model if self.friction else self.plan.frictionless
         return load_forces(model, self.moving, self.t, self.q, self.s, self.parameters)
+
+    @property
+    def at(self) -> tuple[str, Array]:
+        """The body that is asked for, and a point in its axes."""
+        (body,) = self.detail.bodies
+        return body, GRAPH.symbols(self.names.point)
+
+    def rate_of(self, found: Array, *more: tuple[Array, Array]) -> Array:
+        """The total derivative of a function of (q, t); of s, too, where its rate is given as `more`."""
+        qd = to_rates(self.plan.tree, GRAPH, self.q, self.s)
+        return GRAPH.total_derivative(found, (vector(self.q), qd), (vector([self.t]), vector([1])), *more)
 
 
 @dataclass(frozen=True)
@@ -208,8 +219,35 @@ def _groups(names: Names) -> tuple[tuple[str, ...], ...]:
     return names.q, names.s, names.sd, names.named
 
 
+def _poses(trace: Trace) -> Outputs:
+    """p_WB and the rows of R_WB of every body that is asked for."""
+    return Outputs(vector([x for p, R in body_places(trace.declared, trace.detail.bodies) for x in (*p, *R.ravel())]))
+
+
+def _position(trace: Trace) -> Outputs:
+    ((p, R),) = body_places(trace.declared, trace.detail.bodies)
+    return Outputs(p + R @ GRAPH.symbols(trace.names.point))
+
+
+def _velocity(trace: Trace) -> Outputs:
+    return Outputs(point_velocity(trace.declared, *trace.at))
+
+
+def _acceleration(trace: Trace) -> Outputs:
+    found = point_velocity(trace.declared, *trace.at)
+    return Outputs(trace.rate_of(found, (vector(trace.s), GRAPH.symbols(trace.names.sd))))
+
+
 def _jacobian(trace: Trace) -> Outputs:
-    return Outputs(point_jacobian(trace.declared, trace.detail.body, GRAPH.symbols(trace.names.point)))
+    return Outputs(point_jacobian(trace.declared, *trace.at))
+
+
+def _jacobian_rate(trace: Trace) -> Outputs:
+    return Outputs(trace.rate_of(point_jacobian(trace.declared, *trace.at)))
+
+
+def _center(trace: Trace) -> Outputs:
+    return Outputs(mass_center(trace.moving))
 
 
 def _centroidal(trace: Trace) -> Outputs:
@@ -253,14 +291,18 @@ class Task:
 
     groups: tuple[str, ...]
     text: Callable[[Trace], Outputs]
-    shape: Callable[[Names], tuple[int, ...]] = lambda names: (len(names.s),)
+    shape: Callable[[Names, Detail], tuple[int, ...]] = lambda names, detail: (len(names.s),)
 
 
-def _square(names: Names) -> tuple[int, ...]:
+def _square(names: Names, detail: Detail) -> tuple[int, ...]:
     return len(names.s), len(names.s)
 
 
-def _slopes(names: Names) -> tuple[int, ...]:
+def _six_rows(names: Names, detail: Detail) -> tuple[int, ...]:
+    return 6, len(names.s)
+
+
+def _slopes(names: Names, detail: Detail) -> tuple[int, ...]:
     return len(names.s), 3 * len(names.s) + len(names.named)
 
 
@@ -269,7 +311,7 @@ TASKS: dict[str, Task] = {
     "forward": Task(("q", "s", "tau"), _forward),
     "held": Task(("q", "s", "tau"), _held),
     "rows": Task(("q", "s"), _rows),
-    "hybrid": Task(("q", "s", "sd", "tau"), _hybrid, lambda names: (2, len(names.s))),
+    "hybrid": Task(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
     "loads": Task(("q", "s"), _loads),
     "mass_matrix": Task(("q",), _mass, _square),
     "bias": Task(("q", "s"), _bias),
@@ -277,12 +319,22 @@ TASKS: dict[str, Task] = {
     "coriolis": Task(("q", "s"), _coriolis, _square),
     "inverse_slopes": Task(("q", "s", "sd"), _inverse_slopes, _slopes),
     "forward_slopes": Task(("q", "s", "tau"), _forward_slopes, _slopes),
-    "jacobian": Task(("q", "point"), _jacobian, lambda names: (6, len(names.s))),
-    "centroidal": Task(("q", "s"), _centroidal, lambda names: (6, len(names.s) + 1)),
+    "poses": Task(("q",), _poses, lambda names, detail: (12 * len(detail.bodies),)),
+    "position": Task(("q", "point"), _position, lambda names, detail: (3,)),
+    "velocity": Task(("q", "s", "point"), _velocity, lambda names, detail: (6,)),
+    "acceleration": Task(("q", "s", "sd", "point"), _acceleration, lambda names, detail: (6,)),
+    "jacobian": Task(("q", "point"), _jacobian, _six_rows),
+    "jacobian_rate": Task(("q", "s", "point"), _jacobian_rate, _six_rows),
+    "center_of_mass": Task(("q",), _center, lambda names, detail: (3,)),
+    "centroidal": Task(("q", "s"), _centroidal, lambda names, detail: (6, len(names.s) + 1)),
     "stage": Task(
-        ("q", "s", "tau", "base", "total", "weights"), _stage, lambda names: (len(names.base) + len(names.total),)
+        ("q", "s", "tau", "base", "total", "weights"),
+        _stage,
+        lambda names, detail: (len(names.base) + len(names.total),),
     ),
-    "semi_implicit": Task(("q", "s", "tau", "step"), _semi_implicit, lambda names: (len(names.q) + len(names.s),)),
+    "semi_implicit": Task(
+        ("q", "s", "tau", "step"), _semi_implicit, lambda names, detail: (len(names.q) + len(names.s),)
+    ),
 }
 
 

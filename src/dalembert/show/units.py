@@ -19,6 +19,7 @@ from dalembert.expressions import TIME, Kind
 from dalembert.expressions.formula import Formula
 from dalembert.model import Elements
 from dalembert.model.loads import InJoint
+from dalembert.model.loads.torque import Torque
 from dalembert.structure.scales import turning_coordinates, turns
 
 if TYPE_CHECKING:
@@ -172,6 +173,10 @@ class Units:
         """The unit of the rate of a coordinate."""
         return written(_per_second(self._coordinates[name]))
 
+    def acceleration(self, name: str) -> str:
+        """The unit of the second rate of a coordinate."""
+        return written(_per_second(_per_second(self._coordinates[name])))
+
     def momentum(self, name: str) -> str:
         """The unit of ∂L/∂q̇ of a coordinate."""
         return written(self.symbols[Kind.MOMENTUM.of(name)])
@@ -186,11 +191,17 @@ class Units:
 
     def drive(self, name: str) -> str:
         """The unit of what a drive exerts: a load inside a joint, or a constraint that prescribes a motion."""
+        driving = any(load.drives and load.name == name for load in self.model.loads)
+        return self.load(name) if driving else self.multiplier(name)
+
+    def load(self, name: str) -> str:
+        """The unit of what a load exerts."""
         bodies = {body.name: body for body in self.model.bodies}
-        for load in self.model.loads:
-            if isinstance(load, InJoint) and load.drives and load.name == name:
-                return "N·m" if turns(bodies[load.body].joints[load.joint], load.motion) else "N"
-        return self.multiplier(name)
+        load = next(load for load in self.model.loads if load.name == name)
+        turning = isinstance(load, Torque)
+        if isinstance(load, InJoint):
+            turning = turns(bodies[load.body].joints[load.joint], load.motion)
+        return "N·m" if turning else "N"
 
     @cached_property
     def _rows(self) -> dict[str, Powers | None]:

@@ -1,0 +1,131 @@
+"""Where the bodies of a run are and how they move, sample by sample."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dalembert.algebra import FLOATS, numbers
+from dalembert.errors import InputError, nearest
+from dalembert.handles.kinematics import ORIGIN, Kinematics, PointMotion, require_bodies
+from dalembert.recursive.speeds import to_speed_rates, to_speeds, with_unit_quaternions
+from dalembert.spatial.poses import Pose
+
+if TYPE_CHECKING:
+    from dalembert.handles.compiled import Numbers
+    from dalembert.handles.equations import Equations
+    from dalembert.handles.trajectory import Trajectory
+
+PLACES = ("position", "velocity", "acceleration", "rotation", "orientation", "angular_velocity", "angular_acceleration")
+CARRIED = ("force", "moment")  # of the joint between a body and its parent, or of a joint that closes a loop
+
+
+class Samples(NamedTuple):
+    """The states of a run: t (samples,), and q, q̇ and q̈ (n, samples), by equations."""
+
+    equations: Equations
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class Places(ABC):
+    """What a run knows of places: samples on the last axis, in axes of the world."""
+
+    @property
+    @abstractmethod
+    def samples(self) -> Samples:
+        """The states along the run."""
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """The kinematics of the model, with the values that parameters have in this run."""
+        equations = self.samples.equations
+        known = equations.derivation.setup
+        require_bodies(known.declared)
+        return Kinematics(known.declared, known.engine, changes=equations.changes)
+
+    @cached_property
+    def _motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, speeds and their rates; quaternions that drift are taken as the rotations they stand for."""
+        tree, (_, t, q, qd, qdd) = self.kinematics.plan.tree, self.samples
+        if not tree.attitudes:
+            return q, qd, qdd
+        s = to_speeds(tree, FLOATS, list(q), list(qd))
+        sd = to_speed_rates(tree, FLOATS, list(q), list(qd), list(qdd))
+        return with_unit_quaternions(tree, q), numbers(s, len(t)), numbers(sd, len(t))
+
+    def pose(self, body: str) -> Pose:
+        """Where a body is along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("four-bar", 1.0, samples=11)
+        >>> run.pose("coupler").rotation.shape
+        (3, 3, 11)
+        """
+        return self.kinematics.pose(self._motion[0], body, self.samples.t)
+
+    def frames(self) -> dict[str, Pose]:
+        """The poses of all bodies along the run, by name.
+
+        >>> import dalembert as dl
+        >>> list(dl.simulate("double-pendulum", 1.0, samples=11).frames())
+        ['upper', 'lower']
+        """
+        return self.kinematics.poses(self._motion[0], self.samples.t)
+
+    def path(self, body: str, point: Numbers = ORIGIN) -> np.ndarray:
+        """Where a point goes, given in axes of its body, (3, samples).
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("four-bar", 1.0, samples=11)
+        >>> run.path("coupler", (0.1, 0.0, 0.0)).shape
+        (3, 11)
+        """
+        return self.kinematics.position(self._motion[0], body, point, self.samples.t)
+
+    def velocity(self, body: str, point: Numbers = ORIGIN) -> PointMotion:
+        """The velocity of a point along the run, `.linear`, and the angular velocity of its body, `.angular`, (3, samples).
+
+        >>> import dalembert as dl
+        >>> dl.simulate("simple-pendulum", 1.0, samples=11).velocity("bob").linear.shape
+        (3, 11)
+        """
+        q, s, _ = self._motion
+        return self.kinematics.velocity(q, s, body, point, self.samples.t)
+
+    def acceleration(self, body: str, point: Numbers = ORIGIN) -> PointMotion:
+        """The acceleration of a point along the run, `.linear`, and the angular one of its body, `.angular`, (3, samples).
+
+        >>> import dalembert as dl
+        >>> dl.simulate("simple-pendulum", 1.0, samples=11).acceleration("bob").angular.shape
+        (3, 11)
+        """
+        return self.kinematics.acceleration(*self._motion, body, point, self.samples.t)
+
+
+def asked(run: Trajectory, name: str, what: str) -> np.ndarray:
+    """What a run says of a body, of the joint that carries it or closes a loop, or of a load."""
+    model = run.equations.model
+    known: dict[str, tuple[str, ...]] = {loop.name: CARRIED for loop in model.loops}
+    known |= {body.name: PLACES + CARRIED for body in model.bodies}
+    known |= {load: ("force",) for load in run.load_forces if load not in known}
+    if name not in known:
+        raise InputError(f"the run has no body, loop or load '{name}'. {nearest(name, known)}")
+    if what not in known[name]:
+        expected = ", ".join(known[name])
+        raise InputError(
+            f"the run has no '{what}' of '{name}'. {nearest(what, known[name])} Expected one of {expected}."
+        )
+    if what in CARRIED:
+        return run.load_forces[name] if len(known[name]) == 1 else getattr(run.joint_reactions()[name], what)
+    if what in ("rotation", "orientation", "position"):
+        pose = run.pose(name)
+        return pose.quaternion if what == "orientation" else getattr(pose, what)
+    part, _, whole = what.rpartition("_")
+    moved = run.velocity(name) if whole == "velocity" else run.acceleration(name)
+    return moved.angular if part else moved.linear
