@@ -49,6 +49,11 @@ def _files(package: str) -> list[Path]:
         return []
 
 
+def path_of(name: str) -> Path:
+    """The file of a robot."""
+    return next(path for path in _files("example-robot-data") if path.as_posix().endswith(ROBOTS[name]))
+
+
 @dataclass(frozen=True)
 class States:
     """States in both conventions, one per column; `turns` are the rotations (count, 3, 3) of a free base."""
@@ -137,7 +142,7 @@ def _robot(name: str) -> Pair:
     from dalembert.importers.urdf import loads_urdf
 
     base, floating = name.removesuffix(FREE), name.endswith(FREE)
-    path = next(path for path in _files("example-robot-data") if path.as_posix().endswith(ROBOTS[base]))
+    path = path_of(base)
     text = re.sub(r"<mimic[^>]*/>", "", path.read_text())  # Pinocchio lets joints that mimic others move freely
     model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
     theirs = pin.buildModelFromXML(text, *([pin.JointModelFreeFlyer()] if floating else []))

@@ -9,6 +9,7 @@
 
 from dalembert import gallery as gallery
 from dalembert.analysis.dynamics import speed_names as speed_names
+from dalembert.analysis.targets import Target as Target
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import EngineError as EngineError
 from dalembert.errors import FormulaError as FormulaError
@@ -33,16 +34,20 @@ from dalembert.pipeline import assemble as assemble
 from dalembert.pipeline import assembled as assembled
 from dalembert.pipeline import branches as branches
 from dalembert.pipeline import center_of_mass as center_of_mass
+from dalembert.pipeline import circle as circle
 from dalembert.pipeline import citation as citation
 from dalembert.pipeline import compare as compare
 from dalembert.pipeline import computed_torque as computed_torque
 from dalembert.pipeline import derive as derive
+from dalembert.pipeline import dh_frames as dh_frames
+from dalembert.pipeline import dh_table as dh_table
 from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import ellipsoid as ellipsoid
 from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
+from dalembert.pipeline import inverse_kinematics as inverse_kinematics
 from dalembert.pipeline import jacobian as jacobian
 from dalembert.pipeline import jacobian_rate as jacobian_rate
 from dalembert.pipeline import kinematics as kinematics
@@ -55,8 +60,15 @@ from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import simulate as simulate
+from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
 from dalembert.pipeline import velocity as velocity
 from dalembert.pipeline import verify as verify
+from dalembert.profiles import Profile as Profile
+from dalembert.profiles import cycloidal as cycloidal
+from dalembert.profiles import quintic as quintic
+from dalembert.profiles import sampled as sampled
+from dalembert.profiles import spline as spline
+from dalembert.profiles import trapezoidal as trapezoidal
 
 __version__ = "0.1.0"

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalembert import sources
-from dalembert.analysis import assembly, following, recutting, subsystems
+from dalembert.analysis import assembly, cartesian, dh, following, postures, recutting, subsystems
 from dalembert.analysis import dynamics as walk
 from dalembert.analysis import ellipsoid as ellipsoids
 from dalembert.analysis import mobility as mobilities
@@ -50,6 +50,9 @@ branches = stage(assembly.branches)
 recut = stage(recutting.recut)
 mobility = stage(mobilities.mobility_of)
 ellipsoid = stage(ellipsoids.ellipsoid_of)
+inverse_kinematics = stage(postures.inverse_kinematics)
+dh_table = stage(dh.dh_table)
+dh_frames = stage(dh.dh_frames)
 
 
 # the equations and the motion
@@ -101,6 +104,8 @@ inverse_dynamics = stage(walk.inverse_dynamics)
 forward_dynamics = stage(walk.forward_dynamics)
 hybrid_dynamics = stage(walk.hybrid_dynamics)
 subsystem_dynamics = stage(subsystems.subsystem_dynamics)
+straight_line = stage(cartesian.straight_line)
+circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
 

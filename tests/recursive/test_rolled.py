@@ -9,8 +9,8 @@ from grown_trees import MOTIONS, UNITS, drawn, grown
 from dalembert.algebra import FLOATS, vector
 from dalembert.integrators import InitialValueProblem, Settings, find, integrate
 from dalembert.integrators.base import MachineCode
-from dalembert.integrators.native_steps import Machine
 from dalembert.model import Model
+from dalembert.programs.numba_code import Machine
 from dalembert.recursive import inverse_dynamics, moving, tree_of
 from dalembert.recursive.kinds import Kind
 from dalembert.recursive.plan import plan_of

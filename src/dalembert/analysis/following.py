@@ -7,43 +7,51 @@ designed motion ──► inverse dynamics ──► torques in time ──► f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
-import symengine as se
 
-from dalembert.algebra.floats import FLOATS, number
 from dalembert.analysis.dynamics import inverse_dynamics
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import TIME, coordinate, parse
-from dalembert.expressions.formula import Formula
-from dalembert.expressions.lower import Lowering
+from dalembert.expressions import coordinate
 from dalembert.model import Elements, Model
+from dalembert.model.formulas import Law
+from dalembert.profiles import Profile
+
+Designed: TypeAlias = "Mapping[str, Law] | Profile"
+
+
+def laws_of(model: Elements, motion: Designed, duration: float) -> dict[str, Profile]:
+    """The motion of each coordinate: of those that are named, or of all, in order, by a profile that names none."""
+    names = model.coordinate_names
+    if isinstance(motion, Profile):
+        known = motion.names or names
+        if len(motion) != len(known):
+            raise InputError(
+                f"motion: the profile has {len(motion)} values, and the model has the coordinates {', '.join(names)}. "
+                "Expected one for each, or a mapping of coordinates to motions."
+            )
+        motion = {name: motion[i] for i, name in enumerate(known)}
+    for name in motion:
+        if name not in names:
+            raise InputError(f"motion: there is no coordinate '{name}'. {nearest(name, names)}")
+    return {name: model.reader.law(law, f"motion of '{name}'", duration) for name, law in motion.items()}
 
 
 def designed(
-    model: Elements, motion: Mapping[str, str | float], times: np.ndarray
+    model: Elements, motion: Designed, times: np.ndarray, duration: float | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, q̇ and q̈ of a designed motion at many times; coordinates that are not named rest where the model starts."""
-    names = model.coordinate_names
-    formulas = {name: _formula(model, name, motion[name]) for name in motion}
-    lower = Lowering(FLOATS, {"t": times, **model.parameter_values})
-    start, _ = model.initial
+    names, values = model.coordinate_names, model.parameter_values
     out = np.zeros((3, len(names), len(times)))
-    out[0] = start[:, None]
-    for name, formula in formulas.items():
-        for level in range(3):
-            out[level, names.index(name)] = number(lower(formula))
-            formula = se.diff(formula, TIME)
+    out[0] = model.initial[0][:, None]
+    for name, law in laws_of(model, motion, model.duration if duration is None else duration).items():
+        out[:, names.index(name)] = replace(law, formulas=(law.formulas[0].subs(values),))(times)
     return out[0], out[1], out[2]
 
 
-def _formula(model: Elements, name: str, given: str | float) -> Formula:
-    if name not in model.coordinate_names:
-        raise InputError(f"motion: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}")
-    return parse(given, coordinates=(), parameters=model.parameter_values, where=f"motion of '{name}'", rates=False)
-
-
-def at_start(model: Elements, motion: Mapping[str, str | float]) -> Model:
+def at_start(model: Elements, motion: Designed) -> Model:
     """The model starting on the designed motion at t = 0."""
     q, qd, _ = designed(model, motion, np.zeros(1))
     return Model.of(model).start(q[:, 0].tolist(), qd[:, 0].tolist())
@@ -51,14 +59,16 @@ def at_start(model: Elements, motion: Mapping[str, str | float]) -> Model:
 
 def feedforward(
     model: Elements,
-    motion: Mapping[str, str | float],
+    motion: Designed,
     duration: float,
     samples: int = 501,
     *,
     actuated: Sequence[str] | None = None,
 ) -> Model:
-    """The model driven by the torques that a designed motion takes: formulas of t by coordinate. It starts on the motion.
+    """The model driven by the torques that a designed motion takes. It starts on the motion.
 
+    A motion is a profile for all coordinates, or for each that moves a law: a formula of t as text or of SymPy, a profile, points
+    as (times, values), or a function of time.
     Inverse dynamics at `samples` times gives the torques, and tables of time apply them; nothing corrects an error.
 
     >>> import dalembert as dl
@@ -67,6 +77,7 @@ def feedforward(
     np.True_
     """
     times = np.linspace(0.0, duration, samples)
+    motion = laws_of(model, motion, duration)
     q, qd, qdd = designed(model, motion, times)
     tau = inverse_dynamics(model, q, qd, qdd, times, friction=True, actuated=actuated)
     out = at_start(model, motion)
@@ -77,11 +88,10 @@ def feedforward(
     return out
 
 
-def computed_torque(
-    model: Elements, motion: Mapping[str, str | float], gains: tuple[float, float] = (100.0, 20.0)
-) -> Model:
+def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float] = (100.0, 20.0)) -> Model:
     """The model with a computed-torque controller that follows a designed motion: errors die out by ë + β ė + α e = 0.
 
+    Motions are given as for `feedforward`; functions of time are sampled over the duration of the model.
     `gains` are (α, β); the torques of the controller are the multipliers of the run. Coordinates that are not named are held
     where the model starts, unless constraints move them.
 
@@ -90,6 +100,7 @@ def computed_torque(
     >>> abs(dl.simulate(model, 1.0, samples=11).q[:, -1] - [0.1, 0.2]).max() < 1e-9
     np.True_
     """
+    motion = laws_of(model, motion, model.duration)
     out = at_start(model, motion)
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True))
     held = {} if model.constraint_names or model.contacts else start

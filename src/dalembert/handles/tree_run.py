@@ -25,11 +25,11 @@ from dalembert.handles.simulation import Task
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, find, integrate
 from dalembert.integrators.base import MachineCode
-from dalembert.integrators.native_steps import Machine
 from dalembert.model import Elements
 from dalembert.model.methods import require_method
 from dalembert.model.start import start_state
 from dalembert.programs import Function, function_of
+from dalembert.programs.numba_code import Machine
 from dalembert.recursive import Plan, moving, read_state
 from dalembert.recursive.energies import energies_of, momenta_of
 from dalembert.recursive.execution import choose_execution

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import InputError, SimulationError
-from dalembert.integrators.native_steps import Machine, Surface, Taken
+from dalembert.integrators.native_steps import Surface, Taken
 from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.kernels.unreduced import UnreducedFunctions
+from dalembert.programs.numba_code import Machine
 
 _WINDOW = 20_000  # steps after which the pace is looked at
 _BURST = 256  # steps between two looks of Python at a compiled loop

@@ -13,9 +13,10 @@ from dalembert.equations import Velocities
 from dalembert.errors import SimulationError
 from dalembert.integrators import projection
 from dalembert.integrators.base import MachineCode
-from dalembert.integrators.native_steps import HELD, Machine, Surface
+from dalembert.integrators.native_steps import HELD, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.programs import Function
+from dalembert.programs.numba_code import Machine
 from dalembert.structure import newton, rank
 
 

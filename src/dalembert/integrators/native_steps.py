@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.programs.numba_code import call, tell_of_addresses
+from dalembert.programs.numba_code import Machine, call, tell_of_addresses
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
 FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
@@ -26,14 +26,6 @@ T, H = 0, 1  # places in `Now.clock`
 DONE, CALLS, KNOWN, SAMPLE = 0, 1, 2, 3  # places in `Now.counts`
 _FLOOR = 1e-12  # of the size of its terms: what is left of a constraint and does not shrink any more is rounding
 _DEPENDENT = 1e-5  # rows closer to each other than this are left to Python
-
-
-class Machine(NamedTuple):
-    """A function of (x, p, tables, out): its address, or itself."""
-
-    one: int | Callable[..., None]
-    p: np.ndarray
-    tables: np.ndarray
 
 
 class Scheme(NamedTuple):

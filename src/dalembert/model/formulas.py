@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dalembert.errors import FormulaError
+import numpy as np
+
+from dalembert.errors import FormulaError, InputError
 from dalembert.expressions import from_sympy, parse
 from dalembert.expressions.formula import Formula, Written
+from dalembert.profiles import Profile, sampled, spline
 
 if TYPE_CHECKING:
     import sympy
+
+
+# a motion in time: a formula of t, a profile, points as (times, values), or a function of time
+Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Callable[[float], Any]"
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,25 @@ class Reader:
         moving: dict[Any, str] = {self.symbols.get(name, dynamicsymbols(name)): name for name in self.coordinates}
         fixed: dict[sympy.Basic, str] = {self.symbols.get(name, Symbol(name)): name for name in self.parameters}
         return from_sympy(formula, coordinates=moving, parameters=fixed, where=where, rates=rates)
+
+    def law(self, given: Law, where: str, duration: float) -> Profile:
+        """A motion of one value in time: formulas as they are, points by a spline, functions sampled over the duration."""
+        if isinstance(given, Profile):
+            if len(given) != 1:
+                raise InputError(f"{where}: the profile has {len(given)} values. Expected one: take profile[0], ...")
+            return given
+        if isinstance(given, tuple | list | np.ndarray):
+            if len(given) != 2:
+                raise InputError(
+                    f"{where}: got {len(given)} values. Expected points as (times, values), or a formula of t."
+                )
+            found = spline(*given)
+            return self.law(found, where, duration)
+        if callable(given) and not hasattr(given, "free_symbols"):  # expressions of SymPy can be called, too
+            function: Callable[[float], Any] = given
+            return self.law(sampled(function, duration), where, duration)
+        known = replace(self, coordinates=()).read(given, where, rates=False)
+        return Profile((known,), -np.inf, np.inf, scalar=True)
 
     def constant(self, formula: Written, where: str) -> Formula:
         """A formula of parameters only."""

@@ -14,6 +14,7 @@ from dalembert.papers.denoc_biped import Step, hip, lift
 from dalembert.papers.facts import published
 from dalembert.papers.mechanism import Placed, placed
 from dalembert.papers.values import Frame, Line, Panel, Stroke
+from dalembert.profiles import cycloidal
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.traced import task_program
 
@@ -59,9 +60,7 @@ def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray,
     >>> cycloid([1.0], 10.0, np.array([10.0]))[0].tolist()
     [[1.0]]
     """
-    far, turn = np.array(ends)[:, None], 2 * np.pi / T
-    q = far / T * (t - np.sin(turn * t) / turn)
-    return q, far / T * (1 - np.cos(turn * t)), far / T * turn * np.sin(turn * t)
+    return cycloidal(0.0, ends, T)(t)
 
 
 def stanford_motion(samples: int = 401) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -15,11 +15,19 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Written = Callable[..., Any]
+
+
+class Machine(NamedTuple):
+    """A function of (x, p, tables, out): its address, or itself."""
+
+    one: int | Written
+    p: np.ndarray
+    tables: np.ndarray
 
 
 def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:

@@ -87,7 +87,7 @@ def is_quadratic(formula: Formula, velocities: set[Formula], start: Table) -> bo
 def _differences(formula: Formula, velocities: set[Formula], start: Table, order: int) -> Iterator[list[float]]:
     """The signed terms of the difference of this order along random directions, near the initial state."""
     random = np.random.default_rng(1)
-    symbols = sorted(s.name for s in formula.free_symbols)
+    symbols = sorted(s.name for s in formula.free_symbols if s.name in start)  # not the places of tables
     rates = sorted(s.name for s in formula.free_symbols & velocities)
     for move, pace in _TRIALS if rates else ():
         table = {name: start[name] + (0.1 * start[name] or move) * random.uniform(-1, 1) for name in symbols}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalembert.arguments import checked
@@ -15,6 +15,7 @@ from dalembert.model.checks.start import open_rate, unfulfilled
 from dalembert.model.checks.values import Table
 from dalembert.model.constraints.base import DESCRIBED, GAINS, ConstraintMaker, FormulaConstraint, Gains, read_gains
 from dalembert.model.file_form import Element, unless
+from dalembert.model.formulas import Law
 from dalembert.model.keys import NAMED, Key, Keys, Kind, name, of_time, position
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class HolonomicMaker(ConstraintMaker):
     """Makes constraints on positions."""
 
     holonomic_list: tuple[Holonomic, ...]
+    duration: float
 
     @checked
     def holonomic(
@@ -93,9 +95,11 @@ class HolonomicMaker(ConstraintMaker):
         return self
 
     @checked
-    def drive(self, coordinate: str, motion: Written, name: str | None = None, feedback: Gains | None = None) -> Self:
-        """Prescribe the motion of a coordinate: a formula of time. The force that it takes is the multiplier of the drive.
+    def drive(self, coordinate: str, motion: Law, name: str | None = None, feedback: Gains | None = None) -> Self:
+        """Prescribe the motion of a coordinate. The force that it takes is the multiplier of the drive.
 
+        A motion is a formula of time, as text or of SymPy, a profile such as `dl.cycloidal(0, 1, 2)`, points as (times, values),
+        through which a spline goes, or a function of time, which is sampled over the duration of the model.
         With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
         """
         if coordinate not in self.coordinate_names:
@@ -103,7 +107,7 @@ class HolonomicMaker(ConstraintMaker):
                 f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}"
             )
         key = name or f"drive of {coordinate}"
-        formula = replace(self.reader, coordinates=()).read(motion, f"'{key}'", rates=False)
+        (formula,) = self.reader.law(motion, f"'{key}'", self.duration).formulas
         phi = self.reader.read(coordinate, f"'{key}'") - formula
         gains = read_gains(self, feedback, 2, f"'{key}', feedback")
         self.holonomic_list += (Holonomic(key, phi, description=_DRIVEN + coordinate, feedback=gains),)

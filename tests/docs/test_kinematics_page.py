@@ -1,0 +1,19 @@
+"""The examples of `docs/kinematics.md` run and say what the page says."""
+
+import re
+from pathlib import Path
+
+PAGE = (Path(__file__).parents[2] / "docs" / "kinematics.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_page_run(capsys):
+    known: dict = {}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
+    assert len(blocks) == 11
+    for block in blocks:
+        *lines, last = block.rstrip().split("\n")
+        exec(compile("\n".join(lines), "kinematics.md", "exec"), known)  # our own page
+        value = eval(compile(last, "kinematics.md", "eval"), known)  # noqa: S307 (our own page)
+        assert value or last.startswith("print"), last
+    for line in capsys.readouterr().out.strip().split("\n"):
+        assert f"    {line}" in PAGE
