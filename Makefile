@@ -15,6 +15,7 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+	$(BIN)/python viewer/build.py --check
 
 unit: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -46,7 +47,7 @@ bench-robots: .venv/installed
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python benchmarks/recursive.py --plot out/recursive
 
-.venv/installed: pyproject.toml
+.venv/installed: pyproject.toml hatch_build.py $(wildcard viewer/* viewer/src/* viewer/src/*/*)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev

@@ -30,6 +30,7 @@ from dalembert.model import Model as Model
 from dalembert.papers import Paper as Paper
 from dalembert.papers import paper as paper
 from dalembert.pipeline import acceleration as acceleration
+from dalembert.pipeline import animate as animate
 from dalembert.pipeline import assemble as assemble
 from dalembert.pipeline import assembled as assembled
 from dalembert.pipeline import branches as branches
@@ -59,6 +60,7 @@ from dalembert.pipeline import pose as pose
 from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
+from dalembert.pipeline import report as report
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics

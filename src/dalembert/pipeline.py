@@ -24,6 +24,8 @@ from dalembert.handles import kinematics as places
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
+from dalembert.reports import report_of
+from dalembert.show import animation
 from dalembert.sources import Source
 from dalembert.sources import load as load
 
@@ -108,6 +110,10 @@ straight_line = stage(cartesian.straight_line)
 circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
+
+# pictures
+animate = stage(animation.animation_of)
+report = checked(report_of)
 
 # the evidence
 prove = stage(proof.prove)

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from rich.table import Table
 
+from dalembert.analysis.understanding import Understanding, understood
 from dalembert.cli import arguments as shared
 from dalembert.cli import output
-from dalembert.cli.understanding import Understanding, understood
 from dalembert.errors import unsound
 from dalembert.expressions.numbers import written_out
 from dalembert.model.checks.values import value

@@ -12,7 +12,7 @@ from dalembert.cli import files, output, progress
 from dalembert.errors import InputError
 from dalembert.handles import Trajectory
 from dalembert.model import Elements
-from dalembert.show import dataset, plots
+from dalembert.show import animation, dataset, plots
 
 _MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
 
@@ -23,6 +23,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert simulate cart-pendulum --duration 50 --output run.nc --plot run.png",
         "dalembert simulate cart-pendulum --plot phase.pdf --panels phase,multipliers",
         "dalembert simulate double-pendulum --start theta1=pi/2 --rate theta2=1 --set m1=2",
+        "dalembert simulate double-pendulum --animate swing.html --animate swing.gif",
         "dalembert simulate rope --with links=1000 --formalism denoc --duration 1",
     )
     parser = shared.command(subparsers, "simulate", "compute a motion, and write it to files and plots", *examples)
@@ -44,6 +45,8 @@ def add(subparsers: shared.Subparsers) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=text)
     text = "write a plot to a .png, .pdf or .svg file, or to a directory"
     parser.add_argument("--plot", metavar="PATH", help=text)
+    text = "write the moving mechanism: a page (.html), a film (.mp4, .gif) or snapshots (.png, .pdf, .svg); repeatable"
+    parser.add_argument("--animate", metavar="FILE", action="append", default=[], help=text)
     known = {name: choice.text for name, choice in plots.PANELS.items()}
     shared.add_panels(parser, known, ", ".join(plots.OVERVIEW))
     shared.add_json(parser)
@@ -57,13 +60,18 @@ def run(arguments: Namespace) -> int:
     panels, model = shared.panels(arguments, plots.PANELS), shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
     pictures = [] if arguments.plot is None else [files.picture(arguments.plot, "--plot", name)]
+    films = [files.target(path, "--animate", animation.SUFFIXES) for path in arguments.animate]
     motion = _simulate(model, arguments)
     shared.note_unused(arguments, motion.integrator)
     for path in tables:
         motion.save(path)
     for path in pictures:
         motion.plot(*panels, path=path)
-    written, notes = [*tables, *pictures], [*motion.notes, *_beyond_limits(motion)]
+    if films:
+        shown = motion.animate()
+        for path in films:
+            shown.save(path)
+    written, notes = [*tables, *pictures, *films], [*motion.notes, *_beyond_limits(motion)]
     if arguments.json:
         output.text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
     else:

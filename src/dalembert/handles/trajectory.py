@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     import xarray
 
     from dalembert.handles.equations import Equations
+    from dalembert.show.animation import Animation
     from dalembert.show.plot_figure import Plot
+    from dalembert.show.scene import Scene
 
 
 def joint_reactions(
@@ -479,6 +481,49 @@ class Trajectory(Places, Tabular, Value):
         if len(places) > 1:
             raise InputError(f"plot: got {len(places)} files, {', '.join(map(str, places))}. Expected one at most.")
         return plots.trajectory(self, places[0] if places else None, [str(name) for name in names])
+
+    def scene(self) -> Scene:
+        """What the run looks like: shapes, motion, time histories and forces, as pages and films are made of it."""
+        from dalembert.show.scene import scene_of
+
+        return scene_of(self.equations.derivation.setup.declared, self)
+
+    @checked
+    def animate(
+        self,
+        path: str | Path | None = None,
+        *,
+        fps: float = 25.0,
+        speed: float = 1.0,
+        pixels: int = 480,
+        frames: int = 4,
+    ) -> Animation:
+        """The run as a moving picture, which a notebook shows; written where a path is given.
+
+        The name says what is written: a page with the viewer (.html), a film (.mp4, .gif), or `frames` moments side by side
+        (.png, .pdf, .svg). Films have `fps` frames a second, show `speed` seconds of the run in each second, and are `pixels`
+        wide and high. The file appears only when it is complete.
+
+        >>> import dalembert as dl, tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = dl.simulate("simple-pendulum", 1.0, samples=11).animate(folder / "swing.png", frames=2)
+        >>> (folder / "swing.png").read_bytes()[1:4]
+        b'PNG'
+        """
+        from dalembert.show.animation import Animation
+
+        shown = Animation(self.scene(), fps=fps, speed=speed, pixels=pixels, frames=frames)
+        if path is not None:
+            shown.save(path)
+        return shown
+
+    def _repr_html_(self) -> str:
+        """The tables, and the viewer below them where the model can be drawn."""
+        from dalembert.show.animation import Animation
+
+        tables = super()._repr_html_()
+        drawn = Animation(self.scene())._repr_html_() if self.equations.model.bodies else None
+        return tables if drawn is None else f"{tables}\n{drawn}"
 
     def tables(self) -> tuple[Table, ...]:
         """Every coordinate at both ends, with its smallest and largest value, and what was lost on the way."""

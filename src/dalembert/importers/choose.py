@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -27,7 +28,9 @@ def read(path: str | Path, **options: object) -> Model:
     ...     print(error.problems[0].fact)
     there is no such file.
     """
-    return READERS[Path(path).suffix.lower()](path, **options)
+    model = READERS[Path(path).suffix.lower()](path, **options)
+    model.shapes = tuple(replace(shape, folder=str(Path(path).parent)) for shape in model.shapes)
+    return model
 
 
 def loads(text: str, source: str = "<text>", **options: object) -> Model:

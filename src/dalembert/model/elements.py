@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dalembert.model.joints import Joint
@@ -107,3 +107,4 @@ class Shape:
     rotation: tuple[float, ...] = (0.0, 0.0, 0.0)
     color: tuple[float, ...] | None = None  # red, green, blue, alpha
     mesh: str = ""
+    folder: str = field(default="", compare=False, repr=False)  # of the model file: where the mesh is looked for

@@ -28,7 +28,7 @@ p { margin: .9rem 0 .2rem; }
 .lines table { border-spacing: 0; }
 .lines td { padding: .15rem 0; white-space: nowrap; vertical-align: baseline; }
 .lines td:first-child { text-align: right; padding-right: .3em; }
-math { font-size: 1.05em; }
+math { font-size: 1.05em; } .bold { font-weight: bold; }
 section + section { border-top: 1px solid color-mix(in srgb, currentColor 25%, transparent); margin-top: 2.5rem; }
 """.strip()
 _FRAME = """<!DOCTYPE html>
@@ -113,7 +113,7 @@ def math(tex: str, display: str = "true") -> str:
 
     def keep(match: re.Match[str]) -> str:
         words = escape(_plain(match[2]))
-        bold = ' style="font-weight: bold"' if match[1] == "textbf" else ""
+        bold = ' class="bold"' if match[1] == "textbf" else ""
         kept.append(f"<mi>{words}</mi>" if match[1] == "mathrm" else f"<mtext{bold}>{words}</mtext>")
         return rf"\text{{@{len(kept) - 1}@}}"
 

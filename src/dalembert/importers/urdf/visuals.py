@@ -129,20 +129,23 @@ def remark_missing(visuals: Iterable[Visual], folder: Path, reading: Reading) ->
     seen: dict[str, bool] = {}
     for visual in visuals:
         if visual.mesh and visual.mesh not in seen:
-            seen[visual.mesh] = _exists(visual.mesh, folder)
+            seen[visual.mesh] = mesh_file(visual.mesh, folder) is not None
         if visual.mesh and not seen[visual.mesh]:
             reading.remark("a mesh file was not found", f"{visual.mesh!r} (line {visual.line})")
 
 
-def _exists(name: str, folder: Path) -> bool:
-    """Whether the file is there; of names that lead elsewhere (http:, file:, absolute paths) nothing is known."""
+def mesh_file(name: str, folder: Path) -> Path | None:
+    """The file of a mesh in the folder of the model, or, with package://, in one above; None where there is none.
+
+    Names that lead elsewhere are not followed: http:, file:, absolute paths, `..`, links out of the folder.
+    """
+    folders = [folder.resolve()]
     if name.startswith(_PACKAGE):
-        name, folders = name.removeprefix(_PACKAGE), [folder, *list(folder.resolve().parents)[:_LEVELS]]
-    else:
-        folders = [folder]
-    if ":" in name or name.startswith(("/", "\\")):
-        return False
+        name, folders = name.removeprefix(_PACKAGE), [*folders, *list(folders[0].parents)[:_LEVELS]]
+    if ":" in name or name.startswith(("/", "\\")) or ".." in name.replace("\\", "/").split("/"):
+        return None
     try:
-        return any((place / name).is_file() for place in folders)
+        found = (((place / name).resolve(), place) for place in folders)
+        return next((path for path, place in found if path.is_relative_to(place) and path.is_file()), None)
     except (OSError, ValueError):
-        return False
+        return None

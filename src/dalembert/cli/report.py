@@ -1,0 +1,81 @@
+"""`dalembert report`: a model as a page that moves."""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+
+from dalembert import pipeline
+from dalembert.analysis.understanding import understood
+from dalembert.cli import arguments as shared
+from dalembert.cli import files, output, progress
+from dalembert.formalisms import find
+from dalembert.model import Elements
+
+
+def add(subparsers: shared.Subparsers) -> None:
+    """Add the command."""
+    examples = (
+        "dalembert report cart-pendulum",
+        "dalembert report four-bar --formalism kane,lagrange --duration 3 -o four-bar.html",
+        "dalembert report robot.urdf --no-evidence",
+    )
+    summary = "write one page with the moving mechanism, its equations, its time histories and the evidence"
+    parser = shared.command(subparsers, "report", summary, *examples)
+    shared.add_model(parser)
+    shared.add_formalisms(parser, "lagrange, or the first that can treat the model; the first one makes the run")
+    shared.add_run(parser)
+    shared.add_values(parser, "--start", "initial position of a coordinate")
+    shared.add_values(parser, "--rate", "initial velocity of a coordinate")
+    text = "leave out the comparison of the formalisms, which takes a while for a large model"
+    parser.add_argument("--no-evidence", action="store_true", help=text)
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: the name of the model, .html)")
+    shared.add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Simulate, look, and write the page."""
+    model = shared.load(arguments)
+    path = files.target(arguments.output or f"{files.file_name(model.name)}.html", "--output", (".html",))
+    keys = shared.keys(arguments.formalism) or [_usual(model)]
+    with progress.bar(f"simulating {model.name} by {keys[0]}") as advance:
+        motion = pipeline.derive(model, keys[0]).simulate(
+            arguments.duration,
+            integrator=arguments.integrator,
+            samples=arguments.samples,
+            rtol=arguments.rtol,
+            atol=arguments.atol,
+            max_step=arguments.max_step,
+            progress=advance,
+        )
+    with progress.bar(f"comparing the formalisms on {model.name}") as advance:
+        found = pipeline.report(
+            motion,
+            path,
+            formalisms=keys,
+            evidence=not arguments.no_evidence,
+            command=shlex.join(["dalembert", *arguments.words]),
+            progress=advance,
+        )
+    agreement = found.contents.agreement
+    if arguments.json:
+        data = {
+            "model": model.name,
+            "formalisms": keys,
+            "status": motion.status,
+            "agrees": None if agreement is None else agreement.agrees,
+            "files": [str(path)],
+        }
+        output.text(output.to_json(data))
+    else:
+        if agreement is not None:
+            output.text(agreement.sentence)
+        output.written(path)
+    return 0 if agreement is None or agreement.agrees else 1
+
+
+def _usual(model: Elements) -> str:
+    """lagrange, or the first formalism that can treat the model."""
+    possible = understood(model).formalisms
+    usual = find("lagrange").ABOUT.key
+    return usual if usual in possible or not possible else possible[0]

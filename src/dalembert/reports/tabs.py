@@ -1,0 +1,136 @@
+"""The tabs of a report: HTML in which every word of a model is escaped, without styles of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from dalembert.expressions.numbers import written_out
+from dalembert.formalisms import citation, find
+from dalembert.model.overview import tables_of
+from dalembert.reports.contents import Contents
+from dalembert.reports.provenance import versions
+from dalembert.show import html
+from dalembert.show.diagram import tree_in_svg
+from dalembert.show.prose import markdown
+from dalembert.show.units import units_of
+from dalembert.show.webpage import Tab
+from dalembert.tables import Table, short
+
+
+def tabs_of(contents: Contents, command: str) -> tuple[Tab, ...]:
+    """Story, equations, evidence, model and sources, in this order."""
+    found = {
+        "Story": _story(contents),
+        "Equations": _equations(contents),
+        "Evidence": _evidence(contents),
+        "Model": _model(contents),
+        "Sources": _sources(contents, command),
+    }
+    return tuple(Tab(title, "\n".join(parts)) for title, parts in found.items())
+
+
+def _story(contents: Contents) -> Iterator[str]:
+    """What it is about, and how the run went."""
+    run, moves = contents.run, contents.known.moves
+    yield markdown(contents.story)
+    yield "<h2>The run</h2>"
+    freedoms = _counted(moves.degrees_of_freedom, "degree of freedom", "degrees of freedom")
+    coordinates = _counted(moves.coordinates, "coordinate", "coordinates")
+    words = (
+        f"{freedoms}, {coordinates}; {run.t[-1] - run.t[0]:g} s by {run.formalism} with {run.integrator}: {run.status}."
+    )
+    yield f"<p>{escape(words)}</p>"
+    yield from (table.html() for table in run.tables())
+    if run.notes:
+        yield _list(run.notes)
+
+
+def _equations(contents: Contents) -> Iterator[str]:
+    """The page of every formalism that was chosen."""
+    for equations in contents.equations:
+        yield html.page(equations.reading.page)
+
+
+def _evidence(contents: Contents) -> Iterator[str]:
+    """What agrees, over what, and what was kept along the run."""
+    yield "<h2>Kept along the run</h2>"
+    run = contents.run
+    kept = {
+        "energy balance, largest relative error": run.energy_error,
+        "constraints, largest violation": run.constraint_error,
+        "momenta of ignorable coordinates, largest relative error": run.momentum_error,
+    }
+    rows = tuple((name, short(value)) for name, value in kept.items() if value is not None)
+    yield Table(("quantity", "along the run"), rows).html()
+    yield from _reactions(contents)
+    if contents.agreement is not None:
+        yield "<h2>Do the formalisms agree?</h2>"
+        yield from (table.html() for table in contents.agreement.tables())
+    if contents.comparison is not None:
+        yield "<h2>The formalisms side by side</h2>"
+        yield from (table.html() for table in contents.comparison.tables())
+    yield from (f"<p>{escape(sentence)}</p>" for sentence in contents.left_out)
+
+
+def _reactions(contents: Contents) -> Iterator[str]:
+    """The largest force and moment in every joint."""
+    run = contents.run
+    if not run.knows_joints:
+        return
+    largest = {
+        name: [float((x**2).sum(axis=0).max() ** 0.5) for x in (found.force, found.moment)]
+        for name, found in run.joint_reactions().items()
+    }
+    rows = tuple((name, short(force), short(moment)) for name, (force, moment) in largest.items())
+    if rows:
+        known = units_of(run)
+        heads = (
+            f"largest {what}, {unit}".rstrip(", ")
+            for what, unit in (("force", known.shown("N")), ("moment", known.shown("N·m")))
+        )
+        yield "<h2>Reactions in the joints</h2>"
+        yield Table(("joint", *heads), rows).html()
+
+
+def _model(contents: Contents) -> Iterator[str]:
+    """The tree, what was declared, and what follows from it."""
+    model, known = contents.model, contents.known
+    if tree := tree_in_svg(model):
+        yield f'<h2>Bodies, joints and loops</h2>\n<div class="wide">{tree}</div>'
+    yield "<h2>Mobility</h2>"
+    yield from (table.html() for table in known.moves.tables())
+    rows = tuple(
+        (name, "yes" if name in known.moves.ignorable else "no", known.known.reasons[name])
+        for name in known.known.reasons
+    )
+    yield "<h2>Ignorable coordinates</h2>"
+    yield Table(("coordinate", "ignorable", "reason"), rows).html()
+    yield "<h2>As declared</h2>"
+    title, *declared = tables_of(model)
+    yield f"<p>{escape(title.title)}</p>"
+    gravity = ", ".join(written_out(g) for g in model.gravity)
+    yield f"<p>Gravity: ({escape(gravity)})</p>"
+    yield from (table.html() for table in declared)
+    if model.notes:
+        yield _list(model.notes)
+
+
+def _sources(contents: Contents, command: str) -> Iterator[str]:
+    """What to cite, what it was made with, and how to make it again."""
+    yield "<h2>Made by</h2>"
+    yield f"<pre>{escape(command)}</pre>"
+    yield Table(("package", "version"), tuple(versions().items())).html()
+    yield "<h2>To cite</h2>"
+    for equations in contents.equations:
+        about = find(equations.derivation.formalism).ABOUT
+        yield f"<p>{escape(about.title)}: {escape(about.source)}</p>"
+        yield f"<pre>{escape(citation(about.key))}</pre>"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _list(sentences: tuple[str, ...]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in sentences)}</ul>"

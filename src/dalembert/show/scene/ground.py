@@ -1,0 +1,90 @@
+"""What does not move: supports of hinges, and the floor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.model import WORLD
+from dalembert.model.contacts import RollingDisk
+from dalembert.show.scene import colors, solids
+from dalembert.show.scene.bodies import Sketch
+from dalembert.show.scene.values import Shape, View
+
+_LINES = 24  # of the grid of a floor, most in each direction
+
+
+def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> list[Shape]:
+    """Supports where hinges stand in the world, and a floor below models in space."""
+    found = [shape for point, axis in _hinges(sketch) for shape in _support(sketch, view, point, axis)]
+    return found + _floor(sketch, view, gravity, clouds)
+
+
+def _hinges(sketch: Sketch) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """The hinges in the world with their axes, each place once."""
+    layout, found = sketch.layout, list[tuple[np.ndarray, np.ndarray | None]]()
+    for placed in layout.placed.values():
+        if placed.body.parent == WORLD and placed.turns and not placed.slides:
+            about = placed.turns[0].about if len(placed.turns) == 1 else None
+            found.append((placed.attached.p, None if about is None else placed.attached.R @ about))
+    for loop in layout.model.loops:
+        if WORLD in loop.bodies:
+            half = loop.joint if loop.bodies[0] == WORLD else loop
+            found.append((layout.vector(half.position), None))
+    out: list[tuple[np.ndarray, np.ndarray | None]] = []
+    for point, axis in found:
+        if not any(np.linalg.norm(point - other) < 0.02 * sketch.unit for other, _ in out):
+            out.append((point, axis))
+    return out
+
+
+def _support(sketch: Sketch, view: View, point: np.ndarray, axis: np.ndarray | None) -> list[Shape]:
+    """A bearing block: a triangle on a hatched line in a plane, a foot in space."""
+    r, up = sketch.radius, view.up
+    if sketch.normal is None:
+        way = up if axis is None else axis * (1.0 if axis @ up >= 0 else -1.0)
+        if abs(way @ up) < 0.5:
+            return [solids.pin(point, way, 1.9 * r, 5.5 * r, colors.GROUND, "ground")]
+        return [solids.rod(point - 2.6 * r * way, point - 0.6 * r * way, 2.4 * r, colors.GROUND, "ground", "cylinder")]
+    side = np.cross(up, sketch.normal)
+    # behind the mechanism, so that it does not hide the bodies
+    at = point - 2.2 * r * sketch.normal
+    base = at - 3.4 * r * up
+    corners = np.array([at + 0.5 * r * up, base - 2.2 * r * side, base + 2.2 * r * side])
+    foot = solids.plate(corners, 0.6 * r, colors.GROUND, "ground")
+    lines = [np.array([base - 3.2 * r * side, base + 3.2 * r * side])]
+    lines += [
+        np.array([base + k * r * side, base + (k - 0.8) * r * side - 0.9 * r * up]) for k in (-2.2, -0.8, 0.6, 2.0, 3.2)
+    ]
+    hatch = [solids.line(points, 0.22 * r, colors.GROUND, "ground") for points in lines]
+    return [foot, *hatch] if foot is not None else hatch
+
+
+def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> list[Shape]:
+    """A grid across the vertical: where discs roll, else below all that moves; none in a plane or without gravity."""
+    rolling = [c for c in sketch.layout.model.contacts if isinstance(c, RollingDisk)]
+    if sketch.normal is not None or not (rolling or np.any(gravity)):
+        return []
+    up = np.array(rolling[0].normal, dtype=float) if rolling else view.up
+    points = np.concatenate([cloud.reshape(3, -1) for cloud in clouds.values()], axis=1)
+    height = 0.0 if rolling else float((up @ points).min()) - 0.5 * sketch.radius
+    turn = solids.along(up)
+    flat = turn[:, :2].T @ points
+    middle, half = (flat.min(axis=1) + flat.max(axis=1)) / 2, np.ptp(flat, axis=1) / 2
+    reach = half + 0.25 * max(float(half.max()), sketch.unit)
+    step = _round_step(2 * float(reach.max()) / _LINES, sketch.unit)
+    lines = []
+    for axis in (0, 1):
+        other = 1 - axis
+        low, high = (np.floor((middle - reach) / step) * step, np.ceil((middle + reach) / step) * step)
+        for x in np.arange(low[axis], high[axis] + step / 2, step):
+            ends = np.zeros((2, 3))
+            ends[:, axis], ends[0, other], ends[1, other], ends[:, 2] = x, low[other], high[other], height
+            lines.append(solids.line(ends @ turn.T, 0.1 * sketch.radius, colors.GROUND, "ground"))
+    return lines
+
+
+def _round_step(least: float, unit: float) -> float:
+    """1, 2 or 5 times a power of ten: about half a length of the mechanism, and no less than `least`."""
+    wanted = max(least, 0.4 * unit)
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(next(k * power for k in (1, 2, 5, 10) if k * power >= wanted * (1 - 1e-9)))

@@ -1,0 +1,250 @@
+"""The scene of a model, with a run of it or without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.algebra import FLOATS
+from dalembert.analysis import assembly
+from dalembert.errors import InputError
+from dalembert.expressions.lower import Lowering
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.kinematics.motion import values
+from dalembert.model import WORLD, Elements
+from dalembert.model.loads.between import Between
+from dalembert.show.names import for_text
+from dalembert.show.scene import camera, colors, ground
+from dalembert.show.scene.bodies import Sketch, Travel
+from dalembert.show.scene.declared import declared_shapes
+from dalembert.show.scene.extents import corners
+from dalembert.show.scene.layout import Layout
+from dalembert.show.scene.plane import normal_of
+from dalembert.show.scene.program_form import Forms, Places, moved
+from dalembert.show.scene.recorded import recorded_of
+from dalembert.show.scene.values import Cord, Part, Scene, Shape, Slider, Trail, View
+from dalembert.show.units import Units
+from dalembert.structure.scales import scales_of, turning_coordinates
+
+if TYPE_CHECKING:
+    from dalembert.handles.trajectory import Trajectory
+
+_SAMPLES = 120  # of a run, for the view
+_CLOSED = 1e-6
+_TRAILS = 4
+_LONGEST = 4.0  # trail, in sizes of the view
+
+
+def scene_of(model: Elements, run: Trajectory | None = None) -> Scene:
+    """What a model looks like, and how it moves: by a run, or by hand.
+
+    >>> import dalembert as dl
+    >>> scene = scene_of(dl.load("four-bar"))
+    >>> scene.view.planar, scene.view.up.tolist(), [part.name for part in scene.bodies]
+    (True, [0.0, 1.0, 0.0], ['world', 'crank', 'output', 'coupler'])
+    """
+    if not model.bodies:
+        raise InputError(
+            f"model '{model.name}' is given by its energies, so there is nothing to draw. "
+            "Describe it by bodies and joints; plots of its coordinates are there for every model: run.plot()."
+        )
+    return _Making(model, run).scene
+
+
+@dataclass(frozen=True)
+class _Making:
+    """The parts of a scene, each when it is needed."""
+
+    declared: Elements
+    run: Trajectory | None
+
+    @cached_property
+    def forms(self) -> Forms:
+        values = self.declared.parameter_values
+        return Forms(with_contacts(self.declared), values if self.run is None else dict(self.run.equations.parameters))
+
+    @cached_property
+    def states(self) -> tuple[np.ndarray, np.ndarray]:
+        """The samples that are looked at: q (n, k) and t."""
+        if self.run is not None:
+            few = np.unique(np.linspace(0, len(self.run.t) - 1, _SAMPLES).astype(int))
+            return self.run.q[:, few], self.run.t[few]
+        q, t = self.declared.initial[0], np.zeros(1)
+        closure = self.forms.closure
+        if closure is not None:
+            gap = closure.at(q[:, None], t)[: closure.rows(len(q))]
+            if not np.abs(gap).max() < _CLOSED:
+                q = assembly.assemble(self.declared).q
+        return q[:, None], t
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the bodies are at the samples."""
+        return self.forms.poses.at(*self.states)
+
+    @cached_property
+    def layout(self) -> Layout:
+        q, t = self.states
+        return Layout(self.declared, self.forms.values, q[:, 0], float(t[0]))
+
+    @cached_property
+    def normal(self) -> np.ndarray | None:
+        return normal_of(self.layout)
+
+    @cached_property
+    def gravity(self) -> np.ndarray:
+        return self.layout.vector(self.declared.gravity)
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        q, t = self.states
+        paths = np.stack([place[1] for name, place in self.places.items() if name != WORLD])
+        spread = np.ptp(paths, axis=(0, 2))
+        unit = self.layout.unit or 0.35 * float(np.linalg.norm(spread)) or scales_of(self.declared).length
+        zero = [np.zeros(len(t))] * len(q)
+        lower = Lowering(FLOATS, values(self.declared, t, list(q), zero, self.forms.values))
+        travel, reach = {}, 0.0 if self.run else 0.35 * unit
+        for name, placed in self.layout.placed.items():
+            for index, motion in enumerate(placed.motions):
+                if motion.along is not None:
+                    slid = np.zeros(len(t)) + lower(motion.formula)  # pyright: ignore[reportOperatorIssue]
+                    travel[name, index] = Travel(float(slid.min()) - reach, float(slid.max()) + reach)
+        return Sketch(self.layout, unit, self.normal, travel)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+        """The world and the bodies, and what has to be said of them."""
+        names = list(self.layout.placed)
+        given, notes = declared_shapes(self.declared)
+        shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
+        for k, name in enumerate(names):
+            color = colors.of_body(k, len(names))
+            shapes[name] = list(given.get(name, []))
+            shapes[name] += [] if self._covered(name, shapes[name]) else self.sketch.body(name, color)
+        for name, placed in self.layout.placed.items():
+            if not self._covered(name, given.get(name, [])):
+                shapes[placed.body.parent] += self.sketch.rails(name)
+        return tuple(Part(name, tuple(each)) for name, each in shapes.items()), notes
+
+    def _covered(self, name: str, shapes: Sequence[Shape]) -> bool:
+        """Whether declared shapes reach all joints of a body, so that nothing has to be added."""
+        if not shapes or any(shape.kind == "mesh" for shape in shapes):
+            return bool(shapes)
+        points = np.concatenate([corners(shape) for shape in shapes])
+        margin = 0.05 * self.sketch.unit
+        low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+        places = [self.layout.placed[name].hung.p, *self.layout.ends[name]]
+        return all(np.all((low <= place) & (place <= high)) for place in places)
+
+    @cached_property
+    def clouds(self) -> dict[str, np.ndarray]:
+        """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
+        samples, out = len(self.states[1]), {}
+        for part in self.parts[0]:
+            if part.name == WORLD:
+                tied = np.array(self.layout.ends[WORLD]).reshape(-1, 3)
+                out[WORLD] = np.repeat(tied.T[:, :, None], samples, axis=2)
+            else:
+                points = np.concatenate([corners(s) for s in part.shapes if s.role != "ground"] or [np.zeros((1, 3))])
+                R, p = self.places[part.name]
+                out[part.name] = np.einsum("xyk,iy->xik", R, points) + p[:, None]
+        return {name: cloud for name, cloud in out.items() if cloud.size}
+
+    @cached_property
+    def view(self) -> View:
+        return camera.fitted(self.clouds, self.places, self.gravity, self.normal, self.sketch.unit)
+
+    @property
+    def scene(self) -> Scene:
+        parts, notes = self.parts
+        world, *bodies = parts
+        fixed = ground.shapes(self.sketch, self.view, self.gravity, self.clouds)
+        return Scene(
+            self.declared.name,
+            self.declared.text,
+            self.view,
+            self.sliders,
+            (Part(WORLD, (*fixed, *world.shapes)), *bodies),
+            self.forms.poses,
+            self.forms.closure,
+            None if self.run is None else recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit),
+            self.trails,
+            self.cords,
+            notes,
+        )
+
+    @property
+    def sliders(self) -> tuple[Slider, ...]:
+        """The coordinates, each with how far it may go."""
+        model, units = self.declared, Units(self.declared)
+        turning, scales = turning_coordinates(model), scales_of(model)
+        driven = {c.prescribed for c in model.holonomic_list}
+        out = []
+        for k, name in enumerate(model.coordinate_names):
+            limits = model.limits.get(name)
+            start = float(self.states[0][k, 0])
+            reach = np.pi if name in turning else max(scales.q[k], abs(start))
+            low, high = (limits.lower, limits.upper) if limits else (None, None)
+            low, high = start - reach if low is None else low, start + reach if high is None else high
+            unit = units.shown(units.coordinate(name))
+            out.append(Slider(name, for_text(name), unit, start, low, high, name in turning, name in driven))
+        return tuple(out)
+
+    @property
+    def trails(self) -> tuple[Trail, ...]:
+        """The ends of chains, and the mass centres of bodies that go around in a loop."""
+        layout, names = self.layout, list(self.layout.placed)
+        parents = {placed.body.parent for placed in layout.placed.values()}
+        looped = {name for loop in self.declared.loops for name in loop.bodies}
+        tied = {name for loop in self.declared.loops if WORLD in loop.bodies for name in loop.bodies}
+        tied |= {name for name, placed in layout.placed.items() if placed.body.parent == WORLD and not placed.floats}
+        out = []
+        for k, name in enumerate(names):
+            placed = layout.placed[name]
+            if name in looped & tied:
+                continue
+            floating = placed.floats and not any(layout.contacts(name))
+            if name in parents and not floating:
+                continue
+            points = np.concatenate([corners(s) for s in self._drawn(name)] or [placed.center[None]])
+            far = points[int(np.argmax(np.linalg.norm(points - placed.hung.p, axis=1)))]
+            slender = np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit
+            tip = (
+                placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
+            )
+            marks = [np.array(shape.position) for shape in self.declared.shapes if shape.body == name]
+            tip = marks[0] if len(marks) == 1 and name in looped else tip
+            out.append(Trail(name, tip, colors.of_body(k, len(names)), self._lasting(name, tip)))
+        carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
+        return tuple((carried or out)[:_TRAILS])
+
+    def _lasting(self, name: str, point: np.ndarray) -> float:
+        """For how many seconds a trail is seen: as long as it does not become a tangle."""
+        t, path = self.states[1], moved(self.places, name, point)
+        length = float(np.linalg.norm(np.diff(path, axis=1), axis=0).sum())
+        whole = float(t[-1] - t[0])
+        free = self.view.follow is not None or not length
+        return whole if free else whole * min(1.0, _LONGEST * self.view.size / length)
+
+    def _axial(self, hung: np.ndarray, far: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The middle of the points at the far end."""
+        distance = np.linalg.norm(points - hung, axis=1)
+        return points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
+
+    def _drawn(self, name: str) -> list[Shape]:
+        part = next(part for part in self.parts[0] if part.name == name)
+        return [shape for shape in part.shapes if shape.role == "body"]
+
+    @property
+    def cords(self) -> tuple[Cord, ...]:
+        """Springs and dampers between two points."""
+        out = []
+        for load in self.declared.loads:
+            if isinstance(load, Between):
+                first, second = (self.layout.vector(point) for point in load.points)
+                out.append(Cord(load.name, load.kind, load.bodies, (first, second), colors.CORD))
+        return tuple(out)

@@ -1,0 +1,151 @@
+"""The samples of a run for the page: coordinates, time histories and arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.expressions import Kind
+from dalembert.model import WORLD
+from dalembert.show.names import for_text
+from dalembert.show.scene.layout import Layout
+from dalembert.show.scene.program_form import Places, Poses, moved
+from dalembert.show.scene.values import Arrow, Channel, Recorded
+from dalembert.show.units import units_of
+
+if TYPE_CHECKING:
+    from dalembert.analysis.reactions import JointReaction
+    from dalembert.handles.trajectory import Trajectory
+
+_NUMBERS = 400_000  # of all time histories together: longer runs are thinned
+_BODIES = 40  # beyond, arrows hide what they explain
+_LENGTH = 0.6  # of a long arrow, in lengths of the mechanism
+History = tuple[str, str, str, str, str, np.ndarray]  # key, name, label, unit, group, values
+
+
+@dataclass(frozen=True)
+class Acting:
+    """A force along a run."""
+
+    name: str
+    kind: str
+    body: str
+    point: np.ndarray
+    vector: np.ndarray
+
+
+def recorded_of(run: Trajectory, layout: Layout, poses: Poses, unit: float) -> Recorded:
+    """The samples of a run, thinned where they are very many."""
+    reactions = _reactions(run)
+    channels = [*_coordinates(run), *_energies(run), *_constraints(run), *_joints(run, reactions), *_efforts(run)]
+    every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _NUMBERS))
+    few = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
+    at = poses.at(run.q[:, few], run.t[few])
+    forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at)]
+    newton = units_of(run).shown("N")
+    scale = _scale([force.vector for force in forces], unit)
+    return Recorded(
+        run.formalism,
+        run.t[few],
+        run.q[:, few],
+        run.qd[:, few],
+        run.qdd[:, few],
+        tuple(Channel(*head, values=values[few]) for *head, values in channels),
+        tuple(Arrow(x.name, x.kind, x.body, x.point, x.vector, newton, scale) for x in forces),
+    )
+
+
+def _scale(vectors: list[np.ndarray], unit: float) -> float:
+    """Lengths for each unit of force, one for all: nine of ten moments of the strongest are shorter than `_LENGTH`."""
+    sizes = [float(np.percentile(np.linalg.norm(vector, axis=0), 90)) for vector in vectors]
+    most = max((size for size in sizes if np.isfinite(size)), default=0.0)
+    return _LENGTH * unit / most if most > 0 else 0.0
+
+
+# time histories
+
+
+def _coordinates(run: Trajectory) -> Iterator[History]:
+    names, units = run.equations.model.coordinate_names, units_of(run)
+    for name, values in zip(names, run.q, strict=True):
+        yield name, name, for_text(name), units.shown(units.coordinate(name)), "coordinates", values
+    for name, values in zip(names, run.qd, strict=True):
+        rate = Kind.RATE.of(name)
+        yield rate, rate, for_text(rate), units.shown(units.rate(name)), "speeds", values
+    for name, values in zip(names, run.qdd, strict=True):
+        second = Kind.ACCELERATION.of(name)
+        unit = units.shown(units.rate(name))
+        yield second, second, for_text(second), f"{unit}²" if unit.endswith("s") else "", "accelerations", values
+
+
+def _energies(run: Trajectory) -> Iterator[History]:
+    unit = units_of(run).shown("J")
+    for key, label, values in (
+        ("kinetic", "T", run.kinetic),
+        ("potential", "V", run.potential),
+        ("energy", "T + V", run.energy),
+        ("balance", "T + V − W", run.balance),
+    ):
+        yield key, key, label, unit, "energy", values
+
+
+def _constraints(run: Trajectory) -> Iterator[History]:
+    units = units_of(run)
+    for name, values in zip(run.violation_names, run.violation, strict=True):
+        yield f"violation {name}", name, name, units.shown(units.violation(name)), "violation", values
+    if run.equations.model.canonical_list:
+        return
+    for name, values in zip(run.constraint_names, run.multipliers, strict=True):
+        yield f"lambda {name}", name, f"λ {name}", units.shown(units.multiplier(name)), "multipliers", values
+
+
+def _joints(run: Trajectory, reactions: Mapping[str, JointReaction]) -> Iterator[History]:
+    shown = units_of(run).shown
+    for name, found in reactions.items():
+        for letter, what, unit, vector in (("F", "force", "N", found.force), ("M", "moment", "N·m", found.moment)):
+            size = np.linalg.norm(vector, axis=0)
+            yield f"{what} {name}", f"{what} in the joint of {name}", f"{letter} {name}", shown(unit), "reactions", size
+
+
+def _efforts(run: Trajectory) -> Iterator[History]:
+    units = units_of(run)
+    for name, values in run.drives.items():
+        yield f"effort {name}", name, name, units.shown(units.drive(name)), "efforts", values
+
+
+# arrows
+
+
+def _reactions(run: Trajectory) -> dict[str, JointReaction]:
+    """The joint reactions, where the run has them and they are not too many."""
+    model = run.equations.model
+    if model.canonical_list or len(model.bodies) > _BODIES or not run.knows_joints:
+        return {}
+    return run.joint_reactions()
+
+
+def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
+    loops = {loop.name: loop for loop in layout.model.loops}
+    for name, found in reactions.items():
+        if name in loops:
+            first, second = loops[name].bodies
+            on, place = (second, loops[name].position) if second != WORLD else (first, loops[name].joint.position)
+            body, point = on, layout.vector(place)
+        elif layout.placed[name].floats:
+            continue
+        else:
+            body, point = name, layout.placed[name].hung.p
+        yield Acting(name, "reaction", body, moved(at, body, point), found.force[:, few])
+
+
+def _weights(layout: Layout, at: Places) -> Iterator[Acting]:
+    gravity = layout.vector(layout.model.gravity)
+    for name, placed in layout.placed.items():
+        if placed.mass > 0 and np.any(gravity):
+            point = moved(at, name, placed.center)
+            yield Acting(
+                f"weight of {name}", "gravity", name, point, np.outer(placed.mass * gravity, np.ones(point.shape[1]))
+            )

@@ -1,0 +1,124 @@
+"""Reports: one file with everything in it, and nothing of a model's text that could do harm."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import dalembert as dl
+from dalembert.cli import main
+from dalembert.errors import InputError
+from dalembert.show import diagram
+from dalembert.show.prose import markdown
+
+EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+
+
+class Elements(HTMLParser):
+    """The tags of a page and their attributes, and what stands in its scripts."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def elements(page):
+    parser = Elements()
+    parser.feed(page)
+    return parser.found
+
+
+@pytest.fixture(scope="module")
+def report():
+    run = dl.simulate("double-pendulum", 1.0, samples=21)
+    return dl.report(run, formalisms=["lagrange", "hamilton"], command="dalembert report double-pendulum")
+
+
+def test_a_report_tells_everything(report):
+    page = report.html
+    for heading in ("Story", "Equations", "Evidence", "Model", "Sources"):
+        assert f'"title":"{heading}"' in page
+    assert "Lagrange" in page
+    assert "Hamilton" in page
+    assert page.count("<math") > 10
+    assert report.contents.agreement.sentence.replace("'", "&#x27;") in page
+    assert "dalembert report double-pendulum" in page
+    assert "@" in page.partition("To cite")[2]
+    assert "energy balance" in page
+    assert "ignorable" in page
+
+
+def test_a_report_needs_nothing_and_allows_nothing_else(report):
+    policy = next(a["content"] for tag, a in elements(report.html) if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for tag, attributes in elements(report.html):
+        assert "style" not in attributes, (tag, attributes)  # the policy would refuse it
+        assert not any(name.startswith("on") for name in attributes)
+        assert not {"src", "href"} & set(attributes) or tag == "a", (tag, attributes)
+
+
+def test_text_of_a_model_is_harmless(tmp_path):
+    model = dl.Model(EVIL[:60], gravity=(0, -9.81, 0)).parameters(m=1.0)
+    model.text = EVIL
+    model.coordinate("x", start=1.0, description=EVIL, unit="m")
+    model.body("bob", joint=model.prismatic(axis=(1, 0, 0), displacement="x"), mass="m", description=EVIL)
+    page = dl.report(dl.simulate(model, 0.5, samples=6), command=EVIL).html
+    scripts = [attributes for tag, attributes in elements(page) if tag == "script"]
+    assert len(scripts) == 2  # data and viewer
+    assert not [tag for tag, _ in elements(page) if tag == "img"]
+
+
+def test_the_command_writes_the_page(tmp_path, capsys):
+    place = tmp_path / "swing.html"
+    words = ["report", "simple-pendulum", "--duration", "1", "--samples", "11", "--no-evidence", "-o", str(place)]
+    assert main([*words, "--json"]) == 0
+    assert '"agrees": null' in capsys.readouterr().out
+    assert "dalembert report simple-pendulum --duration 1" in place.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["report", "simple-pendulum", "-o", "x.pdf"], "ends in .html"),
+        (["report", "simple-pendulum", "--formalism", "kane,volterre"], "there is no formalism"),
+        (["report", "oscillatr"], "there is no model"),
+    ],
+)
+def test_wrong_words_are_told(words, expected, capsys):
+    assert main(words) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_what_is_no_run_is_told():
+    with pytest.raises(InputError, match="Expected a run"):
+        dl.report("double-pendulum")
+
+
+def test_a_formalism_that_cannot_is_told():
+    run = dl.simulate("cart-pendulum", 0.1, samples=3)
+    (refused,) = dl.report(run, evidence=False).contents.known.refused
+    with pytest.raises(InputError, match=f"{refused} cannot treat 'cart-pendulum'"):
+        dl.report(run, formalisms=[refused])
+
+
+@pytest.mark.parametrize("name", ["four-bar", "stewart-platform", "puma560", "floating-arm"])
+def test_the_tree_has_every_body_joint_and_loop_once(name):
+    model = dl.load(name)
+    drawing = diagram.tree_in_svg(model)
+    assert drawing.count("<rect") == len(model.bodies) + 1
+    assert drawing.count("stroke-dasharray") == len(model.loops)
+    places = re.findall(r'<rect x="([\d.]+)" y="([-\d.]+)" width="([\d.]+)"', drawing)
+    boxes = [tuple(map(float, place)) for place in places]
+    for i, (x, y, width) in enumerate(boxes):
+        for other_x, other_y, other_width in boxes[:i]:
+            assert abs(y - other_y) >= 30 or x + width <= other_x or other_x + other_width <= x  # no two boxes overlap
+
+
+def test_markdown_is_safe():
+    assert "<script" not in markdown(EVIL)
+    assert "javascript" not in markdown("[run](javascript:alert(1))").lower().replace("[run](javascript:alert(1))", "")
+    assert "href" not in markdown("[file](../docs/x.md) and <https://example.org>")

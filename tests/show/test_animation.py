@@ -1,0 +1,125 @@
+"""Films, snapshots and pages of runs."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import dalembert as dl
+from dalembert.cli.program import main
+from dalembert.show import films, webpage
+from dalembert.show.painter import Painter
+
+
+@pytest.fixture(scope="module")
+def run():
+    return dl.simulate("simple-pendulum", 1.0, samples=11)
+
+
+def colourful(image: np.ndarray) -> float:
+    """The share of pixels that are neither white nor grey."""
+    rgb = image[..., :3].astype(float)
+    return float((np.ptp(rgb, axis=-1) > 40).mean())
+
+
+def test_snapshots_show_the_mechanism(run, tmp_path):
+    shown = run.animate(tmp_path / "a.png", frames=3)
+    with Image.open(tmp_path / "a.png") as picture:
+        image = np.asarray(picture.convert("RGB"))
+    assert image.shape[1] == 3 * image.shape[0]
+    panels = np.split(image, 3, axis=1)
+    assert all(0.005 < colourful(panel) < 0.5 for panel in panels)
+    assert not np.array_equal(panels[0], panels[2])
+    assert shown.scene.name == "simple-pendulum"
+
+
+def test_a_film_as_gif_has_its_frames_and_its_time(run, tmp_path):
+    run.animate(tmp_path / "a.gif", fps=5, speed=0.5, pixels=96)
+    with Image.open(tmp_path / "a.gif") as film:
+        assert film.n_frames == 11
+        assert film.info["duration"] * film.n_frames == pytest.approx(2000, rel=0.1)
+        assert film.size == (96, 96)
+
+
+def test_models_in_space_are_lit_surfaces():
+    scene = dl.animate("three-bodies").scene
+    figure = films.Film(scene).snapshots(dpi=40)
+    (axis,) = figure.axes
+    (image,) = axis.get_images()
+    data = np.asarray(image.get_array())
+    assert 0.02 < (data[..., 3] > 0.5).mean() < 0.9
+    assert len(np.unique((data[..., :3] * 12).astype(int).reshape(-1, 3), axis=0)) > 6  # shades
+
+
+def test_a_point_is_drawn_where_it_is(run):
+    scene = run.scene()
+    figure = films.Film(scene).snapshots(1)
+    (axis,) = figure.axes
+    lens = Painter(scene)._lens(axis, next(films.Film(scene).moments(run.t[:1])))
+    # from the front, x is to the right and y upwards
+    assert np.allclose(lens(scene.view.target + np.array([1.0, 2.0, 0.0]))[:2], [1.0, 2.0])
+
+
+def test_mp4_without_ffmpeg_says_what_to_install(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(dl.DalembertError, match=r"need the program ffmpeg.*apt install ffmpeg"):
+        run.animate(tmp_path / "a.mp4")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+def test_a_film_as_mp4(run, tmp_path):
+    run.animate(tmp_path / "a.mp4", fps=5, pixels=96)
+    assert b"ftyp" in (tmp_path / "a.mp4").read_bytes()[:16]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"path": "a.avi"}, r"cannot be saved as '.avi'. Expected a name that ends in .html, .mp4"),
+        ({"fps": 0}, "animate, fps: got 0. Expected a positive number"),
+        ({"frames": -1}, "animate, frames: got -1"),
+    ],
+)
+def test_wrong_wishes_are_named(run, options, message):
+    with pytest.raises(dl.InputError, match=message):
+        run.animate(**options)
+
+
+def test_a_model_alone_makes_no_film(tmp_path):
+    with pytest.raises(dl.InputError, match="a model alone does not move"):
+        dl.animate("simple-pendulum", tmp_path / "a.gif")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_shows_itself_in_a_notebook(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(webpage, "files", lambda _: tmp_path)
+    assert "<iframe" not in run._repr_html_()
+    assert run.animate()._repr_html_() is None
+    (tmp_path / "viewer").mkdir()
+    for name in ("viewer.js", "viewer.css"):
+        (tmp_path / "viewer" / name).write_text("", encoding="utf-8")
+    shown = run._repr_html_()
+    assert "<table" in shown
+    assert "<iframe" in shown
+    run.animate(tmp_path / "a.html")
+    assert "dalembert-data" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_energies_alone_keep_their_table():
+    model = dl.Model.from_energies("bare", coordinates=["x"], kinetic="dot(x)**2/2").start([0], [1])
+    run = dl.simulate(model, 1.0, samples=3)
+    assert "<iframe" not in run._repr_html_()
+    with pytest.raises(dl.InputError, match="nothing to draw"):
+        run.animate()
+
+
+def test_the_command_line_animates(tmp_path, capsys):
+    out = Path(tmp_path / "a.png")
+    assert main(["simulate", "simple-pendulum", "--duration", "0.5", "--samples", "6", "--animate", str(out)]) == 0
+    assert out.read_bytes()[1:4] == b"PNG"
+    assert "a.png" in capsys.readouterr().out
+    assert main(["simulate", "simple-pendulum", "--animate", "a.txt"]) == 2
+    assert "--animate a.txt" in capsys.readouterr().err

@@ -1,0 +1,291 @@
+"""Scenes: poses and closure as the page computes them, views, and shapes."""
+
+import base64
+import json
+import math
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.algebra import FLOATS
+from dalembert.algebra.tables import interpolation, table
+from dalembert.expressions import TIME, coordinate
+from dalembert.kinematics.constraints import Constraints, levels
+from dalembert.kinematics.contacts import with_contacts
+from dalembert.kinematics.motion import move
+from dalembert.show.scene import scene_of
+from dalembert.show.scene.camera import ANGLE
+from dalembert.show.scene.extents import corners
+from dalembert.show.scene.values import Recorded, quaternion
+
+ONE = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "negative": lambda a: -a,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "pow": math.pow,
+    "atan2": math.atan2,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "less": lambda a, b: a < b,
+    "less_equal": lambda a, b: a <= b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "select": lambda c, a, b: a if c else b,
+    "interpolate": lambda table, x: _interpolated(table, x),
+}
+
+
+def _interpolated(table: dict, x: float) -> float:
+    if table["order"] == 0:
+        return float(np.interp(x, table["times"], table["values"]))
+    k = int(np.searchsorted(table["times"], x, side="right"))
+    if table["order"] > 1 or not 0 < k < len(table["times"]):
+        return 0.0
+    (a, b), (c, d) = table["times"][k - 1 : k + 1], table["values"][k - 1 : k + 1]
+    return (d - c) / (b - a)
+
+
+def interpreted(form: dict, inputs: list[float]) -> np.ndarray:
+    """What the page does: place by place."""
+    assert len(inputs) == form["inputs"]
+    values = [*inputs, *form["numbers"], *form.get("tables", [])]
+    for name, *places in form["lines"]:
+        values.append(ONE[name](*(values[a] for a in places)))
+    return np.array([values[a] for a in form["outputs"]])
+
+
+def unpacked(array: dict) -> np.ndarray:
+    (kind,) = array.keys() - {"shape"}
+    dtype = {"f64": "<f8", "f32": "<f4", "u32": "<u4"}[kind]
+    return np.frombuffer(base64.b64decode(array[kind]), dtype).reshape(array["shape"])
+
+
+def check_poses_and_closure(model, seed: int) -> None:
+    """The JSON of a model against the walk over plain numbers, and its Jacobian against differences."""
+    rng = np.random.default_rng(seed)
+    data = json.loads(json.dumps(scene_of(model).to_dict(), allow_nan=False))
+    q = np.array([c["start"] for c in data["coordinates"]]) + 0.1 * rng.normal(size=len(data["coordinates"]))
+    t = 0.37
+    known = with_contacts(model.description)
+    motion = move(known, FLOATS, t, q, np.zeros(len(q)), known.parameter_values)
+    poses = interpreted(data["kinematics"], [*q, t]).reshape(-1, 12)
+    assert [part["name"] for part in data["bodies"]] == ["world", *(body.name for body in motion.bodies)]
+    size = max(1.0, float(np.abs(poses).max()))
+    for pose, body in zip(poses, motion.bodies, strict=True):
+        assert np.allclose(pose[:3], body.frame.p.astype(float), rtol=0, atol=1e-12 * size)
+        assert np.allclose(pose[3:].reshape(3, 3), body.R_WB.astype(float), rtol=0, atol=1e-12)
+    constraints = Constraints(motion, levels(known))
+    rows = [i for i in range(constraints.levels.held) if not constraints.levels.servo[i]]
+    if data["closure"] is None:
+        assert not rows
+        return
+    n = len(q)
+
+    def gap(x: np.ndarray) -> np.ndarray:
+        return interpreted(data["closure"], [*x, t])
+
+    out = gap(q)
+    m = len(out) // (n + 1)
+    assert np.allclose(out[:m], constraints.phi[rows].astype(float), rtol=0, atol=1e-12 * size)
+    h = 1e-6
+    slopes = np.stack([(gap(q + h * e)[:m] - gap(q - h * e)[:m]) / (2 * h) for e in np.eye(n)], axis=1)
+    assert np.allclose(out[m:].reshape(m, n), slopes, rtol=0, atol=1e-7 * max(1.0, float(np.abs(slopes).max())))
+
+
+@pytest.mark.parametrize("name", ["cart-pendulum", "four-bar", "puma560", "three-bodies", "rolling-disk"])
+def test_the_page_finds_the_poses_of_python(name):
+    check_poses_and_closure(dl.load(name), 1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", dl.gallery.names())
+def test_the_page_finds_the_poses_of_python_in_the_whole_gallery(name):
+    check_poses_and_closure(dl.load(name), 2)
+
+
+def test_tables_go_along():
+    model = dl.Model("lift").coordinates("x")
+    height = coordinate("x") + 2 * interpolation(table([0, 1, 2], [0, 3, 3]), TIME)
+    up = model.prismatic((0, 0, 1), "x").with_values([height])
+    model.body("cabin", joint=up, mass=1)
+    check_poses_and_closure(model, 3)
+    form = scene_of(model).to_dict()["kinematics"]
+    assert interpreted(form, [0.5, 0.5])[2] == pytest.approx(0.5 + 3.0)
+    assert interpreted(form, [0.5, 9.0])[2] == pytest.approx(0.5 + 6.0)
+
+
+def test_parameters_are_folded_into_numbers():
+    scene = scene_of(dl.load("double-pendulum"))
+    assert scene.kinematics.form.program.parameters == ()
+    longer = scene_of(dl.load("double-pendulum").with_parameters(l1=7.0))
+    assert 7.0 in np.abs(longer.kinematics.form.program.numbers)
+
+
+def test_between_samples_the_motion_is_a_polynomial_of_degree_five():
+    x = np.polynomial.Polynomial([1.0, -2.0, 0.5, 0.3, -0.7, 0.2])
+    t = np.array([0.0, 0.5, 1.3])
+    run = Recorded("lagrange", t, x(t)[None], x.deriv()(t)[None], x.deriv(2)(t)[None], (), ())
+    times = np.linspace(0.0, 1.3, 27)
+    assert np.allclose(run.at(times)[0], x(times), rtol=0, atol=1e-13)
+
+
+def turned(model: dl.Model) -> dl.Model:
+    """A pendulum with two rods in a plane that lies askew."""
+    first = model.revolute((0, 0, 1), "a", rotation=(0.3, 0.2, 0.1))
+    model.body("one", joint=first, mass=1, center=(1, 0, 0))
+    model.body("two", parent="one", joint=model.revolute((0, 0, 1), "b", (1, 0, 0)), mass=1, center=(1, 0, 0))
+    return model
+
+
+def test_planes_are_found_from_the_joints():
+    view = scene_of(turned(dl.Model("askew", gravity=(0, -9.81, 0)).coordinates("a", "b"))).view
+    toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
+    assert view.planar
+    # two points that move stay at one height above the plane
+    scene = scene_of(turned(dl.Model("askew", gravity=(0, -9.81, 0)).coordinates("a", "b")))
+    q = np.random.default_rng(0).normal(size=(2, 9))
+    assert np.ptp(toward @ scene.kinematics.at(q, 0.0)["two"][1]) < 1e-12
+    assert abs(view.up @ toward) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "planar"), [("cart-pendulum", True), ("slider-crank", True), ("three-bodies", False), ("puma560", False)]
+)
+def test_which_models_are_seen_from_the_front(name, planar):
+    assert scene_of(dl.load(name)).view.planar is planar
+
+
+def test_an_arm_that_only_starts_in_a_plane_is_seen_in_space():
+    model = dl.Model("bend").coordinates("a", "b")
+    model.body("one", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
+    model.body("two", parent="one", joint=model.universal(((0, 0, 1), (0, 1, 0)), ("b", 0)), mass=1, center=(1, 0, 0))
+    assert not scene_of(model).view.planar
+
+
+def test_gravity_points_downwards():
+    for name in ("biped", "slider-crank", "puma560"):
+        model = dl.load(name)
+        view = scene_of(model).view
+        g = np.array([model.number(str(x), "g") for x in model.gravity_given])
+        assert view.up @ g < -0.9 * np.linalg.norm(g)
+
+
+def test_all_that_moves_is_in_view():
+    run = dl.simulate("double-pendulum", 2.0, samples=41)
+    scene = run.scene()
+    view, places = scene.view, scene.kinematics.at(run.q, run.t)
+    for part in scene.bodies[1:]:
+        R, p = places[part.name]
+        points = np.concatenate([corners(shape) for shape in part.shapes])
+        world = np.einsum("xyk,iy->xik", R, points) + p[:, None] - view.target[:, None, None]
+        assert np.abs(world[:2]).max() < view.size / 2
+    assert math.isclose(np.linalg.norm(view.eye - view.target), view.size / 2 / math.tan(ANGLE / 2))
+
+
+def test_a_motion_that_leads_far_away_is_followed():
+    model = dl.Model("sled").coordinates("x").start([0], [3])
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1, inertia=(0.01, 0.01, 0.01))
+    scene = dl.simulate(model, 5.0, samples=11).scene()
+    assert scene.view.follow == "cart"
+    assert scene.view.size < 1.5
+    assert scene.run is not None
+    assert np.ptp(scene.run.q) == pytest.approx(15)
+
+
+def test_sizes_grow_with_the_unit_of_length():
+    def scene(k: float):
+        model = dl.Model("crane", gravity=(0, -9.81 * k, 0)).coordinates("x", "a")
+        model.body("trolley", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+        model.body("load", parent="trolley", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, -k, 0))
+        return scene_of(model)
+
+    small, large = scene(1e-3), scene(1e3)
+    assert large.view.size / small.view.size == pytest.approx(1e6, rel=1e-9)
+    for a, b in zip(small.bodies, large.bodies, strict=True):
+        assert [shape.kind for shape in a.shapes] == [shape.kind for shape in b.shapes]
+        for first, second in zip(a.shapes, b.shapes, strict=True):
+            assert np.allclose(1e6 * np.array(first.size), second.size)
+
+
+def test_rods_go_from_joint_to_joint():
+    scene = scene_of(dl.load("four-bar"))
+    coupler = next(part for part in scene.bodies if part.name == "coupler")
+    rod = next(shape for shape in coupler.shapes if shape.kind == "capsule")
+    ends = rod.at + np.outer([-0.5, 0.5], rod.turn[:, 2]) * rod.size[1]
+    assert np.allclose(sorted(ends[:, 0]), [0.0, 0.1152], atol=1e-12)
+
+
+def test_discs_have_the_radius_of_their_contact():
+    model = dl.load("rolling-disk")
+    disc = next(shape for shape in scene_of(model).bodies[1].shapes if shape.kind == "disc")
+    assert disc.size[0] == model.parameter_values["r"]
+
+
+def test_a_rod_without_a_child_has_the_length_its_inertia_tells():
+    rods = [s for s in scene_of(dl.load("cart-pendulum")).bodies[3].shapes if s.kind == "capsule"]
+    assert rods[0].size[1] == pytest.approx(0.2)
+
+
+def test_energies_alone_cannot_be_drawn():
+    model = dl.Model.from_energies("bare", coordinates=["x"], kinetic="dot(x)**2/2")
+    with pytest.raises(dl.InputError, match="nothing to draw"):
+        scene_of(model)
+
+
+def test_a_run_brings_its_histories_and_forces():
+    run = dl.simulate("simple-pendulum", 1.0, samples=11)
+    data = json.loads(json.dumps(run.scene().to_dict(), allow_nan=False))
+    channels = {channel["key"]: channel for channel in data["run"]["channels"]}
+    assert channels["theta"]["label"] == "θ"
+    assert channels["theta"]["unit"] == "rad"
+    assert np.array_equal(unpacked(channels["dot(theta)"]["values"]), run.qd[0])
+    assert np.array_equal(unpacked(data["run"]["q"]), run.q)
+    reaction = next(arrow for arrow in data["run"]["arrows"] if arrow["kind"] == "reaction")
+    weight = next(arrow for arrow in data["run"]["arrows"] if arrow["kind"] == "gravity")
+    assert np.allclose(unpacked(reaction["vector"]), run.joint_reactions()["bob"].force, rtol=1e-6, atol=1e-6)
+    assert reaction["scale"] == weight["scale"] > 0
+
+
+def test_loops_are_closed_before_they_are_drawn():
+    model = dl.load("four-bar").copy().start({"q3": -1.2}, {})
+    scene = scene_of(model)
+    assert scene.closure is not None
+    q, t = scene.start
+    gap = scene.closure.at(q[:, None], t)[: scene.closure.rows(len(q))]
+    assert np.abs(gap).max() < 1e-9
+
+
+def test_quaternions_turn_as_their_matrices():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        R = Q * np.sign(np.linalg.det(Q))
+        w, x, y, z = quaternion(R)
+        back = np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+        assert np.allclose(back, R, atol=1e-12)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", dl.gallery.names())
+def test_every_example_can_be_drawn_with_its_run(name):
+    model = dl.load(name)
+    formalism = "denoc" if name == "rope" else "lagrange"
+    scene = dl.simulate(model, min(model.duration, 1.0), samples=21, formalism=formalism).scene()
+    json.dumps(scene.to_dict(), allow_nan=False)
+    assert all(any(shape.role == "body" for shape in part.shapes) for part in scene.bodies[1:] if part.shapes)

@@ -1,0 +1,84 @@
+"""The page: escaped, closed, complete."""
+
+import base64
+import hashlib
+import json
+import re
+
+import pytest
+
+import dalembert as dl
+from dalembert.show import webpage
+from dalembert.show.scene import scene_of
+
+EVIL = "</script><script>alert(1)</script><!-- "
+
+
+@pytest.fixture
+def viewer(tmp_path, monkeypatch):
+    """A viewer of two lines in place of the built one."""
+    (tmp_path / "viewer").mkdir()
+    (tmp_path / "viewer" / "viewer.js").write_text("window.dalembert = {ready: true};", encoding="utf-8")
+    (tmp_path / "viewer" / "viewer.css").write_text("body { margin: 0; }", encoding="utf-8")
+    monkeypatch.setattr(webpage, "files", lambda _: tmp_path)
+    return tmp_path / "viewer"
+
+
+@pytest.fixture(scope="module")
+def scene():
+    model = dl.Model(EVIL, description=EVIL + "\u2028", gravity=(0, -9.81, 0)).coordinates("theta")
+    model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -1, 0), description=EVIL)
+    return scene_of(model)
+
+
+def test_no_text_of_a_model_becomes_markup(viewer, scene):
+    text = webpage.page(scene)
+    assert text.lower().count("<script") == 2
+    assert text.lower().count("</script>") == 2
+    assert "alert(1)</script>" not in text
+    data = re.search(r'id="dalembert-data">(.*?)</script>', text, re.S)
+    assert data is not None
+    assert "<" not in data[1]
+    assert "\u2028" not in data[1]
+    assert json.loads(data[1])["model"]["name"] == EVIL
+
+
+def test_the_policy_allows_the_viewer_and_nothing_else(viewer, scene):
+    text = webpage.page(scene)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    for element, directive in (("script", "script-src"), ("style", "style-src")):
+        inner = re.findall(rf"<{element}>(.*?)</{element}>", text, re.S)
+        (content,) = inner
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy[1]
+    assert policy[1].startswith("default-src 'none'")
+    assert "unsafe" not in policy[1]
+    assert "http" not in text.split("dalembert-data")[0].replace("http-equiv", "")
+
+
+def test_tabs_stand_in_templates(viewer, scene):
+    text = webpage.page(scene, tabs=[webpage.Tab("Equations", "<math><mi>q</mi></math>")], title="<b>")
+    assert '<template id="dalembert-tab-0"><math><mi>q</mi></math></template>' in text
+    assert '"tabs":[{"title":"Equations"}]' in text
+    assert "<title>&lt;b&gt;</title>" in text
+
+
+def test_a_source_tree_without_a_viewer_says_how_to_build_it(tmp_path, monkeypatch, scene):
+    monkeypatch.setattr(webpage, "files", lambda _: tmp_path)
+    assert not webpage.is_built()
+    with pytest.raises(dl.InputError, match=r"viewer.js is missing. Build it once: pip install -e ."):
+        webpage.page(scene)
+
+
+def test_a_viewer_that_would_end_its_own_element_is_refused(viewer, scene):
+    (viewer / "viewer.js").write_text("'</script>'", encoding="utf-8")
+    with pytest.raises(dl.InputError, match="cannot stand in a page"):
+        webpage.page(scene)
+
+
+def test_a_notebook_gets_the_page_in_a_frame_of_its_own(viewer, scene):
+    shown = webpage.frame(scene, height=300)
+    assert shown.startswith('<iframe sandbox="allow-scripts')
+    assert shown.count("<") == 2  # all of the page is escaped
+    assert 'height="300"' in shown

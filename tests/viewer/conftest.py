@@ -1,0 +1,36 @@
+"""One browser for all tests of a process, and a way to open scenes in it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import SOFTWARE, Browser, Page, chromium, found
+from scenes import written
+
+Opens = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory) -> Iterator[Browser]:
+    if found() is None:
+        pytest.skip("chromium is not installed: apt-get install chromium")
+    with chromium(tmp_path_factory.mktemp("profile"), *SOFTWARE) as running:
+        yield running
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Opens]:
+    """Opens a scene as a file, and looks at the end whether the page complained or asked for anything."""
+    pages: list[Page] = []
+
+    def open_scene(data: dict[str, Any], tabs: tuple[str, ...] = (), **options: Any) -> Page:
+        pages.append(browser.open(written(tmp_path, f"page{len(pages)}", data, tabs), **options))
+        return pages[-1]
+
+    yield open_scene
+    for page in pages:
+        complaints, requests = page.complaints(), page.requests()
+        page.close()
+        assert complaints == []
+        assert requests == []

@@ -1,0 +1,107 @@
+// The mechanism in one position: from a run at a time, or from coordinates moved by hand.
+
+import { Closure } from "./closure";
+import type { SceneData } from "./data";
+import { Motion } from "./motion";
+import { Program } from "./program";
+
+export interface Pose { position: number[]; rotation: number[][] }
+const WORLD = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
+
+export class Mechanism {
+  readonly motion: Motion | null;
+  readonly state: Float64Array; // q..., t
+  byHand: boolean;
+  private readonly program: Program;
+  private readonly closure: Closure | null;
+  private readonly listeners: (() => void)[] = [];
+  private poses: Float64Array;
+
+  constructor(readonly scene: SceneData) {
+    const { coordinates, run } = scene;
+    this.motion = run ? new Motion(run) : null;
+    this.byHand = !run;
+    this.program = new Program(scene.kinematics);
+    const given = new Set(coordinates.flatMap((each, i) => (each.given ? [i] : [])));
+    this.closure = scene.closure ? new Closure(scene.closure, coordinates.length, given) : null;
+    this.state = Float64Array.from([...coordinates.map((each) => each.start), this.motion?.begin ?? 0]);
+    if (this.motion) this.motion.at(this.motion.begin, this.q);
+    else this.closure?.close(this.state); // starts are rounded
+    this.poses = this.program.run(this.state).slice();
+  }
+
+  get q(): Float64Array { return this.state.subarray(0, this.state.length - 1); }
+  get time(): number { return this.state[this.state.length - 1]; }
+
+  /** Calls back after every change. */
+  watch(listener: () => void): void { this.listeners.push(listener); }
+
+  /** The run at a time, cut to its span. */
+  setTime(time: number): void {
+    if (!this.motion) return;
+    this.byHand = false;
+    this.state[this.state.length - 1] = Math.min(Math.max(time, this.motion.begin), this.motion.end);
+    this.motion.at(this.time, this.q);
+    this.refresh();
+  }
+
+  /** Moves one coordinate by hand; loops stay closed, and it stops where they would open. */
+  setCoordinate(name: string, value: number): boolean {
+    const k = this.scene.coordinates.findIndex((each) => each.name === name);
+    if (k < 0) throw new Error(`there is no coordinate '${name}'`);
+    this.byHand = true;
+    const step = this.scene.coordinates[k].turns ? 0.1 : 0.05 * this.scene.view.size;
+    const reached = this.closure ? this.closure.move(this.state, k, value, step) : true;
+    if (!this.closure) this.state[k] = value;
+    this.refresh();
+    return reached;
+  }
+
+  /** All coordinates as the model starts. */
+  reset(): void {
+    this.byHand = true;
+    this.scene.coordinates.forEach((each, i) => { this.state[i] = each.start; });
+    this.closure?.close(this.state);
+    this.refresh();
+  }
+
+  /** max |g| of the loops. */
+  residual(): number { return this.closure?.residual(this.state) ?? 0; }
+
+  /** Position and rotation matrix, row by row, of body `index`; of the world for 0. */
+  placeOf(index: number): ArrayLike<number> {
+    return index === 0 ? WORLD : this.poses.subarray(12 * (index - 1), 12 * index);
+  }
+
+  pose(name: string): Pose {
+    const index = this.bodyIndex(name), p = Array.from(this.placeOf(index));
+    return { position: p.slice(0, 3), rotation: [p.slice(3, 6), p.slice(6, 9), p.slice(9, 12)] };
+  }
+
+  bodyIndex(name: string): number {
+    const index = this.scene.bodies.findIndex((each) => each.name === name);
+    if (index < 0) throw new Error(`there is no body '${name}'; the bodies are ${this.scene.bodies.map((b) => b.name).join(", ")}`);
+    return index;
+  }
+
+  /** The places of points fixed in bodies at some times of the run, three numbers each, point by point. */
+  paths(points: { body: number; point: number[] }[], times: Float64Array): Float32Array[] {
+    const state = this.state.slice(), q = state.subarray(0, state.length - 1);
+    const paths = points.map(() => new Float32Array(3 * times.length));
+    times.forEach((time, i) => {
+      this.motion?.at(time, q);
+      state[state.length - 1] = time;
+      const poses = this.program.run(state);
+      points.forEach(({ body, point: [x, y, z] }, k) => {
+        const p = body === 0 ? WORLD : poses.subarray(12 * (body - 1), 12 * body);
+        for (let r = 0; r < 3; r++) paths[k][3 * i + r] = p[r] + p[3 + 3 * r] * x + p[4 + 3 * r] * y + p[5 + 3 * r] * z;
+      });
+    });
+    return paths;
+  }
+
+  private refresh(): void {
+    this.poses = this.program.run(this.state).slice();
+    this.listeners.forEach((each) => each());
+  }
+}

@@ -1,0 +1,24 @@
+// The line between the stage and the pages, which can be dragged.
+
+import { element } from "./dom";
+
+/** A separator that sets the share of the pages, in percent of the width. */
+export function splitter(): HTMLElement {
+  const made = element("div", { class: "splitter", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the pages", "aria-valuemin": "20", "aria-valuemax": "75" });
+  let share = 36;
+  const set = (percent: number): void => {
+    share = Math.min(Math.max(percent, 20), 75);
+    made.setAttribute("aria-valuenow", String(Math.round(share)));
+    document.documentElement.style.setProperty("--side", `${share}%`);
+  };
+  made.addEventListener("pointerdown", ({ pointerId }) => made.setPointerCapture(pointerId));
+  made.addEventListener("pointermove", ({ buttons, clientX }) => { if (buttons & 1) set(100 * (1 - clientX / window.innerWidth)); });
+  made.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: 2, ArrowRight: -2 }[event.key];
+    if (!step) return;
+    event.stopPropagation();
+    set(share + step);
+  });
+  set(share);
+  return made;
+}

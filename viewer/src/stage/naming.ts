@@ -1,0 +1,27 @@
+// The name of the body under the pointer.
+
+import * as THREE from "three";
+import { element } from "../dom";
+import type { Cameras } from "./cameras";
+
+/** A label beside the pointer that names what it rests on. */
+export function namer(canvas: HTMLElement, bodies: THREE.Object3D[], cameras: Cameras): HTMLElement {
+  const label = element("div", { class: "name-tag" }), ray = new THREE.Raycaster();
+  ray.params.Line2 = { threshold: 4 };
+  label.hidden = true;
+  canvas.addEventListener("pointerleave", () => { label.hidden = true; });
+  canvas.addEventListener("pointermove", (event) => {
+    const { left, top, width, height } = canvas.getBoundingClientRect(), x = event.clientX - left, y = event.clientY - top;
+    ray.setFromCamera(new THREE.Vector2((2 * x) / width - 1, 1 - (2 * y) / height), cameras.camera);
+    const hit = event.buttons ? undefined : ray.intersectObjects(bodies).find(({ object }) => object.parent?.visible);
+    label.hidden = !hit;
+    if (!hit) return;
+    label.textContent = bodies.find((body) => isIn(hit.object, body))?.name ?? "";
+    label.style.transform = `translate(${x + 14}px, ${y + 10}px)`;
+  });
+  return label;
+}
+
+function isIn(object: THREE.Object3D | null, body: THREE.Object3D): boolean {
+  return object !== null && (object === body || isIn(object.parent, body));
+}

@@ -1,0 +1,167 @@
+// The scene on its canvas: light, ground, bodies, arrows, trails; drawn when something has changed.
+
+import * as THREE from "three";
+import type { Mechanism } from "../mechanism";
+import { Arrows } from "./arrows";
+import { Cameras } from "./cameras";
+import { Cords } from "./cords";
+import { lowest } from "./extent";
+import { Flat } from "./flat";
+import { Ground } from "./ground";
+import { namer } from "./naming";
+import { bodyOf, frame } from "./shapes";
+import { Trails } from "./trails";
+
+export interface Paint { background: string; grid: string; strength: number; shadow: number }
+
+export class Stage {
+  readonly cameras: Cameras;
+  readonly arrows: Arrows;
+  readonly trails: Trails;
+  readonly solid: boolean; // whether there is WebGL
+  private readonly renderer: THREE.WebGLRenderer | Flat;
+  private readonly scene = new THREE.Scene();
+  private readonly bodies: THREE.Group[];
+  private readonly axes: THREE.Object3D[];
+  private readonly cords: Cords;
+  private readonly ground: Ground;
+  private readonly lights = new THREE.Group();
+  private readonly followed: number;
+  private readonly start: THREE.Vector3;
+  private waiting = 0;
+  private drawn = false;
+
+  constructor(private readonly place: HTMLElement, private readonly mechanism: Mechanism) {
+    const { view, bodies } = mechanism.scene, unit = view.unit ?? view.size;
+    this.solid = hasWebGL();
+    this.renderer = this.solid ? rendererOf() : new Flat();
+    place.prepend(this.renderer.domElement);
+    this.renderer.domElement.setAttribute("role", "img");
+    this.renderer.domElement.setAttribute("aria-label", `The mechanism ${mechanism.scene.model.name}`);
+    this.bodies = bodies.map((body) => bodyOf(body, view));
+    this.cameras = new Cameras(view, this.renderer.domElement, () => this.ask());
+    this.arrows = new Arrows(mechanism, 0.012 * Math.min(view.size, 2.5 * unit));
+    this.trails = new Trails(mechanism);
+    this.cords = new Cords(mechanism, 0.04 * unit);
+    this.ground = this.grounded();
+    this.lit();
+    this.scene.add(this.ground.group, this.lights, ...this.bodies, this.cords.group, this.arrows.group, this.trails.group);
+    this.axes = this.bodies.map((body) => body.add(frame(0.25 * unit)).children.at(-1)!);
+    this.showAxes(false);
+    if (this.solid) place.append(namer(this.renderer.domElement, this.bodies.slice(1), this.cameras));
+    this.followed = view.follow ? mechanism.bodyIndex(view.follow) : 0;
+    this.start = this.placeOf(this.followed);
+    mechanism.watch(() => this.refresh());
+    new ResizeObserver(() => this.resize()).observe(place);
+    this.resize();
+    this.refresh();
+  }
+
+  /** Colours of a theme. */
+  paint({ background, grid, strength, shadow }: Paint): void {
+    this.scene.background = new THREE.Color(background);
+    this.ground.paint(grid, strength, shadow);
+    this.ask();
+  }
+
+  /** The axes of all bodies and of the world. */
+  showAxes(on: boolean): void {
+    for (const each of this.axes) each.visible = on;
+    this.ask();
+  }
+
+  /** The picture now. */
+  snapshot(): string {
+    this.draw();
+    return this.renderer.domElement.toDataURL("image/png");
+  }
+
+  /** Draws before the next frame. */
+  ask(): void {
+    if (!this.waiting) this.waiting = requestAnimationFrame(() => this.draw());
+  }
+
+  refresh(): void {
+    this.bodies.forEach((body, i) => {
+      const [x, y, z, ...r] = Array.from(this.mechanism.placeOf(i));
+      body.matrix.set(r[0], r[1], r[2], x, r[3], r[4], r[5], y, r[6], r[7], r[8], z, 0, 0, 0, 1);
+      body.matrixWorldNeedsUpdate = true;
+    });
+    if (this.followed) {
+      const moved = this.placeOf(this.followed).sub(this.start);
+      this.cameras.follow(moved);
+      this.ground.follow(moved);
+      this.lights.position.copy(moved);
+    }
+    this.arrows.refresh();
+    this.trails.refresh();
+    this.cords.refresh();
+    this.ask();
+  }
+
+  private draw(): void {
+    cancelAnimationFrame(this.waiting);
+    this.waiting = 0;
+    this.drawn = true;
+    this.renderer.render(this.scene, this.cameras.camera);
+  }
+
+  private resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.place, ratio = Math.min(window.devicePixelRatio, 2);
+    const { width: columns, height: rows } = this.renderer.domElement;
+    if (!width || !height || (columns === Math.floor(width * ratio) && rows === Math.floor(height * ratio))) return;
+    this.renderer.setPixelRatio(ratio);
+    this.renderer.setSize(width, height);
+    this.cameras.resize(width, height);
+    if (this.drawn) this.draw(); // at once: the canvas is empty now
+  }
+
+  private placeOf(body: number): THREE.Vector3 {
+    const p = this.mechanism.placeOf(body);
+    return new THREE.Vector3(p[0], p[1], p[2]);
+  }
+
+  /** A floor under the mechanism, or a wall behind it where it is seen from the front. */
+  private grounded(): Ground {
+    const { view } = this.mechanism.scene;
+    const normal = view.planar ? new THREE.Vector3(...view.eye).sub(this.cameras.target).normalize() : new THREE.Vector3(...view.up).normalize();
+    const depth = lowest(this.mechanism, this.bodies, normal) - (view.planar ? 0.012 : 0.002) * view.size;
+    const at = this.cameras.target.clone();
+    return new Ground(at.addScaledVector(normal, depth - at.dot(normal)), normal, view.size);
+  }
+
+  /** The key light from the upper left with shadows, a weak one against it, and light from all around. */
+  private lit(): void {
+    const { up, eye, size, planar } = this.mechanism.scene.view, { target } = this.cameras;
+    const high = new THREE.Vector3(...up).normalize(), front = new THREE.Vector3(...eye).sub(target).normalize();
+    const right = new THREE.Vector3().crossVectors(high, front).normalize();
+    const from = (a: number, b: number, c: number) =>
+      new THREE.Vector3().addScaledVector(right, a * size).addScaledVector(high, b * size).addScaledVector(front, c * size).add(target);
+    const key = new THREE.DirectionalLight("#fff8ee", 1.7), rim = new THREE.DirectionalLight("#e4ecff", 0.7);
+    key.position.copy(planar ? from(-0.8, 1.5, 2.6) : from(-1.1, 2.4, 1.6));
+    rim.position.copy(from(1.6, 0.6, -1.2));
+    for (const light of [key, rim]) {
+      light.target.position.copy(target);
+      this.lights.add(light, light.target);
+    }
+    key.castShadow = true;
+    key.shadow.mapSize.set(2048, 2048);
+    key.shadow.radius = 5;
+    key.shadow.normalBias = 0.004 * size;
+    Object.assign(key.shadow.camera, { left: -size, right: size, top: size, bottom: -size, near: 0.1 * size, far: 7 * size });
+    const sky = new THREE.HemisphereLight("#ffffff", "#b9b4ac", 1.9);
+    sky.position.copy(high);
+    this.scene.add(sky);
+  }
+}
+
+function hasWebGL(): boolean {
+  return document.createElement("canvas").getContext("webgl2") !== null;
+}
+
+function rendererOf(): THREE.WebGLRenderer {
+  const renderer = new THREE.WebGLRenderer({ antialias: true });
+  renderer.shadowMap.enabled = true;
+  renderer.shadowMap.type = THREE.PCFShadowMap;
+  return renderer;
+}

@@ -1,0 +1,41 @@
+// The pages beside the stage; those of Python lie in templates of the page.
+
+import { element } from "./dom";
+
+export interface Page { title: string; content: HTMLElement }
+
+/** A page that Python wrote, escaped there. */
+export function written(title: string, index: number): Page {
+  const content = element("article", { class: "prose" });
+  const template = document.getElementById(`dalembert-tab-${index}`);
+  if (template instanceof HTMLTemplateElement) content.append(template.content.cloneNode(true));
+  return { title, content };
+}
+
+/** A list of tabs and the page of the chosen one; arrows go from tab to tab. */
+export function tabsOf(pages: Page[]): HTMLElement {
+  const list = element("div", { role: "tablist", class: "tabs" });
+  const body = element("div", { class: "pages" });
+  const tabs = pages.map(({ title }, i) =>
+    element("button", { type: "button", role: "tab", id: `tab-${i}`, "aria-controls": `page-${i}` }, title));
+  const choose = (chosen: number): void => pages.forEach(({ content }, i) => {
+    tabs[i].setAttribute("aria-selected", String(i === chosen));
+    tabs[i].tabIndex = i === chosen ? 0 : -1;
+    content.hidden = i !== chosen;
+  });
+  pages.forEach(({ content }, i) => {
+    for (const [name, value] of Object.entries({ role: "tabpanel", id: `page-${i}`, "aria-labelledby": `tab-${i}`, tabindex: "0" })) content.setAttribute(name, value);
+    tabs[i].addEventListener("click", () => choose(i));
+    tabs[i].addEventListener("keydown", ({ key }) => {
+      const to = key === "ArrowRight" ? i + 1 : key === "ArrowLeft" ? i - 1 : i;
+      const next = (to + pages.length) % pages.length;
+      if (next === i) return;
+      choose(next);
+      tabs[next].focus();
+    });
+  });
+  list.append(...tabs);
+  body.append(...pages.map((each) => each.content));
+  choose(0);
+  return element("section", { class: "side", "aria-label": "Details" }, list, body);
+}
