@@ -236,6 +236,22 @@ def test_a_rod_without_a_child_has_the_length_its_inertia_tells():
     assert rods[0].size[1] == pytest.approx(0.2)
 
 
+def test_strings_and_surfaces_are_read_off_formulas():
+    def particle(phi: str) -> dl.Model:
+        model = dl.Model("particle", gravity=(0, 0, -9.81)).parameters(l=2.0, a=0.5).coordinates("x", "y", "z")
+        axes = [model.prismatic(axis, name) for axis, name in zip(np.eye(3).tolist(), "xyz", strict=True)]
+        return model.body("bob", joint=axes, mass=1).holonomic(phi)
+
+    (string,) = scene_of(particle("(x - a)**2 + y**2 + (z - 1)**2 - l**2").start([0.5, 0, -1], [0, 1, 0])).cords
+    assert string.points[0].tolist() == [0.5, 0, 1]
+    assert not scene_of(particle("x**2 + y**2 + 2*z**2 - l**2").start([2, 0, 0], [0, 1, 0])).cords
+    bowl = particle("3*z - x**2 - a*y").start([1, 0, 1 / 3], [0, 0, 0])
+    (surface,) = [s for s in dl.simulate(bowl, 0.2, samples=5).scene().bodies[0].shapes if s.kind == "mesh"]
+    assert surface.points is not None
+    x, y, z = surface.points.T
+    assert np.allclose(3 * z, x**2 + 0.5 * y)
+
+
 def test_energies_alone_cannot_be_drawn():
     model = dl.Model.from_energies("bare", coordinates=["x"], kinetic="dot(x)**2/2")
     with pytest.raises(dl.InputError, match="nothing to draw"):
@@ -254,6 +270,19 @@ def test_a_run_brings_its_histories_and_forces():
     weight = next(arrow for arrow in data["run"]["arrows"] if arrow["kind"] == "gravity")
     assert np.allclose(unpacked(reaction["vector"]), run.joint_reactions()["bob"].force, rtol=1e-6, atol=1e-6)
     assert reaction["scale"] == weight["scale"] > 0
+
+
+def test_applied_forces_and_torques_become_arrows_of_the_world():
+    model = dl.Model("push").coordinates("a").start([np.pi / 2], [0])
+    model.body("bar", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0), inertia=(0, 1, 1))
+    model.force("bar", ("3 + 2*dot(a)", 0, 0), point=(2, 0, 0), frame="bar", name="jet").torque("bar", (0, 0, 4))
+    scene = dl.simulate(model, 0.1, samples=3).scene()
+    assert scene.run is not None
+    arrows = {arrow.kind: arrow for arrow in scene.run.arrows}
+    assert np.allclose(arrows["force"].vector[:, 0], [0, 3, 0])
+    assert np.allclose(arrows["force"].point[:, 0], [0, 2, 0])
+    assert np.allclose(arrows["torque"].vector, [[0], [0], [4]])
+    assert np.allclose(np.linalg.norm(arrows["force"].vector, axis=0), 3 + 2 * scene.run.qd[0])
 
 
 def test_loops_are_closed_before_they_are_drawn():

@@ -142,10 +142,11 @@ class Painter:
         box, view = axis.get_window_extent(), self.scene.view
         side = int(min(box.width, box.height))
         fine = raster.FINE * side / view.size
+        thin = max(0.0022 * view.size, 1.5 / fine)
         opaque = [self._lit(lens, moment, *each) for each in self._surfaces]
         parts = [
             raster.Lit(_scaled(lit.corners, fine, view.size), lit.colors)
-            for lit in [*self._lines(lens, moment), *opaque]
+            for lit in [*self._lines(lens, moment, thin), *opaque]
         ]
         half = view.size / 2
         axis.imshow(
@@ -168,7 +169,7 @@ class Painter:
         alpha = np.full((*shade.shape, 1), shape.opacity)
         return raster.Lit(lens(world[front]), np.concatenate([paint, alpha], axis=-1))
 
-    def _lines(self, lens: Lens, moment: Moment) -> list[raster.Lit]:
+    def _lines(self, lens: Lens, moment: Moment, thin: float) -> list[raster.Lit]:
         """Grids, marks, springs and trails as ribbons that face the reader."""
         found = [
             (moment.points(part.name, shape.points), shape.size[0], shape.color, 0.6 if shape.role == "ground" else 1.0)
@@ -176,7 +177,6 @@ class Painter:
             for shape in part.shapes
             if shape.kind == "line" and shape.points is not None
         ]
-        thin = 0.0022 * self.scene.view.size
         found += [(path.T, 1.6 * thin, self.scene.trails[k].color, 0.85) for k, path in moment.paths.items()]
         found += [(self._cord(cord, lens, moment), 2 * thin, cord.color, 1.0) for cord in self.scene.cords]
         return [_painted(ribbon(points, width, thin, lens), color, alpha) for points, width, color, alpha in found]

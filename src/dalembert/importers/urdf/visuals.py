@@ -1,4 +1,4 @@
-"""What links look like: shapes and their colours. Of mesh files is only told whether they are there; none is read."""
+"""What links look like: shapes and their colours. Mesh files are looked for, not read: drawings do that."""
 
 from __future__ import annotations
 

@@ -125,7 +125,8 @@ class Sketch:
             return shapes + self._floating(placed, ends, color)
         if not ends:
             carries = any(other.body.parent == name for other in self.layout.placed.values())
-            done = shapes and (carries or self._near(placed.center, hung))
+            small = carries and edges.max() < 0.04 * self.unit
+            done = shapes and (small or self._near(placed.center, hung))
             return shapes + ([] if done else self._leaf(placed, color))
         if len(ends) >= 2:
             flat = solids.plate(np.array([hung, *ends]), 0.9 * self.radius, color)

@@ -43,12 +43,12 @@ def fitted(
 
 def upwards(gravity: np.ndarray, normal: np.ndarray | None) -> np.ndarray:
     """Against gravity; where that says nothing in the plane that is seen, along y, z or x."""
-    up = -gravity
+    up = 0.0 - gravity
     if normal is not None:
         up = up - (up @ normal) * normal
     size = np.linalg.norm(up)
     if size > 1e-6 * max(np.linalg.norm(gravity), 1e-300):
-        return up / size
+        return up / size + 0.0  # there is one zero
     if normal is None:
         return np.array([0.0, 0.0, 1.0])
     for axis in np.eye(3)[[1, 2, 0]]:

@@ -18,7 +18,7 @@ from dalembert.kinematics.motion import values
 from dalembert.model import WORLD, Elements
 from dalembert.model.loads.between import Between
 from dalembert.show.names import for_text
-from dalembert.show.scene import camera, colors, ground
+from dalembert.show.scene import camera, colors, ground, guides
 from dalembert.show.scene.bodies import Sketch, Travel
 from dalembert.show.scene.declared import declared_shapes
 from dalembert.show.scene.extents import corners
@@ -162,7 +162,9 @@ class _Making:
     def scene(self) -> Scene:
         parts, notes = self.parts
         world, *bodies = parts
-        fixed = ground.shapes(self.sketch, self.view, self.gravity, self.clouds)
+        paths = {name: self.places[name][1] for name in self.layout.placed}
+        below = guides.surfaces(self.layout, self.forms.values, self.view.up, paths) if self.run else ()
+        fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds)
         return Scene(
             self.declared.name,
             self.declared.text,
@@ -241,10 +243,10 @@ class _Making:
 
     @property
     def cords(self) -> tuple[Cord, ...]:
-        """Springs and dampers between two points."""
+        """Springs and dampers between two points, and strings that formulas stand for."""
         out = []
         for load in self.declared.loads:
             if isinstance(load, Between):
                 first, second = (self.layout.vector(point) for point in load.points)
                 out.append(Cord(load.name, load.kind, load.bodies, (first, second), colors.CORD))
-        return tuple(out)
+        return (*out, *guides.strings(self.layout))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.algebra import FLOATS
 from dalembert.expressions import Kind
+from dalembert.expressions.lower import Lowering
+from dalembert.kinematics.motion import values as symbol_values
 from dalembert.model import WORLD
+from dalembert.model.loads import Force, Torque
 from dalembert.show.names import for_text
 from dalembert.show.scene.layout import Layout
 from dalembert.show.scene.program_form import Places, Poses, moved
 from dalembert.show.scene.values import Arrow, Channel, Recorded
-from dalembert.show.units import units_of
+from dalembert.show.units import Units, units_of
 
 if TYPE_CHECKING:
     from dalembert.analysis.reactions import JointReaction
@@ -44,9 +48,7 @@ def recorded_of(run: Trajectory, layout: Layout, poses: Poses, unit: float) -> R
     every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _NUMBERS))
     few = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
     at = poses.at(run.q[:, few], run.t[few])
-    forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at)]
-    newton = units_of(run).shown("N")
-    scale = _scale([force.vector for force in forces], unit)
+    forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at), *_loads(run, layout, at, few)]
     return Recorded(
         run.formalism,
         run.t[few],
@@ -54,8 +56,17 @@ def recorded_of(run: Trajectory, layout: Layout, poses: Poses, unit: float) -> R
         run.qd[:, few],
         run.qdd[:, few],
         tuple(Channel(*head, values=values[few]) for *head, values in channels),
-        tuple(Arrow(x.name, x.kind, x.body, x.point, x.vector, newton, scale) for x in forces),
+        tuple(_arrows(forces, units_of(run), unit)),
     )
+
+
+def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arrow]:
+    """The arrows: forces on one scale, torques on another."""
+    for torques, name in ((False, "N"), (True, "N·m")):
+        found = [each for each in acting if (each.kind == "torque") is torques]
+        scale, shown = _scale([each.vector for each in found], unit), units.shown(name)
+        for each in found:
+            yield Arrow(each.name, each.kind, each.body, each.point, each.vector, shown, scale)
 
 
 def _scale(vectors: list[np.ndarray], unit: float) -> float:
@@ -139,6 +150,20 @@ def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Place
         else:
             body, point = name, layout.placed[name].hung.p
         yield Acting(name, "reaction", body, moved(at, body, point), found.force[:, few])
+
+
+def _loads(run: Trajectory, layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
+    """Forces and torques that the model applies to its bodies."""
+    state = run.t[few], list(run.q[:, few]), list(run.qd[:, few])
+    lower = Lowering(FLOATS, symbol_values(layout.model, *state, run.equations.parameters))
+    for load in layout.model.loads:
+        if isinstance(load, Force | Torque):
+            given = load.force if isinstance(load, Force) else load.torque
+            parts = np.stack([np.zeros(len(few)) + lower(x) for x in given])  # pyright: ignore[reportOperatorIssue]
+            place = load.point if isinstance(load, Force) else None
+            point = layout.placed[load.body].center if place is None else layout.vector(place)
+            vector = np.einsum("xyk,yk->xk", at[load.frame][0], parts)
+            yield Acting(load.name, load.kind, load.body, moved(at, load.body, point), vector)
 
 
 def _weights(layout: Layout, at: Places) -> Iterator[Acting]:
