@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar
+from dalembert.algebra import Array
 from dalembert.algebra.nodes import Constant, HeldTable, Node, Symbol
 from dalembert.algebra.operations import FUNCTIONS
+from dalembert.algebra.scalar import Operand
 from dalembert.algebra.symbolic import SYMBOLIC
 from dalembert.algebra.walks import ordered
 from dalembert.show.shortening import HUGE, TooLong
 
-_SIGNS: dict[str, Callable[..., Scalar]] = {
+_SIGNS: dict[str, Callable[..., Operand]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -46,18 +48,19 @@ def unfolded(value: Array) -> Array:
         length[y] = sum(length[a] for a in y.arguments) + bool(y.arguments)
     if (total := sum(length[y] for y in roots)) > HUGE:
         raise TooLong(total)
-    known: dict[Node, Scalar] = {}
+    known: dict[Node, Operand] = {}
     for y in order:
         known[y] = _formula(y, [known[a] for a in y.arguments])
     out = np.empty(value.shape, dtype=object)
     for index in np.ndindex(*value.shape):
-        out[index] = known[value[index]] if isinstance(value[index], Node) else value[index]
+        entry = value[index]
+        out[index] = known[entry] if isinstance(entry, Node) else entry
     return out
 
 
-def _formula(y: Node, arguments: Sequence[Scalar]) -> Scalar:
+def _formula(y: Node, arguments: Sequence[Operand]) -> Operand:
     if isinstance(y, Constant):
-        return y.value if isinstance(y.value, float) else SYMBOLIC.number(y.value)
+        return y.value if isinstance(y.value, float) else SYMBOLIC.number(Fraction(y.value))
     if isinstance(y, Symbol):
         return SYMBOLIC.symbols([y.value])[0]
     if isinstance(y, HeldTable):
