@@ -9,7 +9,7 @@ from PIL import Image
 
 import dalembert as dl
 from dalembert.cli.program import main
-from dalembert.show import films, webpage
+from dalembert.show import films
 from dalembert.show.painter import Painter
 
 
@@ -95,12 +95,11 @@ def test_a_model_alone_makes_no_film(tmp_path):
 
 
 def test_a_run_shows_itself_in_a_notebook(run, monkeypatch, tmp_path):
-    monkeypatch.setattr(webpage, "files", lambda _: tmp_path)
+    monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
     assert "<iframe" not in run._repr_html_()
     assert run.animate()._repr_html_() is None
-    (tmp_path / "viewer").mkdir()
     for name in ("viewer.js", "viewer.css"):
-        (tmp_path / "viewer" / name).write_text("", encoding="utf-8")
+        (tmp_path / name).write_text("", encoding="utf-8")
     shown = run._repr_html_()
     assert "<table" in shown
     assert "<iframe" in shown

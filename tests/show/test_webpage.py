@@ -10,6 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert.show import webpage
 from dalembert.show.scene import scene_of
+from dalembert.viewer import is_built
 
 EVIL = "</script><script>alert(1)</script><!-- "
 
@@ -17,11 +18,10 @@ EVIL = "</script><script>alert(1)</script><!-- "
 @pytest.fixture
 def viewer(tmp_path, monkeypatch):
     """A viewer of two lines in place of the built one."""
-    (tmp_path / "viewer").mkdir()
-    (tmp_path / "viewer" / "viewer.js").write_text("window.dalembert = {ready: true};", encoding="utf-8")
-    (tmp_path / "viewer" / "viewer.css").write_text("body { margin: 0; }", encoding="utf-8")
-    monkeypatch.setattr(webpage, "files", lambda _: tmp_path)
-    return tmp_path / "viewer"
+    (tmp_path / "viewer.js").write_text("window.dalembert = {ready: true};", encoding="utf-8")
+    (tmp_path / "viewer.css").write_text("body { margin: 0; }", encoding="utf-8")
+    monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,8 @@ def test_tabs_stand_in_templates(viewer, scene):
 
 
 def test_a_source_tree_without_a_viewer_says_how_to_build_it(tmp_path, monkeypatch, scene):
-    monkeypatch.setattr(webpage, "files", lambda _: tmp_path)
-    assert not webpage.is_built()
+    monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
+    assert not is_built()
     with pytest.raises(dl.InputError, match=r"viewer.js is missing. Build it once: pip install -e ."):
         webpage.page(scene)
 

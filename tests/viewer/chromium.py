@@ -71,7 +71,7 @@ class Browser:
         text, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(text)
 
-    def open(self, path: Path, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
+    def open(self, path: Path, width: int = 900, height: int = 560, dark: bool = False) -> Page:
         """The page of a file, when its viewer is ready."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from chromium import SOFTWARE, Browser, Page, chromium, found
-from scenes import written
+
+from dalembert.show.webpage import Tab, page_of
 
 Opens = Callable[..., Page]
 
@@ -24,8 +25,10 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opens]:
     """Opens a scene as a file, and looks at the end whether the page complained or asked for anything."""
     pages: list[Page] = []
 
-    def open_scene(data: dict[str, Any], tabs: tuple[str, ...] = (), **options: Any) -> Page:
-        pages.append(browser.open(written(tmp_path, f"page{len(pages)}", data, tabs), **options))
+    def open_scene(data: dict[str, Any], tabs: tuple[Tab, ...] = (), **options: Any) -> Page:
+        path = tmp_path / f"page{len(pages)}.html"
+        path.write_text(page_of(data, tabs, "a page"), encoding="utf-8")
+        pages.append(browser.open(path, **options))
         return pages[-1]
 
     yield open_scene

@@ -1,13 +1,10 @@
-"""Scenes made by hand, whose motion is known in closed form, and the page around them."""
+"""Scenes made by hand, whose motion is known in closed form, as plain data."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,6 @@ from dalembert.algebra.nodes import Node, constant
 from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.algebra.tables import table
 from dalembert.programs.program import Program, program_of
-from dalembert.viewer import bundle
 
 COLORS = ("#3f86c9", "#e0803c", "#35a57d")
 
@@ -107,7 +103,7 @@ def polynomial_run(seed: int = 3) -> tuple[dict[str, Any], np.ndarray]:
     run = {"formalism": "lagrange", "duration": 2.0, "t": packed(t), "channels": channels, "arrows": [arrow | ways]}
     run |= dict(zip(("q", "qd", "qdd"), map(packed, levels), strict=True))
     trails = [{"body": "two", "point": [1.0, 0.0, 0.0], "color": COLORS[1]}]
-    return data | {"run": run, "trails": trails, "tabs": [{"title": "Equations"}]}, coefficients
+    return data | {"run": run, "trails": trails}, coefficients
 
 
 LINKS = (0.5, 1.0, 0.8, 1.1)  # crank, coupler, rocker, ground
@@ -144,27 +140,3 @@ def closed(a: float) -> tuple[float, float]:
     b = base + math.acos((d * d + coupler**2 - rocker**2) / (2 * d * coupler))
     end = x + coupler * math.cos(b), y + coupler * math.sin(b)
     return b, math.atan2(end[1], end[0] - ground)
-
-
-def page(data: dict[str, Any], tabs: Sequence[str] = ()) -> str:
-    """A page with a strict policy: this script and this style, and nothing from anywhere."""
-    viewer = bundle()
-    allowed = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (viewer.script, viewer.style)
-    ]
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{allowed[0]}'; style-src 'sha256-{allowed[1]}'; img-src data: blob:"
-    )
-    templates = "".join(f'<template id="dalembert-tab-{k}">{html}</template>' for k, html in enumerate(tabs))
-    text = json.dumps(data).replace("<", "\\u003c")
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>by hand</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{viewer.style}</style></head><body>{templates}'
-        f'<script type="application/json" id="dalembert-data">{text}</script><script>{viewer.script}</script></body></html>'
-    )
-
-
-def written(folder: Path, name: str, data: dict[str, Any], tabs: Sequence[str] = ()) -> Path:
-    path = folder / f"{name}.html"
-    path.write_text(page(data, tabs), "utf-8")
-    return path

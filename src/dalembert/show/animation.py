@@ -12,6 +12,7 @@ from dalembert.model import Elements
 from dalembert.show import webpage
 from dalembert.show.films import Film
 from dalembert.show.scene import Scene, scene_of
+from dalembert.viewer import is_built
 
 if TYPE_CHECKING:
     from dalembert.show.plot_figure import Plot
@@ -71,7 +72,7 @@ class Animation:
 
     def _repr_html_(self) -> str | None:
         """The viewer in a frame, where it is built and the page is not too large."""
-        if not webpage.is_built():
+        if not is_built():
             return None
         shown = webpage.frame(self.scene)
         return shown if len(shown) <= _LARGEST else None

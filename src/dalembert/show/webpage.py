@@ -10,14 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from typing import Any
 
-from dalembert.errors import InputError
 from dalembert.show.scene.values import Scene
+from dalembert.viewer import bundle
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -35,7 +34,6 @@ _PAGE = """<!DOCTYPE html>
 </html>
 """
 _POLICY = "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; base-uri 'none'; form-action 'none'"
-_HOW = "Build it once: pip install -e . in the source tree, or python viewer/build.py."
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,18 @@ class Tab:
 
 def page(scene: Scene, *, tabs: Sequence[Tab] = (), title: str | None = None) -> str:
     """The page of a scene as one text."""
-    script, style = _asset("viewer.js"), _asset("viewer.css")
-    data = {**scene.to_dict(), "tabs": [{"title": tab.title} for tab in tabs]}
+    return page_of(scene.to_dict(), tabs, title or scene.name)
+
+
+def page_of(data: Mapping[str, Any], tabs: Sequence[Tab], title: str) -> str:
+    """The page of the plain data of a scene."""
+    script, style = bundle()
     templates = "".join(f'<template id="dalembert-tab-{k}">{tab.html}</template>\n' for k, tab in enumerate(tabs))
     return _PAGE.format(
         policy=_POLICY.format(script=_hash(script), style=_hash(style)),
-        title=escape(title or scene.name),
+        title=escape(title),
         style=style,
-        data=embedded(data),
+        data=embedded({**data, "tabs": [{"title": tab.title} for tab in tabs]}),
         templates=templates,
         script=script,
     )
@@ -79,27 +81,6 @@ def embedded(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # the two separators end lines in old scripts, not in JSON
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def is_built() -> bool:
-    """Whether the viewer is there: a source tree has it only after its build step."""
-    return all(_place(name).is_file() for name in ("viewer.js", "viewer.css"))
-
-
-def _place(name: str) -> Traversable:
-    return files("dalembert").joinpath("viewer", name)
-
-
-def _asset(name: str) -> str:
-    """A file of the viewer; it may not end its own element."""
-    place = _place(name)
-    if not place.is_file():
-        raise InputError(f"the viewer of this installation is not built: {name} is missing. {_HOW}")
-    text = place.read_text(encoding="utf-8")
-    ending = "</style" if name.endswith(".css") else "</script"
-    if ending in text.lower() or "<!--" in text:
-        raise InputError(f"the viewer of this installation cannot stand in a page: {name} contains '{ending}'. {_HOW}")
-    return text
 
 
 def _hash(text: str) -> str:

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from dalembert.errors import InputError
 
+_FILES = {"viewer.js": "</script", "viewer.css": "</style"}  # and what would end their elements in a page
+_HOW = "Build it once: pip install -e . in the source tree, or python viewer/build.py."
+
 
 class Bundle(NamedTuple):
     """What a page needs besides its data."""
@@ -15,17 +18,27 @@ class Bundle(NamedTuple):
     style: str
 
 
+def is_built() -> bool:
+    """Whether the viewer is there: a source tree has it only after its build step."""
+    return all((files(__name__) / name).is_file() for name in _FILES)
+
+
 def bundle() -> Bundle:
     """The built viewer.
 
     >>> "dalembert" in bundle().script
     True
     """
-    folder = files(__name__)
-    try:
-        return Bundle(*((folder / name).read_text("utf-8") for name in ("viewer.js", "viewer.css")))
-    except FileNotFoundError as error:
+    return Bundle(*map(_text, _FILES))
+
+
+def _text(name: str) -> str:
+    place = files(__name__) / name
+    if not place.is_file():
+        raise InputError(f"the viewer of this installation is not built: {name} is missing. {_HOW}")
+    text = place.read_text("utf-8")
+    if found := [word for word in (_FILES[name], "<!--") if word in text.lower()]:
         raise InputError(
-            f"the viewer is not built: {error.filename} is missing. Expected it in the package, where `pip install` puts it."
-            " In a tree of sources run `pip install -e .` or `python viewer/build.py`."
-        ) from error
+            f"the viewer of this installation cannot stand in a page: {name} contains '{found[0]}'. {_HOW}"
+        )
+    return text
