@@ -123,10 +123,14 @@ def test_forms_of_a_target_say_the_same() -> None:
     np.testing.assert_allclose(dl.pose(puma, turned.q, "flange").rotation, pose.rotation, atol=1e-12)
 
 
-def test_loops_stay_closed_and_the_platform_is_where_it_shall_be() -> None:
-    model = dl.load("stewart-platform")
+@pytest.mark.parametrize(
+    ("name", "shift"),
+    [("3-rrr", (0.01, -0.02, 0.0)), pytest.param("stewart-platform", (0.01, -0.02, 0.015), marks=pytest.mark.nightly)],
+)
+def test_loops_stay_closed_and_the_platform_is_where_it_shall_be(name: str, shift: tuple[float, ...]) -> None:
+    model = dl.load(name)
     home = dl.pose(model, model.initial[0], "platform")
-    wanted = home.position + np.array([0.01, -0.02, 0.015])
+    wanted = home.position + np.array(shift)
     found = dl.inverse_kinematics(model, "platform", dl.Target(wanted, home.rotation))
     assert found.converged
     np.testing.assert_allclose(dl.position(model, found.q, "platform"), wanted, atol=1e-11)

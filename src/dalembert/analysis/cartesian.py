@@ -111,7 +111,10 @@ def circle(
     q = start_state(model, q0, None, "circle")[0]
     if start is None:
         start = _here(model, body, tuple(point), (True, False), q, options.get("t", 0.0)).position
-    arm = numbers_given(start, "circle, start") - middle
+    begin = numbers_given(start, "circle, start")
+    if begin.shape != (3,):
+        raise InputError(f"circle, start: got shape {begin.shape}. Expected three numbers.")
+    arm = begin - middle
     unit = about / np.linalg.norm(about)
     if np.linalg.norm(np.cross(unit, arm)) < 1e-12 * max(float(np.linalg.norm(arm)), 1e-300):
         raise InputError("circle: it begins on its own axis. Expected a point beside the axis.")

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dalembert.analysis.dynamics import inverse_dynamics
+from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import coordinate
 from dalembert.model import Elements, Model
@@ -33,6 +34,8 @@ def laws_of(model: Elements, motion: Designed, duration: float) -> dict[str, Pro
                 "Expected one for each, or a mapping of coordinates to motions."
             )
         motion = {name: motion[i] for i, name in enumerate(known)}
+    if not isinstance(motion, Mapping):
+        raise InputError(f"motion: got {shown(motion)}. Expected a profile, or a mapping of coordinates to motions.")
     for name in motion:
         if name not in names:
             raise InputError(f"motion: there is no coordinate '{name}'. {nearest(name, names)}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.algebra import Array, vector
 from dalembert.algebra.graph import GRAPH
+from dalembert.errors import InconsistentStateError
 from dalembert.kernels.reaching import Task
 from dalembert.kinematics.constraints import Constraints, levels
 from dalembert.kinematics.contacts import with_contacts
@@ -128,23 +129,35 @@ class Places:
         return np.asarray((np.abs(out[:, :-1] - out[:, -1:]) < 1e-9 * size).all(axis=0))
 
     @cached_property
-    def usual_rank(self) -> int:
-        """In how many ways the targets can move, where they are not singular."""
-        q = samples.consistent(self.model, 6).q
-        return max(int((s > 1e-6 * max(s[0], 1e-300)).sum()) for s in self.singular_values(self.look(q, 0.0)))
+    def _usual(self) -> Seen:
+        """Positions here and there, on the constraints where that can be."""
+        if not self.held:
+            return self._drawn
+        try:
+            return self.look(samples.consistent(self.model, 6).q, 0.0)
+        except InconsistentStateError:  # around a start that does not fulfil them
+            return self._drawn
 
-    def free_rows(self, seen: Seen) -> np.ndarray:
-        """J in its units along the directions that the constraints leave free, for each position: (K, m, n)."""
-        unit = self.scales.positions
+    @cached_property
+    def _ranks(self) -> dict[bytes, int]:
+        return {}
+
+    def usual_rank(self, moving: np.ndarray) -> int:
+        """In how many ways the targets can move with these coordinates, where the posture is not singular."""
+        key = moving.tobytes()
+        if key not in self._ranks:
+            values = np.linalg.svd(self.free_rows(self._usual, moving), compute_uv=False)
+            self._ranks[key] = max(int((s > 1e-6 * max(s.max(initial=0.0), 1e-300)).sum()) for s in values)
+        return self._ranks[key]
+
+    def free_rows(self, seen: Seen, moving: np.ndarray) -> np.ndarray:
+        """J in its units along what the constraints leave free to the coordinates that move, for each position: (K, m, n)."""
+        unit = self.scales.positions * moving
         J = seen.J / self.rows[:, None] * unit
-        if not len(self.held):
+        if not self.held:
             return J
         A = seen.A / self.sizes[:, None] * unit
-        return np.array([j @ (np.eye(self.n) - rank.pseudo_inverse(a) @ a) for j, a in zip(J, A, strict=True)])
-
-    def singular_values(self, seen: Seen) -> np.ndarray:
-        """Of the rows in their units, (K, ·)."""
-        return np.linalg.svd(self.free_rows(seen), compute_uv=False)
+        return np.array([j - j @ rank.pseudo_inverse(a) @ a for j, a in zip(J, A, strict=True)])
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:

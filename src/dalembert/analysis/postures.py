@@ -272,10 +272,10 @@ class _Search:
             angle,
             steps,
             starts,
-            _free=places.free_rows(seen) * self.moving,
+            _free=places.free_rows(seen, self.moving),
             _rows=places.rows,
             _about=self._row_names(),
-            _usual=min(places.usual_rank, int(self.moving.sum())),
+            _usual=places.usual_rank(self.moving),
             _at_limits=self._at_limits(found.q[0]) if self.single else (),
         )
 
@@ -349,7 +349,7 @@ class _Search:
 def _starts(model: Elements, q0: Start | npt.ArrayLike) -> tuple[np.ndarray, bool]:
     """Where searches begin, (K, n), and whether there are several."""
     n = len(model.coordinate_names)
-    if q0 is not None and not isinstance(q0, Mapping) and np.ndim(q0) == 2:  # type: ignore[arg-type]
+    if isinstance(q0, np.ndarray) and q0.ndim == 2:
         found = numbers_given(q0, "inverse_kinematics, q0")
         if found.shape[0] != n:
             raise InputError(f"inverse_kinematics, q0: got shape {found.shape}. Expected ({n},) or ({n}, K).")

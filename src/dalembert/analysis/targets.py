@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import numbers_given
+from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model import Elements
+from dalembert.spatial.poses import Pose
 
 _ROUND = 1e-6  # a rotation in rounded numbers is off by no more
-Given: TypeAlias = "Target | npt.ArrayLike | Any"
+Given: TypeAlias = "Target | Pose | npt.ArrayLike"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ def read_targets(
             raise InputError("inverse_kinematics: expected a body and its target, or a mapping of bodies to targets.")
         given = dict(body)
     else:
+        if not isinstance(body, str):
+            raise InputError(
+                f"inverse_kinematics, body: got {shown(body)}. Expected the name of a body, or a mapping of bodies."
+            )
         if target is None:
             raise InputError(
                 "inverse_kinematics: there is no target. Give a position (3,), a rotation or a pose (4, 4)."
@@ -107,7 +112,7 @@ def _target(given: Given, where: str) -> Target:
     """A target from what a user may write: by its shape, or by the attributes of a pose."""
     if isinstance(given, Target):
         return given
-    if hasattr(given, "rotation") and hasattr(given, "position"):
+    if isinstance(given, Pose):
         return Target(given.position, given.rotation)
     value = numbers_given(given, where)
     shape = value.shape
@@ -136,8 +141,8 @@ def _position(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
     """Positions (K, 3), and whether it is one by itself."""
     if given is None:
         return None, True
-    value = _finite(given, where)
-    if value.ndim not in (1, 2) or value.shape[0] != 3:
+    value = numbers_given(given, where)
+    if value.ndim not in (1, 2) or value.shape[0] != 3 or not value.size:
         raise InputError(f"{where}: got shape {value.shape}. Expected (3,) or (3, K).")
     return np.atleast_2d(value.T), value.ndim == 1
 
@@ -146,25 +151,23 @@ def _rotation(given: npt.ArrayLike | None, where: str) -> tuple[np.ndarray | Non
     """Rotations (K, 3, 3), and whether it is one by itself."""
     if given is None:
         return None, True
-    value = _finite(given, where)
-    if value.ndim in (2, 3) and value.shape[:2] == (3, 3) and (value.ndim == 3 or _is_rotation(value[None])):
+    value = numbers_given(given, where)
+    if (
+        value.ndim in (2, 3)
+        and value.shape[:2] == (3, 3)
+        and value.size
+        and (value.ndim == 3 or _is_rotation(value[None]))
+    ):
         found = value[None] if value.ndim == 2 else np.moveaxis(value, 2, 0)
         if not _is_rotation(found):
             raise InputError(f"{where}: the matrix is no rotation. Expected RᵀR = 1 and det R = 1.")
         U, _, Vt = np.linalg.svd(found)  # the nearest exact one
         return U @ Vt, value.ndim == 2
-    if value.ndim not in (1, 2) or value.shape[0] != 4:
+    if value.ndim not in (1, 2) or value.shape[0] != 4 or not value.size:
         raise InputError(
             f"{where}: got shape {value.shape}. Expected a rotation (3, 3) or a quaternion (4,) as (w, x, y, z)."
         )
     return _from_quaternions(np.atleast_2d(value.T), where), value.ndim == 1
-
-
-def _finite(given: npt.ArrayLike, where: str) -> np.ndarray:
-    value = numbers_given(given, where)
-    if not value.size or not np.isfinite(value).all():
-        raise InputError(f"{where}: expected finite numbers.")
-    return value
 
 
 def _is_rotation(R: np.ndarray) -> bool:

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import symengine as se
 
+from dalembert.arguments import checked, is_real, shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.reading import number
 from dalembert.profiles.pieces import in_cubics, share
-from dalembert.profiles.profile import Profile, numbers_of, times_of
+from dalembert.profiles.profile import Profile, both, numbers_of, times_of
 
 
+@checked
 def cycloidal(
     start: npt.ArrayLike, end: npt.ArrayLike, duration: float, *, after: float = 0.0, names: tuple[str, ...] = ()
 ) -> Profile:
@@ -30,6 +32,7 @@ def cycloidal(
     return _between("cycloidal", start, end, duration, after, names, lambda u: u - se.sin(2 * se.pi * u) / (2 * se.pi))
 
 
+@checked
 def quintic(
     start: npt.ArrayLike,
     end: npt.ArrayLike,
@@ -46,7 +49,9 @@ def quintic(
     >>> way.position(1.0).round(6).tolist(), way.rate(0.0).tolist(), way.acceleration(2.0).round(9).tolist()
     (0.65625, 0.5, 0.0)
     """
-    (a, b, v0, v1, w0, w1), scalar = numbers_of([start, end, *rates, *accelerations], "quintic")
+    (a, b, v0, v1, w0, w1), scalar = numbers_of(
+        [start, end, *both(rates, "quintic, rates"), *both(accelerations, "quintic, accelerations")], "quintic"
+    )
     t0, t1 = times_of(duration, after, "quintic")
     u, T = share(t0, t1), duration
     formulas = []
@@ -63,6 +68,7 @@ def quintic(
     return Profile(tuple(formulas), t0, t1, scalar, names)
 
 
+@checked
 def trapezoidal(
     start: npt.ArrayLike,
     end: npt.ArrayLike,
@@ -105,6 +111,9 @@ def _quickest(
     far: float, duration: float | None, ramp: float, speed: float | None, acceleration: float | None
 ) -> tuple[float, float]:
     """How long a trapezoid lasts, and how long its speed grows."""
+    for name, given in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
+        if given is not None and not is_real(given):
+            raise InputError(f"trapezoidal, {name}: got {shown(given)}. Expected a finite number.")
     if duration is not None:
         if speed is not None or acceleration is not None:
             raise InputError("trapezoidal: a duration, and also a speed or an acceleration. Expected one or the other.")

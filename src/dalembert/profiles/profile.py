@@ -12,7 +12,7 @@ import numpy.typing as npt
 import symengine as se
 
 from dalembert.algebra.floats import FLOATS, number
-from dalembert.arguments import numbers_given
+from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import TIME
 from dalembert.expressions.formula import Formula
@@ -106,6 +106,13 @@ def numbers_of(ends: Sequence[npt.ArrayLike], where: str) -> tuple[list[np.ndarr
         shapes = ", ".join(str(x.shape) for x in found)
         raise InputError(f"{where}: got the shapes {shapes}. Expected numbers, or as many in each.")
     return [np.broadcast_to(x, shape or (1,)) for x in found], shape == ()
+
+
+def both(given: object, where: str) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+    """What is given for the start and for the end."""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise InputError(f"{where}: got {shown(given)}. Expected two, for the start and for the end.")
+    return given[0], given[1]
 
 
 def times_of(duration: float, start: float, where: str) -> tuple[float, float]:

@@ -7,16 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.arguments import numbers_given
+from dalembert.arguments import checked, numbers_given, shown
 from dalembert.errors import InputError
 from dalembert.profiles.pieces import in_cubics
-from dalembert.profiles.profile import Profile
+from dalembert.profiles.profile import Profile, both
 
 ACCURACY = 1e-8
 _FIRST, _MOST = 33, 16385  # samples of a function
 Ends = tuple[npt.ArrayLike, npt.ArrayLike]
 
 
+@checked
 def spline(
     times: npt.ArrayLike, points: npt.ArrayLike, *, rates: Ends | None = None, names: tuple[str, ...] = ()
 ) -> Profile:
@@ -47,11 +48,14 @@ def _bends(t: np.ndarray, rows: np.ndarray, rates: Ends | None) -> np.ndarray:
     if rates is None:
         ends: object = "not-a-knot"
     else:
-        both = [np.broadcast_to(numbers_given(rate, "spline, rates"), len(rows)) for rate in rates]
-        ends = ((1, both[0]), (1, both[1]))
+        found = [numbers_given(rate, "spline, rates") for rate in both(rates, "spline, rates")]
+        if any(rate.shape not in ((), (len(rows),)) for rate in found):
+            raise InputError(f"spline, rates: expected a number or ({len(rows)},) for each end.")
+        ends = tuple((1, np.broadcast_to(rate, len(rows))) for rate in found)
     return CubicSpline(t, rows.T, bc_type=ends)(t, 2).T  # type: ignore[arg-type]
 
 
+@checked
 def sampled(
     function: Callable[[float], npt.ArrayLike],
     duration: float,
@@ -70,6 +74,8 @@ def sampled(
     >>> abs(way.position(1.2345) - math.sin(1.2345)) < 1e-8, abs(way.rate(1.0) - math.cos(1.0)) < 1e-5
     (np.True_, np.True_)
     """
+    if not callable(function):
+        raise InputError(f"sampled: got {shown(function)}. Expected a function of time.")
     if not duration > 0:
         raise InputError(f"sampled, duration: got {duration!r}. Expected a positive number.")
     known: dict[float, np.ndarray] = {}
@@ -77,7 +83,7 @@ def sampled(
     def value(t: float) -> np.ndarray:
         if t not in known:
             known[t] = numbers_given(function(t), f"sampled, at t = {t:.6g}")
-            if known[t].ndim > 1:
+            if known[t].ndim > 1 or not known[t].size:
                 raise InputError(f"sampled, at t = {t:.6g}: got shape {known[t].shape}. Expected a number or (n,).")
         return known[t]
 
