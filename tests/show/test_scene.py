@@ -202,6 +202,15 @@ def test_a_motion_that_leads_far_away_is_followed():
     assert np.ptp(scene.run.q) == pytest.approx(15)
 
 
+def test_a_mass_on_a_spring_is_seen_with_its_anchor():
+    model = dl.Model("hung", gravity=(0, -9.81, 0)).coordinates("y").start([-1], [0])
+    model.body("mass", joint=model.prismatic((0, 1, 0), "y"), mass=1)
+    scene = scene_of(model.spring(("world", "mass"), stiffness=30, natural_length=0.5))
+    assert scene.view.follow is None
+    assert abs(scene.view.target[1]) + 0.5 * scene.view.size > 1 > scene.view.target[1]
+    assert scene.cords[0].kind == "spring"
+
+
 def test_sizes_grow_with_the_unit_of_length():
     def scene(k: float):
         model = dl.Model("crane", gravity=(0, -9.81 * k, 0)).coordinates("x", "a")

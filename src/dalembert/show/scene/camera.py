@@ -17,12 +17,12 @@ def fitted(
 ) -> View:
     """The view of points (3, k, samples) of every body; `places` are the bodies at the samples."""
     everything = np.concatenate(list(clouds.values()), axis=1)
-    whole = float(np.linalg.norm(np.ptp(everything, axis=(1, 2))))
     bodies = [name for name in clouds if name != WORLD]
     moving = np.concatenate([clouds[name] for name in bodies], axis=1)
     apart = moving - moving.mean(axis=1, keepdims=True)
     spread = max(2 * float(np.linalg.norm(apart, axis=0).max()), unit)
-    follow = bodies[0] if whole > _FAR * spread else None
+    travelled = float(np.linalg.norm(np.ptp(moving, axis=(1, 2))))
+    follow = bodies[0] if travelled > _FAR * spread else None
     if follow is not None:
         origin = places[follow][1][:, None]
         everything = moving - origin + origin[:, :, :1]

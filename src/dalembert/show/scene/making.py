@@ -102,8 +102,8 @@ class _Making:
     @cached_property
     def sketch(self) -> Sketch:
         q, t = self.states
-        paths = np.stack([place[1] for name, place in self.places.items() if name != WORLD])
-        spread = np.ptp(paths, axis=(0, 2))
+        paths = [place[1].T for name, place in self.places.items() if name != WORLD]
+        spread = np.ptp(np.concatenate([*paths, np.reshape(self.layout.ends[WORLD], (-1, 3))]), axis=0)
         unit = self.layout.unit or 0.35 * float(np.linalg.norm(spread)) or scales_of(self.declared).length
         zero = [np.zeros(len(t))] * len(q)
         lower = Lowering(FLOATS, values(self.declared, t, list(q), zero, self.forms.values))
