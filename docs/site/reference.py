@@ -37,10 +37,9 @@ def kinds() -> tuple[dict[str, Any], dict[str, type], dict[str, type]]:
 
 def written(name: str, thing: Any, level: int = 2, **options: Any) -> str:
     """The directive that documents a public name under the name it has for users."""
-    origin = unwrap(thing)
     said = {"heading": f"dl.{name}", "toc_label": name, "heading_level": level} | options
     lines = "".join(f"      {key}: {value}\n" for key, value in said.items())
-    return f"::: {origin.__module__}.{origin.__qualname__}\n    options:\n{lines}"
+    return f"::: {anchor(thing)}\n    options:\n{lines}"
 
 
 def as_called(html: str) -> str:
@@ -70,7 +69,7 @@ def overview() -> str:
 
 
 def anchor(thing: Any) -> str:
-    """The anchor that the reference gives a thing."""
+    """Where a thing is defined, which is also its anchor in the reference."""
     origin = unwrap(thing)
     return f"{origin.__module__}.{origin.__qualname__}"
 
