@@ -9,6 +9,7 @@ import sympy
 import dalembert as dl
 from dalembert.analysis.following import designed
 from dalembert.errors import InputError
+from dalembert.expressions import coordinate
 
 T = 3.0
 RESTING = {
@@ -149,3 +150,19 @@ def test_a_way_that_leaves_the_reach_is_told() -> None:
 def test_wrong_values_are_told(made, said: str) -> None:
     with pytest.raises((InputError, IndexError), match=said):
         made()
+
+
+def test_drives_by_profiles_go_through_model_files_and_tables_of_points_are_refused() -> None:
+    from dalembert.exporters.toml import to_toml
+    from dalembert.importers.toml import loads_toml
+
+    for way in (dl.cycloidal(0.0, 1.0, 1.0), dl.quintic(0.0, 1.0, 1.0), dl.trapezoidal(0.0, 1.0, 1.0)):
+        model = dl.load("two-link-robot").start([0.0, 0.1], [0.0, 0.0]).drive("q1", way)
+        again = loads_toml(to_toml(model))
+        t = np.linspace(-0.2, 1.2, 15)
+        for phi in (model.holonomic_list[-1].phi, again.holonomic_list[-1].phi):
+            found = dl.Profile((-phi.subs({coordinate("q1"): 0}),), 0.0, 1.0, scalar=True)
+            np.testing.assert_allclose(found.position(t), way.position(t), atol=1e-15)
+    model = dl.load("two-link-robot").drive("q1", ([0, 1, 2], [0, 1, 0]))
+    with pytest.raises(InputError, match="a table of points cannot be written here"):
+        to_toml(model)

@@ -10,6 +10,7 @@ import symengine as se
 from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
+from dalembert.algebra.walks import ordered
 from dalembert.errors import DalembertError
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
@@ -19,7 +20,8 @@ Verdict = Literal["proved", "different", "undecided"]
 Line = tuple[str, Formula]  # a name and what it stands for, in the order they can be computed
 
 _POINTS = 2  # random points of the prime field; each alone errs with a probability of degree / 2¹²⁷
-_TRIES = 40  # points that are looked at to find some where every root exists
+_TRIES = 40  # points that are looked at for each of them; half of them have the root of a given quantity
+_MOST = 4000  # points that are looked at
 
 
 def proved_equal(first: Sequence[Formula], second: Sequence[Formula], lines: Iterable[Line] = ()) -> Verdict:
@@ -58,7 +60,8 @@ def _compared(pairs: Sequence[tuple[Node, Node]]) -> Verdict:
         return "proved"
     roots = [y for pair in pairs for y in pair]
     agreed = 0
-    for seed in range(1, _TRIES):
+    roots_taken = sum(y.operation in ("sqrt", "pow") for y in ordered(roots))
+    for seed in range(1, min(_TRIES * 2**roots_taken, _MOST)):
         point = Point(seed, roots)
         try:
             values = point.values(roots)

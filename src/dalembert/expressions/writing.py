@@ -77,6 +77,8 @@ def _node(node: Formula, parts: list[_Text]) -> _Text:
         return _Text(f"1/tan({parts[0].text})", _PRODUCT, copying)
     if type(node) in NAMES:
         return _call(NAMES[type(node)], parts, copying)
+    if split_interpolation(node) is not None:
+        raise FormulaError("a table of points cannot be written here: model files have them as tables of loads only.")
     raise FormulaError(f"'{str(node)[:60]}' cannot be written: {type(node).__name__} is no function of a model file.")
 
 

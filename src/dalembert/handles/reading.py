@@ -29,7 +29,7 @@ from dalembert.show.sheet import prepare
 from dalembert.show.shortening import BUDGET, Shortening, TooLong
 from dalembert.structure import System, system_of
 
-_ENDLESS = 2_000_000  # operations of a quantity behind which nothing is written out
+_ENDLESS = 1_000_000  # operations of a quantity behind which nothing is written out
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Reading(Value):
         except TooLong as found:
             if found.operations > _ENDLESS:
                 return unwritten_page(self.derivation.machine.form, str(found).rstrip("."))
-            return sheet_page(prepare(self.form), self.letters)
+            return sheet_page(prepare(self.form, self.shortening.left), self.letters)
 
     @property
     def unfinished(self) -> str:

@@ -1,4 +1,4 @@
-"""Motions in pieces as one formula of time, built of tables.
+"""Motions in pieces as one formula of time: few pieces by cases, many by tables.
 
 Between knots t_k < t_k+1 a motion is a straight line and a bow on it. With u, which runs from 0 to 1 and back over one piece
 after the other, the product u (1 − u) is the same for both ways of running, so that
@@ -11,46 +11,54 @@ constant in a piece is the slope of one. Tables are level outside: the motion re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import symengine as se
 
 from dalembert.algebra.tables import interpolation, table
 from dalembert.expressions import TIME
 from dalembert.expressions.formula import Formula
+from dalembert.expressions.reading import number
 
 
 def share(start: float, end: float) -> Formula:
-    """(t − start) / (end − start), 0 before and 1 after.
+    """(t − start) / (end − start), 0 before and 1 after; as a formula that model files can hold.
 
-    >>> se.diff(share(0.0, 2.0), TIME) == 0
-    False
+    >>> from dalembert.expressions.writing import written
+    >>> written(share(1.0, 3.0))
+    'piecewise(0, t < 1, (t - 1)/2, t < 3, 1)'
     """
-    return interpolation(table([start, end], [0.0, 1.0]), TIME)
+    t0, t1 = number(start, "start"), number(end, "end")
+    return se.Piecewise((0, t0 > TIME), ((TIME - t0) / (t1 - t0), t1 > TIME), (1, True))
 
 
-def in_cubics(times: np.ndarray, values: np.ndarray, first: np.ndarray, last: np.ndarray) -> Formula:
-    """The motion through points, whose second derivatives run from `first` to `last` in each piece.
+def in_turn(parts: Sequence[tuple[Formula, float]], last: float) -> Formula:
+    """Formulas one after the other, each until its time, and then a number.
+
+    >>> in_turn([(TIME**2, 1.0), (2 * TIME - 1, 2.0)], 3.0)
+    Piecewise((t**2, t < 1), (-1 + 2*t, t < 2), (3, True))
+    """
+    return se.Piecewise(*((part, number(end, "time") > TIME) for part, end in parts), (number(last, "end"), True))
+
+
+def through_points(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> Formula:
+    """The motion through points in cubics, with these second derivatives at the points.
 
     >>> from dalembert.algebra.floats import FLOATS
     >>> from dalembert.expressions.lower import Lowering
     >>> t = np.array([0.0, 1.0, 3.0])
-    >>> f = in_cubics(t, t**3, 6 * t[:-1], 6 * t[1:])
+    >>> f = through_points(t, t**3, 6 * t)
     >>> float(Lowering(FLOATS, {"t": 2.0})(f)), float(Lowering(FLOATS, {"t": 2.0})(se.diff(f, TIME, TIME)))
     (8.0, 12.0)
     """
     line = interpolation(table(times, values), TIME)
-    if not first.any() and not last.any():
+    if not bends.any():
         return line
     u = interpolation(table(times, np.arange(len(times)) % 2), TIME)
     square = np.diff(times) ** 2
-    bow = _constant(times, square * (first + last))
-    if (first[1:] == last[:-1]).all():
-        bow = bow + _constant(times, square) * interpolation(table(times, np.append(first, last[-1])), TIME)
-    elif (first == last).all():
-        bow = bow + _constant(times, square * first)
-    else:
-        raise ValueError("second derivatives that leap and run")
-    return line - u * (1 - u) * bow / 6
+    bow = _constant(times, square) * interpolation(table(times, bends), TIME)
+    return line - u * (1 - u) * (bow + _constant(times, square * (bends[:-1] + bends[1:]))) / 6
 
 
 def _constant(times: np.ndarray, values: np.ndarray) -> Formula:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dalembert.arguments import checked, numbers_given, shown
 from dalembert.errors import InputError
-from dalembert.profiles.pieces import in_cubics
+from dalembert.profiles.pieces import through_points
 from dalembert.profiles.profile import Profile, both
 
 ACCURACY = 1e-8
@@ -37,7 +37,7 @@ def spline(
         raise InputError(f"spline, points: got shape {values.shape}. Expected ({len(t)},) or (n, {len(t)}), as times.")
     rows = np.atleast_2d(values)
     bends = _bends(t, rows, rates)
-    formulas = tuple(in_cubics(t, row, bend[:-1], bend[1:]) for row, bend in zip(rows, bends, strict=True))
+    formulas = tuple(through_points(t, row, bend) for row, bend in zip(rows, bends, strict=True))
     return Profile(formulas, float(t[0]), float(t[-1]), values.ndim == 1, names)
 
 

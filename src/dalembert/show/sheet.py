@@ -145,8 +145,8 @@ def _blocks(form: LinearForm) -> dict[str, Array]:
     return {name: np.empty((0, 0), dtype=object) if block is None else block for name, block in found.items()}
 
 
-def prepare(form: LinearForm) -> Sheet:
-    """The sheet of a form over the symbolic algebra.
+def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
+    """The sheet of a form over the symbolic algebra; `seconds` of CPU time are for short forms.
 
     >>> from dalembert import gallery, structure
     >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("double-pendulum"), "symbolic"))
@@ -159,7 +159,7 @@ def prepare(form: LinearForm) -> Sheet:
     symmetric = form.order is None
     if symmetric:
         indices["M"] = [index for index in indices["M"] if index[0] <= index[1]]
-    until = thread_time() + SECONDS
+    until = thread_time() + seconds
     lines: list[Line] = []
     entries: list[Formula] = []
     for name, block in blocks.items():

@@ -17,7 +17,7 @@ from dalembert.show.intermediates import uses
 from dalembert.show.rows import tidy_rows
 from dalembert.show.tidying import tidy
 
-BUDGET = 8.0  # seconds of CPU time for all short forms of one derivation
+BUDGET = 6.0  # seconds of CPU time for all short forms of one derivation
 HUGE = 200_000  # operations of a value on the way to others
 _LONG = 6_000  # operations of an entry that is left as it is
 _WORTH = 15  # how much longer a value without names may be that could become shorter than the one by names
@@ -60,6 +60,11 @@ class Shortening:
         self._look: Callable[[float], None] = lambda share: None
         self.late: set[Formula] = set()  # entries whose time was over
 
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(self._left, 0.0)
+
     def watched(self, look: Callable[[float], None]) -> None:
         """Have `look` told the share of the time that is spent, now and then."""
         self._look = look
@@ -67,7 +72,12 @@ class Shortening:
     def __call__(self, value: Array) -> Array:
         """The value with its entries in a short form."""
         out = self._each(value)
-        if self.has_names(out) and length_without_names(value, self._meanings) <= _WORTH * (operations_of(out) + 1):
+        most = _WORTH * (operations_of(out) + 1)
+        if (
+            self.has_names(out)
+            and operations_of(value) <= most
+            and length_without_names(value, self._meanings) <= most
+        ):
             whole = self._each(without_names(value, self._meanings))
             out = min(whole, out, key=operations_of)  # where terms cancel, names stood in the way
         length = operations_of(out)

@@ -1,0 +1,48 @@
+"""Reports as a reader opens them: from a file, in Chromium, without a network."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_viewer import colors
+
+import dalembert as dl
+
+MODELS = ["cart-pendulum", "stewart-platform", "biped", "three-bodies", "rolling-disk", "double-pendulum-urdf"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_report_opens_and_moves_as_python_says(name, browser, tmp_path):
+    run = dl.simulate(name, 0.4, samples=25)
+    page = browser.open(dl.report(run, evidence=False).save(tmp_path / "report.html"))
+    kinematics = dl.kinematics(name)
+    for k in (0, 7, len(run.t) - 1):
+        page.value(f"dalembert.setTime({float(run.t[k])!r})")
+        for body, pose in kinematics.poses(run.q[:, k], run.t[k]).items():
+            found = page.value(f"dalembert.pose({json.dumps(body)})")
+            size = 1 + np.abs(pose.position).max()
+            np.testing.assert_allclose(found["position"], pose.position, atol=1e-6 * size)
+            np.testing.assert_allclose(found["rotation"], pose.rotation, atol=1e-6)
+    page.frame()
+    assert colors(page) > 12  # the canvas is not blank
+    for tab in ("Story", "Equations", "Evidence", "Model", "Sources"):
+        page.value(f"[...document.querySelectorAll('[role=tab]')].find(x => x.textContent.trim() === '{tab}').click()")
+        page.frame()
+        assert (
+            page.value("[...document.querySelectorAll('[role=tabpanel]')].find(x => !x.hidden).textContent.length") > 40
+        )
+    assert page.value("document.querySelectorAll('.prose math').length") > 3
+    assert page.complaints() == []
+    assert page.requests() == []
+    page.close()
+
+
+def test_a_report_of_a_model_with_markup_in_its_name(browser, tmp_path: Path):
+    model = dl.Model("<script>alert(1)</script>", gravity=(0, -9.81, 0)).parameters(m=1.0).coordinate("x", start=1.0)
+    model.body("bob", description="<b>bob</b>", joint=model.prismatic(axis=(1, 0, 0), displacement="x"), mass="m")
+    page = browser.open(dl.report(dl.simulate(model, 0.5, samples=6), evidence=False).save(tmp_path / "x.html"))
+    assert page.value("document.querySelector('h1').textContent") == "<script>alert(1)</script>"
+    assert page.value("document.querySelectorAll('script').length") == 2
+    assert page.complaints() == []
+    page.close()
