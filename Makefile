@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check unit nightly robots bench bench-robots clean
+.PHONY: demo test check unit nightly robots docs bench bench-robots clean
 
 demo: .venv/installed
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
@@ -29,6 +29,13 @@ nightly: .venv/installed
 robots: .venv/installed
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/robots
+
+# the documentation site, to be opened from out/site/index.html; a warning is an error
+docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python docs/site/pictures.py out/pictures
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open out/site/index.html"
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/engine.py

@@ -1,0 +1,106 @@
+"""The pages of the gallery: an overview with pictures, and one page for each model from its story."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import dalembert as dl
+from dalembert import gallery
+from dalembert.model import Model
+
+ROBOTS = ("robot", "arm", "puma", "kuka", "gripper", "biped", "quadruped", "hexapod")
+# the marks by which a model is sorted, the first that fits; what bears none is a pendulum, a top or alike
+GROUPS: dict[str, Callable[[Model], bool]] = {
+    "Wheels, blades and rolling": lambda model: bool(model.nonholonomic_list or model.contacts) or "disk" in model.name,
+    "Linkages and parallel robots": lambda model: bool(model.loops or (model.holonomic_list and _hinged(model))),
+    "Robots and walkers": lambda model: any(word in model.name for word in ROBOTS),
+}
+OTHERS = "Pendulums, tops and free bodies"
+
+
+def _hinged(model: Model) -> bool:
+    """Whether several bodies hang together by hinges."""
+    return len(model.bodies) > 1 and any(joint.kind == "revolute" for body in model.bodies for joint in body.joints)
+
+
+@cache
+def stories() -> dict[str, str]:
+    """The stories of all models, by name."""
+    return {name: gallery.story(name) for name in gallery.names()}
+
+
+def title(name: str) -> str:
+    """What a model is called."""
+    return stories()[name].splitlines()[0].lstrip("# ")
+
+
+@cache
+def grouped() -> dict[str, tuple[str, ...]]:
+    """The models of every group, in the order of their titles."""
+    found: dict[str, list[str]] = {OTHERS: [], **{group: [] for group in reversed(GROUPS)}}
+    for name in sorted(gallery.names(), key=title):
+        found[group_of(dl.load(name))].append(name)
+    return {group: tuple(names) for group, names in found.items()}
+
+
+def group_of(model: Model) -> str:
+    """The first group whose mark the model bears."""
+    return next((group for group, mark in GROUPS.items() if mark(model)), OTHERS)
+
+
+def overview() -> str:
+    """All models with their pictures."""
+    count = len(gallery.names())
+    parts = [
+        "---\nhide: [toc]\n---\n# Gallery",
+        f"{count} models come with dalembert. `dl.load(name)` loads one, and every command takes its name. "
+        "Each page has the model in motion.",
+    ]
+    for group, names in grouped().items():
+        cards = "\n".join(card(name) for name in names)
+        parts += [f"## {group}", f'<div class="cards" markdown>\n{cards}\n</div>']
+    return "\n\n".join(parts)
+
+
+def card(name: str, place: str = "") -> str:
+    """A picture with a title that lead to the page of a model; `place` is the way to the gallery."""
+    picture = f"![]({place}pictures/{name}.png){{ loading=lazy }}"
+    return f"[{picture}<span>{title(name)}</span><code>{name}</code>]({place}{name}.md){{ .card }}"
+
+
+def page(name: str) -> str:
+    """A model in motion, and its story."""
+    head, _, story = stories()[name].partition("\n")
+    live = f"live/{name}.html"
+    return "\n".join(
+        [
+            "---\nhide: [toc]\n---",
+            head,
+            "",
+            f'<iframe class="live" src="{live}" title="{title(name)}, in motion" loading="lazy"></iframe>',
+            "",
+            f'[On a page of its own]({live}) · [All models](index.md) · `dl.load("{name}")`',
+            "",
+            shown(story).strip(),
+            "",
+        ]
+    )
+
+
+def shown(story: str) -> str:
+    """A story with its links as they go from a page of the site."""
+    return re.sub(r"\]\(\.\./([\w-]+)/story\.md\)", r"](\1.md)", story)
+
+
+def pages() -> dict[str, str]:
+    """The pages, by their paths."""
+    return {"gallery/index.md": overview()} | {f"gallery/{name}.md": page(name) for name in gallery.names()}
+
+
+def navigation() -> list[Any]:
+    """The overview, then the models group by group."""
+    groups = [{group: [{title(name): f"gallery/{name}.md"} for name in names]} for group, names in grouped().items()]
+    return ["gallery/index.md", *groups]

@@ -1,0 +1,66 @@
+"""The code of the tutorials: run block by block in a folder, and beside it what the page says that it prints.
+
+python docs/site/tutorial_code.py linkage /tmp/somewhere    # run one there, and write what it prints into its page
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "tutorials"
+NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "index"))
+_BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code, and what the page says that it prints."""
+
+    code: str
+    said: str
+
+
+def page_of(name: str) -> Path:
+    """The file of a tutorial."""
+    return FOLDER / f"{name}.md"
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a page, in their order."""
+    return [Block(found["code"], found["said"] or "") for found in _BLOCK.finditer(text)]
+
+
+def printed(name: str, folder: Path) -> Iterator[tuple[Block, str]]:
+    """Run the blocks of a tutorial one after the other in a folder: each with what it prints."""
+    known: dict[str, object] = {}
+    for block in blocks(page_of(name).read_text(encoding="utf-8")):
+        with chdir(folder), redirect_stdout(StringIO()) as found:
+            exec(compile(block.code, f"{name}.md", "exec"), known)  # our own page
+        yield block, found.getvalue()
+
+
+def rewritten(name: str, folder: Path) -> str:
+    """The text of a tutorial with what its code prints today."""
+    told = iter([said for _, said in printed(name, folder)])
+
+    def filled(found: re.Match[str]) -> str:
+        said = next(told)
+        return f"```python\n{found['code']}```\n" + (f"\n```text\n{said}```\n" if said else "")
+
+    return _BLOCK.sub(filled, page_of(name).read_text(encoding="utf-8"))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Bring one page up to date."""
+    name, folder = arguments
+    page_of(name).write_text(rewritten(name, Path(folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
