@@ -98,7 +98,8 @@ class Reading(Value):
             return page_of(form, self.laws, self.blocks, self.record.names, self.letters)
         except TooLong as found:
             if found.operations > _ENDLESS:
-                return unwritten_page(self.derivation.machine.form, str(found).rstrip("."))
+                reason = str(found).rstrip(".")
+                return unwritten_page(self.derivation.machine.form, self.laws, self.blocks, self.letters, reason)
             return sheet_page(prepare(self.form, self.shortening.left), self.letters)
 
     @property

@@ -84,8 +84,8 @@ class WrittenLaw(Value):
 
     @property
     def _length(self) -> str:
-        rows = "1 row" if len(self.left) == 1 else f"{len(self.left)} rows"
-        return f"{rows}, {self.operations} operations when written out"
+        rows = "1 row, " if len(self.left) == 1 else f"{len(self.left)} rows, " if len(self.left) else ""
+        return f"{rows}{self.operations} operations when written out"
 
     @property
     def heading_in_latex(self) -> str:
@@ -122,8 +122,10 @@ class WrittenLaw(Value):
 
 def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> WrittenLaw:
     """A law with its rows in a short form."""
-    about, sides = (law.equation, law.words, law.uses), law.make()
+    about = (law.equation, law.words, law.uses)
+    sides = (np.empty(0, dtype=object), np.empty(0, dtype=object))  # as long as none are found
     try:
+        sides = law.make()
         raw = tuple(np.array([se.sympify(x) for x in unfolded(side)], dtype=object) for side in sides)
         sides = (raw[0], raw[1])
         left, right = (np.array([*map(_as_sum, short(side))], dtype=object) for side in raw)

@@ -59,23 +59,29 @@ def page_of(
 
     `meanings` are those of names of entries that stand in laws and blocks.
     """
-    found = [*_definitions(form)]
-    shown: set[str] = set()
-    for law in laws:
-        if _is_short(law):
-            found.append(Section(law.words, law.equation, tuple(zip(law.left, law.right, strict=True)), is_law=True))
-            continue
-        found.append(Section(law.words, law.equation, (), is_law=True))
-        for key in law.uses:
-            if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
-                found.append(_section(blocks[key]))
-                shown.add(key)
+    found = [*_definitions(form), *_told(laws, blocks)]
     return _page(form, _through_names([*found, *_where(found, meanings)], form), letters)
 
 
-def unwritten_page(form: LinearForm, reason: str) -> Page:
-    """The page of equations that are so long that no time and no paper are enough for them."""
-    return _page(form, (), PLAIN, reason)
+def _told(laws: Sequence[WrittenLaw], blocks: Mapping[str, Block]) -> Iterator[Section]:
+    """Every law, and behind one that is too long to be written out the quantities in it."""
+    shown: set[str] = set()
+    for law in laws:
+        if _is_short(law):
+            yield Section(law.words, law.equation, tuple(zip(law.left, law.right, strict=True)), is_law=True)
+            continue
+        yield Section(law.words, law.equation, (), is_law=True)
+        for key in law.uses:
+            if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
+                shown.add(key)
+                yield _section(blocks[key])
+
+
+def unwritten_page(
+    form: LinearForm, laws: Sequence[WrittenLaw], blocks: Mapping[str, Block], letters: Letters, reason: str
+) -> Page:
+    """The page of equations that are so long that no time and no paper are enough for them: what can be read of it."""
+    return _page(form, _told(laws, blocks), letters, reason)
 
 
 def _page(form: LinearForm, sections: Iterable[Section], letters: Letters, *more: str) -> Page:
@@ -104,6 +110,8 @@ def _dynamics(sheet: Sheet) -> str:
 
 
 def _is_short(law: WrittenLaw) -> bool:
+    if law.unwritten:
+        return False
     rows = [int(se.count_ops(a) + se.count_ops(b)) for a, b in zip(law.left, law.right, strict=True)]
     return max(rows, default=0) <= _ROW and sum(rows) <= _LAW
 
