@@ -469,6 +469,7 @@ def test_a_chain_of_200_links_is_closed_in_seconds():
     assert time.process_time() - began < 20  # 2 s on a machine of its own
 
 
+@pytest.mark.nightly
 def test_a_long_chain_that_is_too_short_tells_its_size_in_seconds():
     began = time.process_time()
     with pytest.raises(

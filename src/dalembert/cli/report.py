@@ -11,6 +11,7 @@ from dalembert.cli import arguments as shared
 from dalembert.cli import files, output, progress
 from dalembert.formalisms import find
 from dalembert.model import Elements
+from dalembert.show.shortening import BUDGET
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -29,6 +30,8 @@ def add(subparsers: shared.Subparsers) -> None:
     shared.add_values(parser, "--rate", "initial velocity of a coordinate")
     text = "leave out the comparison of the formalisms, which takes a while for a large model"
     parser.add_argument("--no-evidence", action="store_true", help=text)
+    text = f"CPU time for the short forms of each formalism (default: {BUDGET:g})"
+    parser.add_argument("--budget", metavar="SECONDS", type=shared.positive, default=BUDGET, help=text)
     parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: the name of the model, .html)")
     shared.add_json(parser)
 
@@ -54,6 +57,7 @@ def run(arguments: Namespace) -> int:
             path,
             formalisms=keys,
             evidence=not arguments.no_evidence,
+            budget=arguments.budget,
             command=shlex.join(["dalembert", *arguments.words]),
             progress=advance,
         )

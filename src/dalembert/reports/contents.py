@@ -12,8 +12,10 @@ from dalembert.evidence.agreement import Agreement
 from dalembert.evidence.comparison import Comparison, compare
 from dalembert.evidence.verification import verify
 from dalembert.formalisms import find
-from dalembert.handles import Equations, Trajectory, equations_of
+from dalembert.handles import Trajectory, equations_of
+from dalembert.handles.reading import Reading
 from dalembert.model import Elements
+from dalembert.show.shortening import BUDGET
 
 Progress = Callable[[float], object]
 
@@ -28,7 +30,7 @@ class Contents:
 
     run: Trajectory
     known: Understanding
-    equations: tuple[Equations, ...]
+    readings: tuple[Reading, ...]  # of the formalisms whose equations are shown
     agreement: Agreement | None = None
     comparison: Comparison | None = None
     left_out: tuple[str, ...] = field(default=())  # what was not done, in sentences
@@ -48,11 +50,17 @@ class Contents:
 
 
 def contents_of(
-    run: Trajectory, formalisms: Sequence[str] = (), *, evidence: bool = True, progress: Progress | None = None
+    run: Trajectory,
+    formalisms: Sequence[str] = (),
+    *,
+    evidence: bool = True,
+    budget: float = BUDGET,
+    progress: Progress | None = None,
 ) -> Contents:
     """Derive, verify and compare what a report tells of a run.
 
-    `formalisms` are those whose equations are shown, that of the run by default.
+    `formalisms` are those whose equations are shown, that of the run by default; `budget` is the CPU time for the short forms of
+    each.
     """
     model, tell = run.equations.derivation.setup.declared, progress or (lambda share: None)
     known = understood(model)
@@ -61,19 +69,19 @@ def contents_of(
         find(key)
         if key in known.refused:
             raise InputError(f"report, formalisms: {key} cannot treat '{model.name}': {known.refused[key]}")
-    equations = tuple(equations_of(model, key) for key in keys)
+    readings = tuple(Reading(equations_of(model, key).derivation, budget=budget) for key in keys)
     if not evidence:
         return Contents(
-            run, known, equations, left_out=("The formalisms were not compared: the evidence was left out.",)
+            run, known, readings, left_out=("The formalisms were not compared: the evidence was left out.",)
         )
     if model.canonical_list:
         words = "The formalisms were not compared: constraints on momenta are treated by dirac alone."
-        return Contents(run, known, equations, left_out=(words,))
+        return Contents(run, known, readings, left_out=(words,))
     agreement = verify(model, states=_STATES, progress=lambda share: tell(0.6 * share))
     wanted = _compared(known, agreement, keys)
     duration = min(float(run.t[-1] - run.t[0]), _LONGEST)
     comparison = compare(model, wanted, duration=duration, samples=101, progress=lambda share: tell(0.6 + 0.4 * share))
-    return Contents(run, known, equations, agreement, comparison, _skipped(known, agreement, wanted))
+    return Contents(run, known, readings, agreement, comparison, _skipped(known, agreement, wanted))
 
 
 def _compared(known: Understanding, agreement: Agreement, keys: Sequence[str]) -> list[str]:

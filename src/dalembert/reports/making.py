@@ -13,6 +13,7 @@ from dalembert.handles import Trajectory
 from dalembert.reports.contents import Contents, Progress, contents_of
 from dalembert.reports.tabs import tabs_of
 from dalembert.show import webpage
+from dalembert.show.shortening import BUDGET
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Report:
     @property
     def _made_by(self) -> str:
         run, model = self.contents.run, self.contents.model
-        shown = [equations.derivation.formalism for equations in self.contents.equations]
+        shown = [reading.derivation.formalism for reading in self.contents.readings]
         return self.command or f"dl.report(run, formalisms={shown})  # a run of '{model.name}' by {run.formalism}"
 
     def save(self, path: str | Path) -> Path:
@@ -51,13 +52,15 @@ def report_of(
     *,
     formalisms: Sequence[str] = (),
     evidence: bool = True,
+    budget: float = BUDGET,
     command: str = "",
     progress: Progress | None = None,
 ) -> Report:
     """A run as a page that needs nothing else: the moving mechanism, its equations, time histories and the evidence.
 
-    `formalisms` are those whose equations are shown, that of the run by default. `evidence` compares all formalisms that apply
-    at random states and over the first seconds of the run, which takes a while for a large model. Written where a path is given.
+    `formalisms` are those whose equations are shown, that of the run by default; `budget` is the CPU time for the short forms of
+    each. `evidence` compares all formalisms that apply at random states and over the first seconds of the run, which takes
+    a while for a large model. Written where a path is given.
 
     >>> import dalembert as dl
     >>> run = dl.simulate("simple-pendulum", 1.0, samples=11)
@@ -72,7 +75,7 @@ def report_of(
         formalisms = [formalisms]
     if path is not None:
         require_suffix(Path(path), (".html",), "a report")
-    report = Report(contents_of(run, formalisms, evidence=evidence, progress=progress), command)
+    report = Report(contents_of(run, formalisms, evidence=evidence, budget=budget, progress=progress), command)
     if path is not None:
         report.save(path)
     return report

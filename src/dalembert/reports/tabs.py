@@ -48,8 +48,8 @@ def _story(contents: Contents) -> Iterator[str]:
 
 def _equations(contents: Contents) -> Iterator[str]:
     """The page of every formalism that was chosen."""
-    for equations in contents.equations:
-        yield html.page(equations.reading.page)
+    for reading in contents.readings:
+        yield html.page(reading.page)
 
 
 def _evidence(contents: Contents) -> Iterator[str]:
@@ -122,8 +122,8 @@ def _sources(contents: Contents, command: str) -> Iterator[str]:
     yield f"<pre>{escape(command)}</pre>"
     yield Table(("package", "version"), tuple(versions().items())).html()
     yield "<h2>To cite</h2>"
-    for equations in contents.equations:
-        about = find(equations.derivation.formalism).ABOUT
+    for reading in contents.readings:
+        about = find(reading.derivation.formalism).ABOUT
         yield f"<p>{escape(about.title)}: {escape(about.source)}</p>"
         yield f"<pre>{escape(citation(about.key))}</pre>"
 

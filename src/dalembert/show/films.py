@@ -14,13 +14,14 @@ import numpy as np
 
 from dalembert.errors import InputError, WorkError
 from dalembert.show.painter import Moment, Painter
-from dalembert.show.plot_figure import Plot
 from dalembert.show.scene.program_form import moved
 from dalembert.show.scene.values import Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from dalembert.show.plot_figure import Plot
 
 _PATH = 400  # points of a trail
 _MOST = {".gif": 240, ".mp4": 1800}  # frames
@@ -80,6 +81,8 @@ class Film:
 
     def snapshots(self, count: int = 4, dpi: float = 200) -> Plot:
         """Moments of the run side by side, as one figure."""
+        from dalembert.show.plot_figure import Plot
+
         times = np.linspace(*self._span, count) if self.scene.run is not None else np.zeros(1)
         across = min(_ACROSS, len(times))
         down = -(-len(times) // across)
@@ -94,6 +97,8 @@ class Film:
     def frames(self, most: int) -> Iterator[np.ndarray]:
         """The frames (pixels, pixels, 4) of the film, as bytes."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        from dalembert.show.plot_figure import Plot
 
         times = self.times(most)
         for k, moment in enumerate(self.moments(times)):
