@@ -281,3 +281,14 @@ def test_branches_and_powers_can_be_read_back() -> None:
 def test_names(name: str, in_latex: str, in_text: str) -> None:
     assert names.for_latex(name) == in_latex
     assert names.for_text(name) == in_text
+
+
+def test_a_number_beside_a_long_denominator_is_not_drawn_into_it():
+    # SymPy writes 2 (a + b) as 2 a + 2 b, which cancels nothing
+    letters = se.symbols(
+        "length_of_the_first_rod length_of_the_second_rod length_of_the_third_rod mass_of_the_fourth_rod"
+    )
+    total = sum(x**2 * se.sin(x) for x in letters)
+    found = latex.expression(letters[0] * (letters[1] - 2 * letters[2]) / (2 * total))
+    assert found.count("frac") + found.count("^{-1}") >= 1
+    assert "2 \\mathrm" in found

@@ -126,12 +126,13 @@ class LinePrinter(_MovingFirst, LatexPrinter):
         return f"{self.parenthesize(base, PRECEDENCE['Pow'])}^{{{power}}}"
 
     def _print_Mul(self, expr: sympy.Expr) -> str:
-        top, bottom = sympy.fraction(expr)
-        long = [factor for factor in sympy.Mul.make_args(bottom) if width(self._print(factor)) > _LONG]
+        factors = sympy.Mul.make_args(expr)
+        long = [each for each in factors if _is_below(each) and width(self._print(1 / each)) > _LONG]
         if long:  # as negative powers behind the rest
-            rest = expr * sympy.Mul(*long)
+            rest = sympy.Mul(*(each for each in factors if each not in long))
             front = self._as_factor(rest, first=True) if rest != 1 else ""
-            return " ".join([front, *(self._power(*(1 / factor).as_base_exp()) for factor in long)]).strip()
+            return " ".join([front, *(self._power(*each.as_base_exp()) for each in long)]).strip()
+        top, bottom = sympy.fraction(expr)
         if bottom == 1 or width(self._print(top)) <= _LONG:
             return _plain(super()._print_Mul(expr))
         sign = "- " if expr.could_extract_minus_sign() else ""
@@ -143,6 +144,11 @@ class LinePrinter(_MovingFirst, LatexPrinter):
         """A part of a product: a sum in brackets."""
         tex = self._print(part)
         return f"({tex})" if part.is_Add or (tex.startswith("-") and not first) else tex
+
+
+def _is_below(factor: sympy.Expr) -> bool:
+    """True for what stands below a line in a product."""
+    return factor.is_Pow and bool(factor.exp.is_Rational) and bool(factor.exp.is_negative)
 
 
 def _plain(tex: str) -> str:
