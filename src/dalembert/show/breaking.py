@@ -15,11 +15,12 @@ _LEFT = 110.0  # of a left side that others are aligned with
 _INDENT = 11.0  # of lines that go on
 _SCALES = (1.0, 1.0, 0.76, 0.6)  # display, text, index, index of an index
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}]|\s+|.", re.DOTALL)
-_FONTS = ("mathrm", "mathbf", "mathsf", "boldsymbol", "text", "left", "right", "bigl", "bigr", "Bigl", "Bigr")
+_FONTS = ("mathrm", "mathbf", "mathsf", "boldsymbol", "text", "left", "right", "bigl", "bigr")
 _NOTHING = {f"\\{word}" for word in (*_FONTS, "dot", "ddot", "tilde", "hat", "bar")}  # has no width of its own
 _OPENING, _CLOSING = {"{", "\\left", "\\begin"}, {"}", "\\right", "\\end"}
 _WIDE = {"+": 13.4, "-": 13.4, "=": 14.6, "<": 14.6, ">": 14.6, "\\leq": 14.6, "\\geq": 14.6, "\\quad": 11.0}
 _WIDE |= {"\\sin": 15.3, "\\cos": 16.5, "\\tan": 17.7, "\\sqrt": 9.2, "\\;": 3.1, "\\_": 4.0, "\\cdot": 7.9}
+_WIDE |= {"\\Bigl": 2.4, "\\Bigr": 2.4}  # more than the bracket behind it
 _WIDE |= dict.fromkeys("()[]ijlt,.:;|'", 4.3) | {"m": 9.7, "w": 8.2, "M": 11.9, "W": 11.9}
 _FACTOR = re.compile(r"(?<=[^\s(]) (?=\(|\\[Bb]igl|\\frac|\\sqrt|\\sin|\\cos|\\tan|\\dot|\\ddot)")
 
