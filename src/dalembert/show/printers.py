@@ -148,7 +148,7 @@ class LinePrinter(_MovingFirst, LatexPrinter):
 
 def _is_below(factor: sympy.Expr) -> bool:
     """True for what stands below a line in a product."""
-    return factor.is_Pow and bool(factor.exp.is_Rational) and bool(factor.exp.is_negative)
+    return isinstance(factor, sympy.Pow) and bool(factor.exp.is_Rational) and bool(factor.exp.is_negative)
 
 
 def _plain(tex: str) -> str:
