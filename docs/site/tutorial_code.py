@@ -1,6 +1,6 @@
 """The code of the tutorials: run block by block in a folder, and beside it what the page says that it prints.
 
-python docs/site/tutorial_code.py linkage /tmp/somewhere    # run one there, and write what it prints into its page
+python docs/site/tutorial_code.py linkage out/linkage    # run one there, and write what it prints into its page
 """
 
 from __future__ import annotations

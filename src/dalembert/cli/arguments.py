@@ -6,7 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dalembert import pipeline
 from dalembert.cli import output
@@ -16,6 +16,7 @@ from dalembert.formalisms import find
 from dalembert.model import Model
 from dalembert.model.methods import METHODS
 from dalembert.show.plot_panels import require_known
+from dalembert.show.shortening import BUDGET
 
 if TYPE_CHECKING:
     Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -104,6 +105,17 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atol", metavar="X", type=positive, help="absolute tolerance")
     parser.add_argument("--max-step", metavar="SECONDS", type=positive, help="largest step of an adaptive integrator")
     add_parameters(parser)
+
+
+def how_to_run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What `add_run` asks for but the length of the motion, as options of `simulate` and `compare`."""
+    return {name: getattr(arguments, name) for name in ("integrator", "samples", "rtol", "atol", "max_step")}
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """The time for short forms."""
+    text = f"CPU time for the short forms of each formalism (default: {BUDGET:g}); what it does not reach is written as it is"
+    parser.add_argument("--budget", metavar="SECONDS", type=positive, default=BUDGET, help=text)
 
 
 def keys(given: Iterable[str]) -> list[str]:

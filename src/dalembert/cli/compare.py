@@ -41,13 +41,9 @@ def run(arguments: Namespace) -> int:
             model,
             wanted or None,
             duration=arguments.duration,
-            integrator=arguments.integrator,
-            samples=arguments.samples,
             engine=arguments.engine,
-            max_step=arguments.max_step,
-            rtol=arguments.rtol,
-            atol=arguments.atol,
             progress=advance,
+            **shared.how_to_run(arguments),
         )
     shared.note_unused(arguments, comparison.integrator)
     figures = [] if place is None else plots.comparison(comparison.runs, place, panels)

@@ -17,7 +17,6 @@ from dalembert.handles.reading import Reading, missing
 from dalembert.model.frozen import Frozen
 from dalembert.show import html, latex, text
 from dalembert.show.blocks import Block, Step
-from dalembert.show.shortening import BUDGET
 
 _PAGE = 100  # columns of text at most
 
@@ -39,8 +38,7 @@ def add(subparsers: shared.Subparsers) -> None:
     parser.add_argument("--blocks", metavar="KEYS", help=words)
     words = "numbers in place of parameters, such as l=0.5,m=1; repeatable"
     parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=words)
-    words = f"CPU time for the short forms of each formalism (default: {BUDGET:g}); what it does not reach is written as it is"
-    parser.add_argument("--budget", metavar="SECONDS", type=shared.positive, default=BUDGET, help=words)
+    shared.add_budget(parser)
     words = "text, latex, html or json (default: text)"
     parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=words)
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")

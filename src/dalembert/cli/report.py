@@ -6,12 +6,11 @@ import shlex
 from argparse import Namespace
 
 from dalembert import pipeline
-from dalembert.analysis.understanding import understood
 from dalembert.cli import arguments as shared
 from dalembert.cli import files, output, progress
-from dalembert.formalisms import find
+from dalembert.formalisms import applicable
+from dalembert.handles import setup, workspace_of
 from dalembert.model import Elements
-from dalembert.show.shortening import BUDGET
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -30,8 +29,7 @@ def add(subparsers: shared.Subparsers) -> None:
     shared.add_values(parser, "--rate", "initial velocity of a coordinate")
     text = "leave out the comparison of the formalisms, which takes a while for a large model"
     parser.add_argument("--no-evidence", action="store_true", help=text)
-    text = f"CPU time for the short forms of each formalism (default: {BUDGET:g})"
-    parser.add_argument("--budget", metavar="SECONDS", type=shared.positive, default=BUDGET, help=text)
+    shared.add_budget(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: the name of the model, .html)")
     shared.add_json(parser)
 
@@ -42,15 +40,8 @@ def run(arguments: Namespace) -> int:
     path = files.target(arguments.output or f"{files.file_name(model.name)}.html", "--output", (".html",))
     keys = shared.keys(arguments.formalism) or [_usual(model)]
     with progress.bar(f"simulating {model.name} by {keys[0]}") as advance:
-        motion = pipeline.derive(model, keys[0]).simulate(
-            arguments.duration,
-            integrator=arguments.integrator,
-            samples=arguments.samples,
-            rtol=arguments.rtol,
-            atol=arguments.atol,
-            max_step=arguments.max_step,
-            progress=advance,
-        )
+        equations = pipeline.derive(model, keys[0])
+        motion = equations.simulate(arguments.duration, progress=advance, **shared.how_to_run(arguments))
     with progress.bar(f"comparing the formalisms on {model.name}") as advance:
         found = pipeline.report(
             motion,
@@ -80,6 +71,6 @@ def run(arguments: Namespace) -> int:
 
 def _usual(model: Elements) -> str:
     """lagrange, or the first formalism that can treat the model."""
-    possible = understood(model).formalisms
-    usual = find("lagrange").ABOUT.key
-    return usual if usual in possible or not possible else possible[0]
+    space = workspace_of(setup(model))  # in which the run finds its facts again
+    possible = applicable(space.model, space.facts)
+    return "lagrange" if "lagrange" in possible or not possible else possible[0]

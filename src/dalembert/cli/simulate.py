@@ -85,15 +85,11 @@ def _simulate(model: Elements, arguments: Namespace) -> Trajectory:
     with progress.bar(f"simulating {model.name} by {arguments.formalism}") as advance:
         return equations.simulate(
             arguments.duration,
-            integrator=arguments.integrator,
-            samples=arguments.samples,
             project=not arguments.no_projection,
             stabilization=_gains(arguments),
-            rtol=arguments.rtol,
-            atol=arguments.atol,
-            max_step=arguments.max_step,
             step=arguments.step,
             progress=advance,
+            **shared.how_to_run(arguments),
         )
 
 

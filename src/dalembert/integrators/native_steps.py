@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from inspect import isfunction
 from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.programs.numba_code import Machine, call, tell_of_addresses
+from dalembert.programs.numba_code import Machine, call, machine_code
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
 FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
@@ -490,15 +489,4 @@ def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, un
 @cache
 def compiled() -> Callable[..., tuple[int, int]] | None:
     """The burst in machine code; None where Numba is missing."""
-    try:
-        import numba
-        from numba import extending
-    except ImportError:
-        return None
-    for part in [part for name, part in globals().items() if name.startswith("_") and isfunction(part)]:
-        extending.register_jitable(error_model="numpy")(part)
-    tell_of_addresses()
-    try:
-        return numba.njit(cache=True, error_model="numpy")(burst)
-    except RuntimeError:  # there is no directory to keep it in
-        return numba.njit(error_model="numpy")(burst)
+    return machine_code(burst, globals())

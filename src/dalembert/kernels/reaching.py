@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from inspect import isfunction
 from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.programs.numba_code import Machine, call, tell_of_addresses
+from dalembert.programs.numba_code import Machine, call, machine_code
 
 _LEAST = 1e-15  # damping that rounding needs where rows depend on each other
 _ROUNDING = 1e-15
@@ -336,15 +335,4 @@ def _divided(S: np.ndarray, b: np.ndarray, damping: float) -> bool:
 @cache
 def compiled() -> Callable[..., None] | None:
     """`reach` in machine code; None where Numba is missing."""
-    try:
-        import numba
-        from numba import extending
-    except ImportError:
-        return None
-    for part in [part for name, part in globals().items() if name.startswith("_") and isfunction(part)]:
-        extending.register_jitable(error_model="numpy")(part)
-    tell_of_addresses()
-    try:
-        return numba.njit(cache=True, error_model="numpy", nogil=True)(reach)
-    except RuntimeError:  # there is no directory to keep it in
-        return numba.njit(error_model="numpy", nogil=True)(reach)
+    return machine_code(reach, globals(), nogil=True)

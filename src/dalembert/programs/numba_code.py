@@ -105,6 +105,25 @@ def address_of(
     return made.address
 
 
+def machine_code(loop: Written, room: Mapping[str, object], *, nogil: bool = False) -> Written | None:
+    """A loop in machine code, with the parts of its module that are called by it, `room`; None where Numba is missing.
+
+    The code is kept on disk where there is a place for it. Parts are the functions whose names begin with an underscore.
+    """
+    try:
+        import numba
+        from numba import extending
+    except ImportError:
+        return None
+    for part in [part for name, part in room.items() if name.startswith("_") and inspect.isfunction(part)]:
+        extending.register_jitable(error_model="numpy")(part)
+    tell_of_addresses()
+    try:
+        return numba.njit(cache=True, error_model="numpy", nogil=nogil)(loop)
+    except RuntimeError:  # there is no directory to keep it in
+        return numba.njit(error_model="numpy", nogil=nogil)(loop)
+
+
 def tell_of_addresses() -> None:
     """Tell Numba what `call` and `array_at` are in machine code."""
     import numba

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dalembert import gallery
 from dalembert.analysis.understanding import Understanding, understood
@@ -33,7 +33,7 @@ class Contents:
     readings: tuple[Reading, ...]  # of the formalisms whose equations are shown
     agreement: Agreement | None = None
     comparison: Comparison | None = None
-    left_out: tuple[str, ...] = field(default=())  # what was not done, in sentences
+    left_out: tuple[str, ...] = ()  # what was not done, in sentences
 
     @property
     def model(self) -> Elements:

@@ -1,4 +1,4 @@
-"""The report itself: a value that shows itself in a notebook and writes itself to a file."""
+"""The report itself: a value that is a page, and writes itself to a file."""
 
 from __future__ import annotations
 
