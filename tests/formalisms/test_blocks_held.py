@@ -135,7 +135,7 @@ def test_the_root_of_the_mass_matrix_and_the_gaussian(name):
 
 
 def test_the_wheel_and_the_pendulum_of_phong():
-    m, r, J, F, w, t, l, g, phi = se.symbols("m r J F w t l g phi")  # noqa: E741  # noqa: E741
+    m, r, J, F, w, t, l, g, phi = se.symbols("m r J F w t l g phi")  # noqa: E741
     sdd, xdd, ydd, phidd = (se.Symbol(Kind.ACCELERATION.of(x)) for x in ("s", "x", "y", "phi"))
     disk, pendulum = derived("phong-disk", "phong"), derived("phong-pendulum", "phong")
     assert disk.blocks["D"].value.tolist() == [[r], [0], [-1]]

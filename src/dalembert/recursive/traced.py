@@ -338,7 +338,7 @@ TASKS: dict[str, Task] = {
 }
 
 
-def task_program(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:  # noqa: B008 (a value)
+def task_program(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:
     """The program of a task; parameters that are named stay symbols.
 
     >>> from dalembert.model import Model
