@@ -13,10 +13,12 @@ from dalembert.analysis import consistency
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
 from dalembert.handles.partition import Partition
+from dalembert.handles.switching import Switchboard
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate
-from dalembert.integrators.base import Guide
+from dalembert.integrators.base import Guide, Halt
 from dalembert.integrators.branch_points import BranchPoints
+from dalembert.integrators.crossings import Crossings
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels.dae import DaeFunctions
@@ -76,7 +78,8 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         settings = replace(settings, step=model.step)
     require_method(name, step=settings.step)
     method = find(name)
-    way, run = Way(project), Partition(equations)
+    board = Switchboard(equations) if model.switching else None
+    way, run = Way(project, board), Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd))
     if project:
         run.begin(float(grid[0]), start_q, start_qd)
     q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0
@@ -87,12 +90,15 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
         used += time.process_time() - begun
         run.keep(solution, constants)
-        if solution.status is not Status.TURNED:
+        if solution.status not in (Status.TURNED, Status.MET):
             return Trajectory(equations, tuple(run.parts), name, used, way.notes + run.notes)
         t, y = solution.end or (float(rest[0]), problem.y0)
         q, qd, work = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
-        run.rechoose(t, q, qd)
+        if solution.status is Status.TURNED:
+            run.rechoose(t, q, qd)
+        elif board is not None:
+            run.equations = board.cross(way.halt, run.equations)
 
 
 def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
@@ -106,7 +112,7 @@ def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
 
 def _default_integrator(equations: Equations) -> str:
     """`taylor` where it can run, `dop853` elsewhere."""
-    return "taylor" if _has_series(equations) and equations.model.smooth else "dop853"
+    return "taylor" if _has_series(equations) else "dop853"
 
 
 def _has_series(equations: Equations) -> bool:
@@ -138,7 +144,7 @@ def _problem(
         mechanics.rates,
         taylor,
         _projection(equations, mechanics) if project else None,
-        model.smooth,
+        True,
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None else None,
         lambda: UnreducedFunctions(kernel, constants),
@@ -154,9 +160,10 @@ def _problem(
 class Way:
     """What a run keeps an eye on from its start to its end, whatever choices are made again on the way."""
 
-    def __init__(self, project: bool) -> None:
-        self._project = project
+    def __init__(self, project: bool, board: Switchboard | None) -> None:
+        self._project, self._board = project, board
         self._watched: tuple[ZeroLengths | BranchPoints, ...] = ()
+        self._crossings: Crossings | None = None
 
     def guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
         """The guides, on the equations that are in use now; without projection branches are only looked at."""
@@ -166,7 +173,17 @@ class Way:
             self._watched = meetings + branches
         for guide in self._watched:
             guide.mechanics = mechanics
-        return self._watched
+        if self._board is None:
+            return self._watched
+        self._crossings = self._board.guide(mechanics)
+        return (*self._watched, self._crossings)
+
+    @property
+    def halt(self) -> Halt:
+        """Where the last stretch ended."""
+        assert self._crossings is not None
+        assert self._crossings.met is not None
+        return self._crossings.met
 
     @property
     def notes(self) -> tuple[str, ...]:

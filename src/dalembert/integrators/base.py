@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,7 +28,16 @@ class Status(Enum):
 
     FINISHED = "The simulation reached its end."
     TURNED = "The simulation waits for other speeds."
+    MET = "The simulation was ended by an event."
     STOPPED = "The simulation was stopped by its progress callback before its end."
+
+
+class Halt(NamedTuple):
+    """Where a run ends before its time, and which of the things that are watched ends it."""
+
+    t: float
+    y: np.ndarray
+    which: int
 
 
 class Guide(ABC):
@@ -43,6 +52,15 @@ class Guide(ABC):
     @abstractmethod
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step to take in place of this one, often the same; raises when there is no way on."""
+
+    @property
+    def halted(self) -> bool:
+        """True when the last step was cut where the run must end, whatever comes then."""
+        return False
+
+    def cut(self, burst: Burst) -> tuple[int, Halt] | None:
+        """Among steps that are taken already: the first in which the run must end, and where."""
+        return None
 
     def watch(self, stepper: Method, burst: Burst, end: float) -> None:
         """Look at steps that are taken already; raises when there was no way on."""
@@ -163,6 +181,7 @@ class Solution:
     evaluations: int | None
     dense: tuple[Piece, ...] = field(default=(), repr=False)
     end: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where the last step led
+    before: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where it began
 
 
 class Method(ABC):
@@ -217,14 +236,16 @@ class _Run:
         self.done, self._steps, self.status = 1, 0, Status.FINISHED
         self._start, self._end = float(times[0]), float(times[-1])
         self._t = self._mark = self._start
+        self._before = (self._start, problem.y0)  # where the last step began
         self._kept: list[Piece] = []
 
     @property
     def solution(self) -> Solution:
         """What has been found."""
         y, end = self._samples[: self.done].T.copy(), (self._t, self._last)
+        calls = self._method.evaluations
         return Solution(
-            self._times[: self.done], y, self.status, self._steps, self._method.evaluations, tuple(self._kept), end
+            self._times[: self.done], y, self.status, self._steps, calls, tuple(self._kept), end, self._before
         )
 
     def go_on(self) -> None:
@@ -253,8 +274,11 @@ class _Run:
         self._sample(step)
         if self._settings.dense:
             self._kept.append(step.piece)
+        self._before = (self._t, self._last)
         self._settle(step)
-        if problem.turn is not None and self._turn(np.array([self._t]), self._last[None]) is not None:
+        if any(guide.halted for guide in problem.guides):
+            self.status = Status.MET
+        elif problem.turn is not None and self._turn(np.array([self._t]), self._last[None]) is not None:
             self.status = Status.TURNED
 
     def _run(self, runner: Runner) -> None:
@@ -268,11 +292,19 @@ class _Run:
             steps, self.status = burst.steps.until(turned + 1), Status.TURNED
             burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
             self.done, runner.evaluations = burst.done, int(steps.calls[-1])
+        halt = self._halt(burst)
+        if halt is not None:
+            turned, k = None, halt[0]
+            burst = Burst(burst.steps.until(k + 1), int(np.searchsorted(times, halt[1].t, side="right")))
+            self.done, self.status, runner.evaluations = burst.done, Status.MET, int(burst.steps.calls[-1])
         for guide in problem.guides:
             guide.watch(runner, burst, self._end)
         self._steps += len(burst)
         if settings.dense:
             self._kept += [burst.piece(k) for k in range(len(burst))]
+        if halt is not None:
+            self._stop(burst, halt[1])
+            return
         if len(burst):
             self._t, self._last = float(burst.steps.t1[-1]), burst.steps.last[-1].copy()
         if burst.left:
@@ -285,6 +317,21 @@ class _Run:
             raise burst.failure
         self._require_few(self._t, self._last)
         self._require_pace(self._t, self._last)
+
+    def _halt(self, burst: Burst) -> tuple[int, Halt] | None:
+        """The first step of a burst in which a guide ends the run."""
+        found = [halt for guide in self._problem.guides if (halt := guide.cut(burst)) is not None]
+        return min(found, key=lambda halt: halt[1].t, default=None)
+
+    def _stop(self, burst: Burst, halt: Halt) -> None:
+        """End within the last step of a burst."""
+        k, project = len(burst) - 1, self._problem.project
+        if k > 0:
+            self._t, self._last = float(burst.steps.t1[k - 1]), burst.steps.last[k - 1].copy()
+        self._before = (self._t, self._last)
+        if self._settings.dense:
+            self._kept[-1] = replace(self._kept[-1], t1=halt.t)
+        self._t, self._last = halt.t, halt.y if project is None else project(halt.t, halt.y)
 
     def _turn(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of the ends of steps (steps, states) at which other variables should go on."""

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra.operations import BLOCKS, CONDITIONS, OPERATIONS
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
 from dalembert.errors import EngineError
 from dalembert.programs.program import Program
 
 if TYPE_CHECKING:
     import heyoka as hy
+
+_RELATIONS = {"less": "lt", "less_equal": "lte"}
 
 
 def is_installed() -> bool:
@@ -31,10 +33,13 @@ def expressions(program: Program, symbols: list[hy.expression]) -> list[hy.expre
     values: list[Any] = [*symbols, *program.numbers]
     for name, places in program.lines:
         known = OPERATIONS[name]
-        if name in CONDITIONS or name == "select":
-            raise EngineError("a choice between formulas has no Taylor series. Use integrator='dop853' for this model.")
         arguments = [values[a] for a in places]
-        if known.llvm or name in BLOCKS:  # blocks are written out
+        if name in ("and", "or"):
+            values.append((hy.logical_and if name == "and" else hy.logical_or)(arguments))
+            continue
+        if name in _RELATIONS:  # of parameters: equations that are integrated hold their conditions
+            values.append(getattr(hy, _RELATIONS[name])(*arguments))
+        elif (known.llvm and name != "select") or name in BLOCKS:  # blocks are written out
             values.append(known.array(*arguments))
         else:
             values.append(arguments[0] ** arguments[1] if name == "pow" else getattr(hy, name)(*arguments))

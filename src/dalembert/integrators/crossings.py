@@ -1,0 +1,167 @@
+"""Where functions of the state change their sign along a run: switchings, and events that a user asks for.
+
+Along a step the motion is a polynomial of time, so a crossing is found on it to rounding, whatever the method: the functions are
+looked at on a grid of the step, at dips between its points, and then by Brent's method. The step is cut there. Equations
+are held beyond a switching surface (see `model/switches`), so that the polynomial is smooth on both sides of the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dalembert.integrators.base import Burst, Guide, Halt, Method, Step
+from dalembert.integrators.polynomial import Piece
+from dalembert.integrators.taylor import Taylor
+
+_GRID = 33
+_SHARES = np.linspace(0.0, 1.0, _GRID)
+_FINER = 9
+_ROUNDS = 6  # how often a dip is looked at more closely
+_START = 60  # halvings towards the start of a step
+
+Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # shares of a step → times (K,) and states (states, K)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """sign × (function `row` − offset), which is positive until it is crossed."""
+
+    row: int
+    sign: float
+    offset: float = 0.0
+    fresh: bool = False  # it is zero at the start of the run, and only a later return counts
+    up: bool = True  # a crossing from below to above ends the run; else it is written down, and the run goes on
+    down: bool = True
+
+
+class Crossings(Guide):
+    """The guide that ends a run at the first crossing."""
+
+    def __init__(self, values: Callable[[np.ndarray, np.ndarray], np.ndarray], watched: Sequence[Watched]) -> None:
+        self._values = values  # (times (K,), states (states, K)) → (functions, K)
+        self._rows = np.array([each.row for each in watched], dtype=np.intp)
+        self._signs = np.array([each.sign for each in watched])
+        self._offsets = np.array([each.offset for each in watched])
+        self._fresh = np.array([each.fresh for each in watched])
+        self._halts = {1.0: [each.down for each in watched], -1.0: [each.up for each in watched]}  # by the sign before
+        self.met: Halt | None = None  # where the run ended
+        self.noted: list[Halt] = []  # crossings that do not end it
+
+    @property
+    def halted(self) -> bool:
+        """True behind a crossing that ends the run."""
+        return self.met is not None
+
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+        """The step, or as much of it as comes before the first crossing."""
+        piece, h = step.piece, step.t1 - step.t0
+
+        def along(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return step.t0 + s * h, piece.polynomial.values(s * (h / piece.unit))
+
+        found = self._look(along)
+        if found is None:
+            return step
+        self.met = self._crossing(found, along)
+        t, y = self.met.t, self.met.y
+        if isinstance(stepper, Taylor) and step.coefficients is not None:
+            return stepper.go_on(step, t - step.t0)
+        return Step(step.t0, t, y, lambda: Piece(step.t0, t, piece.unit, piece.polynomial), sure=step.sure)
+
+    def cut(self, burst: Burst) -> tuple[int, Halt] | None:
+        """The first crossing in a row of steps that are taken already, and the step it is in."""
+        if not len(burst):
+            return None
+        f = self._watch(*burst.inside(_SHARES)).reshape(len(self._rows), len(burst), _GRID)
+        k = 0
+        while k < len(burst):
+            along, signs = partial(burst.inside, which=np.array([k])), self._signs.copy()
+            found = self._look(along)
+            if found is not None:
+                self.met = self._crossing(found, along)
+                return k, self.met
+            f *= (signs * self._signs)[:, None, None]
+            rest = (f[:, k + 1 :, 1:] <= 0).any(axis=(0, 2)) | _dips(f[:, k + 1 :]).any(axis=(0, 2))
+            k = k + 1 + int(np.argmax(rest)) if rest.any() else len(burst)
+        return None
+
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Nothing: see `cut`."""
+
+    def _watch(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        values = self._values(t, y)[self._rows]
+        return self._signs[:, None] * (values - self._offsets[:, None])
+
+    def _crossing(self, found: tuple[float, int], along: Along) -> Halt:
+        t, y = along(np.array([found[0]]))
+        return Halt(float(t[0]), y[:, 0], found[1])
+
+    def _look(self, along: Along) -> tuple[float, int] | None:
+        """The first crossing that ends the run; those before it that do not are written down."""
+        f = self._watch(*along(_SHARES))
+        dips = _dips(f[:, None])[:, 0]
+        roots = []
+        for j in np.flatnonzero((f <= 0).any(axis=1) | dips.any(axis=1)):
+            if (s := self._root(int(j), f[j], dips[j], along)) is not None:
+                roots.append((s, int(j)))
+        self._fresh = np.zeros_like(self._fresh)
+        for s, j in sorted(roots):
+            if self._halts[float(self._signs[j])][j]:
+                return s, j
+            self.noted.append(self._crossing((s, j), along))
+            self._signs[j] *= -1
+        return None
+
+    def _root(self, j: int, f: np.ndarray, dips: np.ndarray, along: Along) -> float | None:
+        """Where function j is crossed first."""
+
+        def at(s: float) -> float:
+            return float(self._watch(*along(np.array([s])))[j, 0])
+
+        if self._fresh[j] and f[1] <= 0:
+            return self._at_start(at, float(_SHARES[1]))
+        first = 1 if self._fresh[j] else 0
+        below = np.flatnonzero(f[first:] <= 0)
+        end = int(below[0]) + first if len(below) else len(f)
+        for k in np.flatnonzero(dips[: max(end - 1, 0)]):
+            low, high = _SHARES[k], _SHARES[k + 2]
+            for _ in range(_ROUNDS):
+                fine = np.linspace(low, high, _FINER)
+                g = self._watch(*along(fine))[j]
+                if (g <= 0).any():
+                    return _refined(at, float(low), float(fine[int(np.argmax(g <= 0))]))
+                i = int(np.argmin(g))
+                low, high = fine[max(i - 1, 0)], fine[min(i + 1, _FINER - 1)]
+        if end == len(f):
+            return None
+        return 0.0 if end == 0 else _refined(at, float(_SHARES[end - 1]), float(_SHARES[end]))
+
+    def _at_start(self, at: Callable[[float], float], s: float) -> float:
+        """The return of a function that is zero at the start and has crossed again by s: 0 where it never went off."""
+        low = s
+        for _ in range(_START):
+            low /= 2
+            if at(low) > 0:
+                return _refined(at, low, 2 * low)
+        return 0.0
+
+
+def _refined(at: Callable[[float], float], low: float, high: float) -> float:
+    """The root between two signs."""
+    if at(low) <= 0:
+        return low
+    return high if at(high) >= 0 else float(brentq(at, low, high, xtol=1e-16, rtol=8.9e-16))
+
+
+def _dips(f: np.ndarray) -> np.ndarray:
+    """Where positive functions (functions, steps, grid) have a dip whose parabola goes below zero: (…, grid − 2)."""
+    a, b, c = f[..., :-2], f[..., 1:-1], f[..., 2:]
+    bend = a - 2 * b + c
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lowest = b - (a - c) ** 2 / (8 * bend)
+    return (a > b) & (c > b) & (b > 0) & (lowest < 0.5 * b)
