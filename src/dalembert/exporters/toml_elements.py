@@ -94,6 +94,8 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
         yield constraint.kind, constraint.element()
     for contact in model.contacts:
         yield contact.kind, contact.element()
+    for event in model.events:
+        yield event.kind, event.element()
     for shape in model.shapes:
         yield "shape", _shape(shape)
 

@@ -380,7 +380,7 @@ class Equations(Value):
         """The force and moment in every joint at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
         qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
         positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
-        return joint_reactions(self, frame, (positions, velocities, qdd, time, lam))
+        return joint_reactions(self, self.values, frame, (positions, velocities, qdd, time, lam))
 
     def gaussian(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, qdd: npt.ArrayLike | None = None

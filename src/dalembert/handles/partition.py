@@ -8,7 +8,7 @@ is derived and compiled once, however often it comes back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,6 +90,15 @@ class Partition(Guide):
         """Remember a stretch."""
         self.parts.append(Part(self.equations, solution, constants))
 
+    def end(self, t: float, y: np.ndarray) -> None:
+        """End the last stretch with a sample at its very end."""
+        last = self.parts[-1]
+        found, known = last.solution, last.constants
+        if t > found.t[-1]:
+            found = replace(found, t=np.append(found.t, t), y=np.column_stack([found.y, y]))
+            known = known if known.ndim == 1 else np.column_stack([known, known[:, -1]])
+            self.parts[-1] = Part(last.equations, found, known)
+
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
         if not self.choosable:
@@ -168,7 +177,7 @@ class Partition(Guide):
         key = _ordered(speeds, rows)
         if key not in self._known:
             self._known[key] = self.equations.with_choice(Choice(speeds, rows))
-        self.equations = self._known[key]
+        self.equations = replace(self._known[key], changes=self.equations.changes)
         self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
 
     def _held(self, here: Place) -> float:

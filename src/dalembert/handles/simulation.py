@@ -15,13 +15,15 @@ from dalembert.errors import InputError
 from dalembert.handles.partition import Partition
 from dalembert.handles.switching import Switchboard
 from dalembert.handles.trajectory import Trajectory
-from dalembert.integrators import InitialValueProblem, Settings, Status, find, integrate
+from dalembert.integrators import InitialValueProblem, Settings, Solution, Status, find, integrate
 from dalembert.integrators.base import Guide, Halt
 from dalembert.integrators.branch_points import BranchPoints
 from dalembert.integrators.crossings import Crossings
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.zero_lengths import ZeroLengths
+from dalembert.kernels import Kernel
 from dalembert.kernels.dae import DaeFunctions
+from dalembert.kernels.sliding import SlidingKernel
 from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.model import Description
 from dalembert.model.methods import require_method
@@ -78,7 +80,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         settings = replace(settings, step=model.step)
     require_method(name, step=settings.step)
     method = find(name)
-    board = Switchboard(equations) if model.switching else None
+    board = Switchboard(equations) if model.switching or model.events else None
     way, run = Way(project, board), Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd))
     if project:
         run.begin(float(grid[0]), start_q, start_qd)
@@ -89,16 +91,24 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         begun = time.process_time()
         solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
         used += time.process_time() - begun
-        run.keep(solution, constants)
+        run.keep(solution, way.constants_along(solution, constants))
+        if board is not None:
+            board.note(way.crossings, lambda passed, known=constants: run.state(passed.t, passed.y, known)[:2])
         if solution.status not in (Status.TURNED, Status.MET):
-            return Trajectory(equations, tuple(run.parts), name, used, way.notes + run.notes)
+            break
         t, y = solution.end or (float(rest[0]), problem.y0)
         q, qd, work = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
         if solution.status is Status.TURNED:
             run.rechoose(t, q, qd)
         elif board is not None:
-            run.equations = board.cross(way.halt, run.equations)
+            run.equations, qd, ends = board.cross(way.halt, q, qd, run.equations)
+            if ends:
+                run.end(t, y)
+                break
+    happened = () if board is None else tuple(board.happened)
+    held = None if board is None else board.equations
+    return Trajectory(equations, tuple(run.parts), name, used, way.notes + run.notes, happened, held)
 
 
 def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
@@ -124,7 +134,7 @@ def _problem(
     run: Partition, q: np.ndarray, qd: np.ndarray, done: float, t: float, project: bool, way: Way
 ) -> tuple[InitialValueProblem, np.ndarray]:
     equations = run.equations
-    kernel, model = equations.kernel, equations.model
+    kernel, model = way.kernel(equations), equations.model
     v, constants_of_motion = kernel.start(q, qd, t, equations.values)
     if kernel.phase is not None:
         kernel.phase.require_on(np.concatenate([q, v]), t, equations.values)
@@ -134,7 +144,7 @@ def _problem(
     taylor = None
     if _has_series(equations):
         taylor = lambda tolerance, sizes: kernel.taylor.make(tolerance, constants, sizes)  # noqa: E731
-    mechanics = _mechanics(equations, constants)
+    mechanics = _mechanics(equations, kernel, constants)
     run.use(mechanics)
 
     problem = InitialValueProblem(
@@ -146,7 +156,7 @@ def _problem(
         _projection(equations, mechanics) if project else None,
         True,
         len(q),
-        (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None else None,
+        (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None and not way.slides else None,
         lambda: UnreducedFunctions(kernel, constants),
         run.worn if project and run.choosable else None,
         usual_sizes(equations),
@@ -164,6 +174,7 @@ class Way:
         self._project, self._board = project, board
         self._watched: tuple[ZeroLengths | BranchPoints, ...] = ()
         self._crossings: Crossings | None = None
+        self._kernel: Kernel | None = None
 
     def guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
         """The guides, on the equations that are in use now; without projection branches are only looked at."""
@@ -178,12 +189,36 @@ class Way:
         self._crossings = self._board.guide(mechanics)
         return (*self._watched, self._crossings)
 
+    def kernel(self, equations: Equations) -> Kernel:
+        """The compiled equations of the next stretch."""
+        self._kernel = equations.kernel if self._board is None else self._board.kernel(equations.kernel)
+        return self._kernel
+
+    @property
+    def slides(self) -> bool:
+        """True where the present stretch slides along switching surfaces."""
+        return isinstance(self._kernel, SlidingKernel)
+
+    def constants_along(self, solution: Solution, constants: np.ndarray) -> np.ndarray:
+        """The constants of a stretch, at each sample where what holds it changes along it."""
+        kernel = self._kernel
+        if not isinstance(kernel, SlidingKernel):
+            return constants
+        along = np.repeat(constants[:, None], len(solution.t), axis=1)
+        along[kernel.rows] = np.clip(kernel.mixture(solution.y, solution.t, along), 0.0, 1.0)
+        return along
+
+    @property
+    def crossings(self) -> Crossings:
+        """The crossings of the present stretch."""
+        assert self._crossings is not None
+        return self._crossings
+
     @property
     def halt(self) -> Halt:
         """Where the last stretch ended."""
-        assert self._crossings is not None
-        assert self._crossings.met is not None
-        return self._crossings.met
+        assert self.crossings.met is not None
+        return self.crossings.met
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -191,7 +226,7 @@ class Way:
         return tuple(note for guide in reversed(self._watched) for note in guide.notes)
 
 
-def _mechanics(equations: Equations, constants: np.ndarray) -> Mechanics:
+def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray) -> Mechanics:
     """The equations as the guides ask for them."""
     space, values = equations.workspace, equations.values
 
@@ -199,7 +234,7 @@ def _mechanics(equations: Equations, constants: np.ndarray) -> Mechanics:
         seen = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
         return float(seen.jacobi[0]), float(np.abs(seen.kinetic[0]) + np.abs(seen.potential[0]))
 
-    return Mechanics(equations.kernel, space.manifold, space.lengths, energy, values, constants)
+    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants)
 
 
 def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None:

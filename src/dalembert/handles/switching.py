@@ -1,12 +1,16 @@
 """A run across switchings and events: what is held between them, and what happens at each.
 
 The equations of a run hold every condition (see `model/switches`), so that they are smooth between two crossings. At a crossing
-the condition is turned over, or a table goes on with its next line, and the run goes on from the same state.
+the condition is turned over, a table goes on with its next line, or an event happens, and the run goes on from there. Where the
+forces on both sides of a surface push the motion onto it, it slides along: the mixture of both sides that keeps
+ġ = 0 takes their place (Filippov), which for dry friction is sticking, until one side is enough.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +20,35 @@ from dalembert.errors import SimulationError
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
+from dalembert.kernels.sliding import SlidingKernel
+from dalembert.model.events import Event
+from dalembert.model.frozen import Value
 from dalembert.model.switches import held
+from dalembert.programs import Function
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
+    from dalembert.kernels import Kernel
 
 _SAME = 1e-13  # of the time: crossings as close as this are at one instant
+_ZERO = 1e-15
+_MOST = 100_000  # crossings that follow each other within no time
+_OPEN = 1e-9  # beyond 0 and 1: what rounding may do to a mixture
+
+
+@dataclass(frozen=True)
+class Happening(Value):
+    """An event of a run, or a switching: when it happened, and the state on both sides."""
+
+    name: str
+    t: float
+    q: np.ndarray
+    qd: np.ndarray  # just before
+    after: np.ndarray  # q̇ just behind
+    switching: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{self.name} at t = {self.t:.9g}>"
 
 
 class Switchboard:
@@ -29,32 +56,55 @@ class Switchboard:
 
     def __init__(self, equations: Equations) -> None:
         derivation = equations.derivation
-        self._held = held(derivation.setup.declared)
+        declared = derivation.setup.declared
+        self._held, self._events = held(declared.replaced(events=())), declared.events
         setup = replace(derivation.setup, declared=self._held.description)
-        self._equations = replace(equations, derivation=replace(derivation, setup=setup, known=equations.workspace.facts))
-        space = self._equations.workspace
-        lower = space.system.motion.lower
-        surfaces = vector([lower(formula) for formula in self._held.formulas])
-        self._surfaces = space.compiled(surfaces, space.system.q, space.system.qd)
+        known = replace(derivation, setup=setup, known=equations.workspace.facts)
+        self.equations: Equations = replace(equations, derivation=known)  # with every condition held
+        self.happened: list[Happening] = []
         self._modes = np.zeros(len(self._held.switches))
         self._lines = np.zeros(len(self._held.tables), dtype=np.intp)
-        self._fresh: int | None = None  # what was crossed at the start of the present stretch
+        self._signs = np.zeros(len(self._events))
+        self._sliding: tuple[int, ...] = ()
+        self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
         self._turned: dict[int, float] = {}  # when each switch was last turned over
         self._watched: list[Watched] = []
 
+    # the surfaces
+
+    @cached_property
+    def _surfaces(self) -> Function:
+        """g of switches, arguments of tables, and the formulas of events, at (q, q̇, t)."""
+        space = self.equations.workspace
+        lower = space.system.motion.lower
+        formulas = [*self._held.formulas, *(event.when for event in self._events)]
+        return space.compiled(vector([lower(formula) for formula in formulas]), space.system.q, space.system.qd)
+
+    @cached_property
+    def _changes(self) -> Function:
+        """What events make of parameters and rates, one after the other, at (q, q̇, t)."""
+        space = self.equations.workspace
+        lower = space.system.motion.lower
+        formulas = [f for event in self._events for f in (*event.set.values(), *event.reset.values())]
+        return space.compiled(vector([lower(formula) for formula in formulas]), space.system.q, space.system.qd)
+
+    # what holds now
+
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
         """The equations that hold at the start of a run."""
-        g = self._at(t, q, qd)
-        count = len(self._modes)
-        self._modes = (g[:count] > 0).astype(float)
-        self._lines = np.array(
-            [np.searchsorted(one.table.times, x, side="right") for one, x in zip(self._held.tables, g[count:], strict=True)],
-            dtype=np.intp,
-        )
-        return self._now(self._equations)
+        return self._settle(t, q, qd, self.equations)
 
-    def _at(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self._surfaces(np.concatenate([q, qd, [t]]), self._equations.values)
+    def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
+        """Find every condition anew."""
+        g = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
+        count, tables = len(self._modes), self._held.tables
+        self._modes, self._sliding = (g[:count] > 0).astype(float), ()
+        found = [int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)]
+        self._lines = np.array(found, dtype=np.intp)
+        signs = g[count + len(tables) :]
+        self._signs = np.where(np.abs(signs) <= _ZERO, np.where(self._signs == 0, 1.0, self._signs), np.sign(signs))
+        self._fresh = {(i, 0.0) for i in np.flatnonzero(np.abs(g) <= _ZERO) if not count <= i < count + len(tables)}
+        return self._now(equations)
 
     def _now(self, equations: Equations) -> Equations:
         """The equations with what holds now."""
@@ -63,39 +113,93 @@ class Switchboard:
             held |= dict(zip(one.parameters, one.line(int(k)), strict=True))
         return replace(equations, changes=equations.changes | held)
 
+    def kernel(self, kernel: Kernel) -> Kernel:
+        """The compiled equations of the present stretch."""
+        if not self._sliding:
+            return kernel
+        chosen = tuple(self._held.switches[k] for k in self._sliding)
+        return SlidingKernel.of(kernel, tuple((one.parameter, one.formula) for one in chosen))
+
     def guide(self, mechanics: Mechanics) -> Crossings:
         """What looks for the next crossing."""
-        n, values = mechanics.positions, mechanics.values
+        n, values, kernel = mechanics.positions, mechanics.values, mechanics.kernel
 
         def surfaces(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-            return self._surfaces(np.concatenate([y[:n], mechanics.velocities(t, y), t[None]]), values)
+            g = self._surfaces(np.concatenate([y[:n], mechanics.velocities(t, y), t[None]]), values)
+            if not isinstance(kernel, SlidingKernel):
+                return g
+            return np.concatenate([g, kernel.mixture(y, t, mechanics.constants)])
 
-        watched = [Watched(i, 1.0 if mode > 0 else -1.0) for i, mode in enumerate(self._modes)]
-        for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=len(self._modes)):
+        count, rows = len(self._modes), len(self._modes) + len(self._lines)
+        watched = [Watched(i, 1.0 if mode > 0 else -1.0) for i, mode in enumerate(self._modes) if i not in self._sliding]
+        for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
             watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
-        if self._fresh is not None:
-            watched[self._fresh] = replace(watched[self._fresh], fresh=True)
-        self._watched = watched
-        return Crossings(surfaces, watched)
+        for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
+            up, down = (event.acts and event.direction in (way, "both") for way in ("up", "down"))
+            watched.append(Watched(i, float(sign), follows=True, up=up, down=down))
+        for i in range(rows + len(self._events), rows + len(self._events) + len(self._sliding)):
+            watched += [Watched(i, 1.0, 0.0), Watched(i, -1.0, 1.0)]
+        self._watched = [replace(one, fresh=(one.row, one.offset) in self._fresh) for one in watched]
+        return Crossings(surfaces, self._watched)
 
-    def cross(self, halt: Halt, equations: Equations) -> Equations:
-        """The equations behind a crossing."""
-        row, count = self._watched[halt.which].row, len(self._modes)
-        self._fresh = halt.which
-        if row < count:
-            self._turn(row, halt.t)
+    # what happens
+
+    def note(self, crossings: Crossings, state: Callable[[Halt], tuple[np.ndarray, np.ndarray]]) -> None:
+        """Write down the events along a stretch that do not end it."""
+        first = len(self._modes) + len(self._lines)
+        for passed in crossings.noted:
+            k = self._watched[passed.which].row - first
+            way = "down" if self._signs[k] > 0 else "up"
+            self._signs[k] *= -1
+            if self._events[k].direction in (way, "both"):
+                q, qd = state(passed)
+                self.happened.append(Happening(self._events[k].name, passed.t, q, qd, qd))
+
+    def cross(self, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: Equations) -> tuple[Equations, np.ndarray, bool]:
+        """The equations and velocities behind a crossing, and whether the run ends there."""
+        met, count = self._watched[halt.which], len(self._modes)
+        tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
+        if tables <= met.row < events:
+            return self._happen(met.row - tables, halt.t, q, qd, equations)
+        self._fresh = {(met.row, met.offset)}
+        if met.row < count:
+            self._turn(met.row, halt.t, q, qd)
+        elif met.row < tables:
+            self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
-            up = self._watched[halt.which].sign < 0
-            self._lines[row - count] += 1 if up else -1
-            self._fresh += -1 if up else 1  # the other end of the next line is where the run is
-        return self._now(equations)
+            k = self._sliding[met.row - events]
+            self._modes[k], self._fresh = met.offset, {(k, 0.0)}
+            self._sliding = tuple(i for i in self._sliding if i != k)
+            self._tell(k, halt.t, q, qd)
+        return self._now(equations), qd, False
 
-    def _turn(self, k: int, t: float) -> None:
-        last = self._turned.get(k, -np.inf)
+    def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Turn a switch over; one that was turned at this instant stays between both sides."""
+        last, self._turned[k] = self._turned.get(k, -np.inf), t
         if abs(t - last) <= _SAME * max(1.0, abs(t)):
-            raise SimulationError(
-                f"at t = {t:.9g} the motion cannot leave {self._held.switches[k].title}: the forces on both sides push it there."
-            )
-        self._turned[k] = t
+            self._sliding = tuple(sorted({*self._sliding, k}))
+            self._fresh = set()
+            return
         self._modes[k] = 1.0 - self._modes[k]
+        self._tell(k, t, q, qd)
+
+    def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))
+
+    def _happen(
+        self, k: int, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations
+    ) -> tuple[Equations, np.ndarray, bool]:
+        event, after = self._events[k], qd.copy()
+        self._signs[k] *= -1
+        if event.set or event.reset:
+            before = sum(len(one.set) + len(one.reset) for one in self._events[:k])
+            new = self._changes(np.concatenate([q, qd, [t]]), equations.values)[before:].tolist()
+            values = dict(zip(event.set, new, strict=False))
+            names = equations.model.coordinate_names
+            for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
+                after[names.index(name)] = rate
+            equations = self._settle(t, q, after, replace(equations, changes=equations.changes | values))
+        self._fresh |= {(len(self._modes) + len(self._lines) + k, 0.0)}
+        self.happened.append(Happening(event.name, t, q, qd, after))
+        return equations, after, event.stop

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
+from dalembert.handles.switching import Happening
 from dalembert.handles.run_places import Places, Samples, asked
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def joint_reactions(
-    equations: Equations, frame: str, state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    equations: Equations, values: np.ndarray, frame: str, state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 ) -> dict[str, JointReaction]:
     """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
     model = equations.model
@@ -45,7 +46,7 @@ def joint_reactions(
         raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Describe it by bodies.")
     if frame not in ("world", "parent", "child"):
         raise InputError(f"joint_reactions: there is no frame '{frame}'. Expected 'world', 'parent' or 'child'.")
-    return equations.workspace.joint_reactions.along(*state, equations.values, frame)
+    return equations.workspace.joint_reactions.along(*state, values, frame)
 
 
 def smallest_multipliers(known: Facts, A: np.ndarray, reaction: np.ndarray) -> np.ndarray:
@@ -67,8 +68,8 @@ def _joined(parts: Sequence[Part]) -> Solution:
 def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """q, v, t and the constants along a stretch."""
     n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
-    y = part.solution.y
-    return y[:n], y[n:size], t, np.repeat(part.constants[:, None], len(t), axis=1)
+    y, known = part.solution.y, part.constants
+    return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +87,36 @@ class Trajectory(Places, Tabular, Value):
     integrator: str
     cpu_seconds: float
     notes: tuple[str, ...] = ()  # what was noticed on the way, in sentences
+    happened: tuple[Happening, ...] = ()  # events and switchings
+    held: Equations | None = None  # the equations with every condition held, where there are such
+
+    @property
+    def events(self) -> tuple[Happening, ...]:
+        """The events along the run, each with its name, its time and the state on both sides: see `Model.event`."""
+        return tuple(each for each in self.happened if not each.switching)
+
+    @property
+    def switchings(self) -> tuple[Happening, ...]:
+        """Where formulas changed their branch along the run."""
+        return tuple(each for each in self.happened if each.switching)
+
+    @property
+    def used(self) -> Equations:
+        """The equations that were integrated, as they stand at the start: with every condition held."""
+        return self.held or self.equations
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The values of the parameters of `used`: (parameters,), or (parameters, samples) where they change on the way."""
+        if self.held is None:
+            return self.equations.values
+        count = len(self.held.values)
+        return self._together(lambda part: _columns(part)[3][:count])
+
+    @property
+    def _named(self) -> dict[str, Any]:
+        """The same by name."""
+        return dict(zip(self.used.model.parameter_values, self.values, strict=True))
 
     @property
     def solution(self) -> Solution:
@@ -122,7 +153,8 @@ class Trajectory(Places, Tabular, Value):
     @cached_property
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism along the run; with the speeds of the start, where they were chosen again."""
-        same = all(part.equations == self.equations for part in self.parts)
+        choice = self.equations.derivation.setup.choice
+        same = all(part.equations.derivation.setup.choice == choice for part in self.parts)
         if same or self.equations.about.velocities.are_rates:
             return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
         start, values = self.equations.kernel.start, self.equations.values
@@ -180,10 +212,10 @@ class Trajectory(Places, Tabular, Value):
         starts = [piece.t0 for piece in part.solution.dense]
         index = max(0, int(np.searchsorted(starts, t, side="right")) - 1)
         y = part.solution.dense[index](t)[: part.equations.n_states]
-        if part.equations == self.equations:
+        if part.equations.derivation.setup.choice == self.equations.derivation.setup.choice:
             return y
         n = len(self.q)
-        qd = part.equations.kernel.velocities(y, t, part.constants)
+        qd = part.equations.kernel.velocities(y, t, part.constants if part.constants.ndim == 1 else part.constants[:, 0])
         return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations.values)[0]])
 
     @cached_property
@@ -216,7 +248,7 @@ class Trajectory(Places, Tabular, Value):
     @cached_property
     def observed(self) -> Observed:
         """Energies, momenta, speeds and violations along the run."""
-        return self.equations.workspace.observables.along(self.t, self.q, self._natural, self.equations.values)
+        return self.used.workspace.observables.along(self.t, self.q, self._natural, self.values)
 
     @property
     def speeds(self) -> np.ndarray:
@@ -287,7 +319,7 @@ class Trajectory(Places, Tabular, Value):
         phase = self.equations.kernel.phase
         if phase is None:
             return None
-        return phase.violations(np.concatenate([self.q, self.v]), self.t, self.equations.values)
+        return phase.violations(np.concatenate([self.q, self.v]), self.t, self.values)
 
     @property
     def violation_names(self) -> tuple[str, ...]:
@@ -323,7 +355,7 @@ class Trajectory(Places, Tabular, Value):
     def multipliers(self) -> np.ndarray:
         """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
         self.equations.model.refuse_canonical("multipliers")
-        _, _, A, _ = self.equations.workspace.manifold.evaluate(self.q, self.qd, self.t, self.equations.values)
+        _, _, A, _ = self.used.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._evaluated(Kernel.carried))
 
     @cached_property
@@ -336,7 +368,7 @@ class Trajectory(Places, Tabular, Value):
         >>> run.drives["drive of theta"].round(9).tolist()
         [9.81, 9.81, 9.81]
         """
-        model, values = self.equations.model, self.equations.parameters
+        model, values = self.used.model, self._named
         names = [name for name in self.constraint_names if name in drive_names(model)]
         rows = dict(zip(self.constraint_names, self.multipliers, strict=True)) if names else {}
         return joint_efforts(model, values, self.t, self.q, self.qd) | {name: rows[name] for name in names}
@@ -352,12 +384,12 @@ class Trajectory(Places, Tabular, Value):
         >>> dl.simulate(model, 1.0, samples=3).load_forces["motor"]
         array([[0., 1., 2.]])
         """
-        return load_forces(self._loaded, self.equations.parameters, self.t, self.q, self.qd)
+        return load_forces(self._loaded, self._named, self.t, self.q, self.qd)
 
     @property
     def _loaded(self) -> Elements:
         """The model with the loads that act."""
-        return self.equations.model
+        return self.used.model
 
     @property
     def knows_joints(self) -> bool:
@@ -372,7 +404,7 @@ class Trajectory(Places, Tabular, Value):
         axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas, and C of non-ideal ones, act through
         the coordinates, so they show up as drives; contacts (knife edges, rolling discs) act at their place.
         """
-        return joint_reactions(self.equations, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))
+        return joint_reactions(self.used, self.values, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))
 
     # the principle of least action
 

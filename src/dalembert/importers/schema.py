@@ -9,6 +9,7 @@ from dalembert.errors import Problem, nearest
 from dalembert.importers.source import Table
 from dalembert.model import constraints, contacts, joints, keys, loads
 from dalembert.model.elements import Rotor
+from dalembert.model.events import Event
 from dalembert.model.joints import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
@@ -94,6 +95,7 @@ _BEFORE: dict[str, Keys] = {
     "loop": {**constraints.Loop.forms["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
 _LAST: dict[str, Keys] = {
+    "event": Event.keys,
     "shape": {
         **keys.BODY,
         "kind": _REQUIRED_NAME,

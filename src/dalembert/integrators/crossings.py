@@ -22,7 +22,8 @@ _GRID = 33
 _SHARES = np.linspace(0.0, 1.0, _GRID)
 _FINER = 9
 _ROUNDS = 6  # how often a dip is looked at more closely
-_START = 60  # halvings towards the start of a step
+_NEAR = np.concatenate([np.exp2(np.arange(-40.0, -5.0)), _SHARES[1:]])  # closer and closer to the start of a step
+_NOISE = 1e-13  # of the largest value along a step: less is zero
 
 Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # shares of a step → times (K,) and states (states, K)
 
@@ -35,6 +36,7 @@ class Watched:
     sign: float
     offset: float = 0.0
     fresh: bool = False  # it is zero at the start of the run, and only a later return counts
+    follows: bool = False  # where it is fresh, its sign is the side to which the motion goes, not one it must keep
     up: bool = True  # a crossing from below to above ends the run; else it is written down, and the run goes on
     down: bool = True
 
@@ -48,6 +50,7 @@ class Crossings(Guide):
         self._signs = np.array([each.sign for each in watched])
         self._offsets = np.array([each.offset for each in watched])
         self._fresh = np.array([each.fresh for each in watched])
+        self._follows = np.array([each.follows for each in watched])
         self._halts = {1.0: [each.down for each in watched], -1.0: [each.up for each in watched]}  # by the sign before
         self.met: Halt | None = None  # where the run ended
         self.noted: list[Halt] = []  # crossings that do not end it
@@ -106,7 +109,7 @@ class Crossings(Guide):
         f = self._watch(*along(_SHARES))
         dips = _dips(f[:, None])[:, 0]
         roots = []
-        for j in np.flatnonzero((f <= 0).any(axis=1) | dips.any(axis=1)):
+        for j in np.flatnonzero((f <= 0).any(axis=1) | dips.any(axis=1) | self._fresh):
             if (s := self._root(int(j), f[j], dips[j], along)) is not None:
                 roots.append((s, int(j)))
         self._fresh = np.zeros_like(self._fresh)
@@ -123,11 +126,10 @@ class Crossings(Guide):
         def at(s: float) -> float:
             return float(self._watch(*along(np.array([s])))[j, 0])
 
-        if self._fresh[j] and f[1] <= 0:
-            return self._at_start(at, float(_SHARES[1]))
-        first = 1 if self._fresh[j] else 0
-        below = np.flatnonzero(f[first:] <= 0)
-        end = int(below[0]) + first if len(below) else len(f)
+        if self._fresh[j]:
+            return self._returned(j, at, along)
+        below = np.flatnonzero(f <= 0)
+        end = int(below[0]) if len(below) else len(f)
         for k in np.flatnonzero(dips[: max(end - 1, 0)]):
             low, high = _SHARES[k], _SHARES[k + 2]
             for _ in range(_ROUNDS):
@@ -141,14 +143,23 @@ class Crossings(Guide):
             return None
         return 0.0 if end == 0 else _refined(at, float(_SHARES[end - 1]), float(_SHARES[end]))
 
-    def _at_start(self, at: Callable[[float], float], s: float) -> float:
-        """The return of a function that is zero at the start and has crossed again by s: 0 where it never went off."""
-        low = s
-        for _ in range(_START):
-            low /= 2
-            if at(low) > 0:
-                return _refined(at, low, 2 * low)
-        return 0.0
+    def _returned(self, j: int, at: Callable[[float], float], along: Along) -> float | None:
+        """Where a function returns that is zero at the start: at once, if it goes to the side where it may not."""
+        f = self._watch(*along(_NEAR))[j]
+        off = np.flatnonzero(np.abs(f) > _NOISE * np.abs(f).max())
+        if not len(off):
+            return None
+        first = int(off[0])
+        if f[first] < 0:
+            if not self._follows[j]:
+                return 0.0
+            self._signs[j] *= -1
+            f = -f
+        below = np.flatnonzero(f[first:] <= 0)
+        if not len(below):
+            return None
+        k = int(below[0]) + first
+        return _refined(at, float(_NEAR[k - 1]), float(_NEAR[k]))
 
 
 def _refined(at: Callable[[float], float], low: float, high: float) -> float:

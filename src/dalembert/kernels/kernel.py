@@ -194,12 +194,12 @@ class Kernel:
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """v and the constants of the motion at a state (q, q̇, t)."""
-        out = self.start_function(_stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
+        out = self.start_function(stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
         return out[: self._size], out[self._size :]
 
     def velocities(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The velocities that belong to v at states y = (q, v): q̇, but for the part that multipliers add to it."""
-        return self.velocities_function(_stacked(y[: self.form.n_states], t), constants)
+        return self.velocities_function(stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
     def velocities_function(self) -> Function:
@@ -208,7 +208,7 @@ class Kernel:
 
     def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
-        return self._rates(_stacked(y[: self.form.n_states], t), constants)
+        return self._rates(stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
     def _slopes(self) -> Slopes:
@@ -224,15 +224,15 @@ class Kernel:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q̇ as it is integrated, q̈ and λ at states (q, v, t); `threads` share a batch."""
         n = len(q)
-        out = self._accelerations(_stacked(q, v, t), constants, threads)
+        out = self._accelerations(stacked(q, v, t), constants, threads)
         return out[:n], out[n : 2 * n], out[2 * n :]
 
     def reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""
         qd, qdd, lam = self.accelerations(q, v, t, constants)
         if self.residual is not None:
-            return self._residual(_stacked(q, qd, qdd, t), constants)
-        out = self._reaction_matrix(_stacked(q, v, t), constants)
+            return self._residual(stacked(q, qd, qdd, t), constants)
+        out = self._reaction_matrix(stacked(q, v, t), constants)
         k, n = len(lam), len(q)
         J, C = out[: k * n].reshape(k, n, *q.shape[1:]), out[k * n :]
         return np.einsum("kn...,k...->n...", J, lam) + C
@@ -249,7 +249,7 @@ class Kernel:
 
     def carried(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction less C."""
-        return self.reactions(q, v, t, constants) - self._non_ideal(_stacked(q, v, t), constants)
+        return self.reactions(q, v, t, constants) - self._non_ideal(stacked(q, v, t), constants)
 
     @cached_property
     def _non_ideal(self) -> Function:
@@ -272,7 +272,7 @@ class Kernel:
         return self._compile(self.in_state(stack(self.form.directions.ravel(), self._C), self.form.system.qdd))
 
 
-def _stacked(first: np.ndarray, *parts: npt.ArrayLike) -> np.ndarray:
+def stacked(first: np.ndarray, *parts: npt.ArrayLike) -> np.ndarray:
     """Arrays and a time end to end, batch on the last axis."""
     *arrays, t = parts
     time = np.broadcast_to(np.asarray(t, dtype=float), first.shape[1:])[None]

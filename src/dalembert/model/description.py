@@ -36,6 +36,7 @@ from dalembert.model.elements import (
     Speed,
     Vector3,
 )
+from dalembert.model.events import Event
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Load
@@ -66,6 +67,7 @@ class Elements(Tabular, ABC):
     contacts: tuple[Contact, ...] = ()
     loops: tuple[Loop, ...] = ()
     rotors: tuple[Rotor, ...] = ()
+    events: tuple[Event, ...] = ()
     limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
     shapes: tuple[Shape, ...] = ()
     published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused

@@ -13,6 +13,7 @@ from dalembert.expressions.formula import Written
 from dalembert.model.constraints import ConstraintMakers
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
+from dalembert.model.events import EventMaker
 from dalembert.model.elements import WORLD, Body, Energies, Limits, Rotor, Shape, Speed
 from dalembert.model.joints import Joint, JointMakers
 from dalembert.model.joints.base import joints_of
@@ -23,7 +24,7 @@ from dalembert.model.start import by_coordinate
 from dalembert.model.vectors import Name, Values
 
 
-class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMakers):
+class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMakers, EventMaker):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are

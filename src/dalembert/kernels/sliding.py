@@ -1,0 +1,130 @@
+"""Equations that slide along switching surfaces.
+
+On a surface g = 0 a motion that neither side lets go follows the mixture of both sides that keeps ġ = 0, Filippov's solution:
+
+    ẏ = f₀ + Σ αⱼ (fⱼ − f₀),   ġᵢ(α) = 0,   0 ≤ α ≤ 1,
+
+f₀ with the conditions of all surfaces false and fⱼ with the j-th one true. Forces that switch enter linearly, so α solves a linear
+system; where dry friction sticks, it is the share of the friction that is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.algebra import Array, stack, vector
+from dalembert.algebra.linear import orthogonal_solve
+from dalembert.expressions.formula import Formula
+from dalembert.kernels.kernel import Kernel, stacked
+from dalembert.programs import Function
+
+
+@dataclass(frozen=True)
+class SlidingKernel(Kernel):
+    """The compiled functions of a form that slides along surfaces, each with the parameter that holds its condition."""
+
+    surfaces: tuple[tuple[str, Formula], ...] = ()
+
+    @classmethod
+    def of(cls, kernel: Kernel, surfaces: tuple[tuple[str, Formula], ...]) -> SlidingKernel:
+        """The same form on surfaces."""
+        return cls(kernel.form, kernel.residual, kernel.mode, surfaces)
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """Which of the parameters hold the conditions of the surfaces."""
+        known = list(map(str, self.parameters))
+        return [known.index(name) for name, _ in self.surfaces]
+
+    @cached_property
+    def _graph(self) -> tuple[Array, Array]:
+        """α and ẏ in the graph."""
+        system, names = self.form.system, [name for name, _ in self.surfaces]
+        algebra, whole, n, size = system.algebra, super().rates, len(system.q), self.form.n_states
+        g = self.in_state(vector([system.motion.lower(formula) for _, formula in self.surfaces]), system.qdd)
+
+        def side(true: str | None) -> tuple[Array, Array]:
+            f = algebra.substitute(whole, {name: int(name == true) for name in names})
+            return f, algebra.total_derivative(g, (system.q, f[:n]), (self.form.velocity.v, f[n:size]), system.clock)
+
+        f0, g0 = side(None)
+        sides = [side(name) for name in names]
+        G = np.array([list(gj - g0) for _, gj in sides], dtype=object).T
+        alpha = orthogonal_solve(algebra, G, -g0[:, None])[:, 0]
+        f = f0
+        for part, (fj, _) in zip(alpha, sides, strict=True):
+            f = f + part * (fj - f0)
+        return alpha, f
+
+    @cached_property
+    def rates(self) -> Array:
+        """ẏ on the surfaces."""
+        return self._graph[1]
+
+    @cached_property
+    def _rates(self) -> Function:
+        return super()._rates if self.fused else Mixed(self)
+
+    @cached_property
+    def _mixture(self) -> Function:
+        return self._compile(self._graph[0])
+
+    def mixture(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """α at states y = (q, v[, work]), one or many."""
+        inputs = stacked(y[: self.form.n_states], t)
+        return self._mixture(inputs, constants) if self.fused else self.in_numbers(inputs, constants)[0]
+
+    # where the form is solved in numbers
+
+    @cached_property
+    def _slopes_of(self) -> Function:
+        """∂g/∂q, ∂g/∂q̇ and ∂g/∂t of (q, q̇, t)."""
+        system = self.form.system
+        g = vector([system.motion.lower(formula) for _, formula in self.surfaces])
+        x = stack(system.q, system.qd, vector([system.t]))
+        return self._compile(system.algebra.jacobian(g, x).ravel(), x)
+
+    def in_numbers(self, inputs: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """α and ẏ at (q, v, t), one state or many."""
+        if inputs.ndim == 1:
+            alpha, f = self.in_numbers(inputs[:, None], constants)
+            return alpha[:, 0], f[:, 0]
+        K, n, m = inputs.shape[1], len(self.form.system.q), len(self.surfaces)
+        plain = Kernel(self.form, self.residual, self.mode)
+        values = np.broadcast_to(constants[:, None] if constants.ndim == 1 else constants, (len(constants), K))
+        rows = self.rows
+
+        def side(j: int | None) -> tuple[np.ndarray, np.ndarray]:
+            here = values.copy()
+            here[rows] = 0.0
+            if j is not None:
+                here[rows[j]] = 1.0
+            qd, qdd, _ = plain.accelerations(inputs[:n], inputs[n:-1], inputs[-1], here)
+            slopes = self._slopes_of(np.concatenate([inputs[:n], qd, inputs[-1:]]), here).reshape(m, 2 * n + 1, K)
+            along = np.concatenate([qd, qdd, np.ones((1, K))])
+            return plain.state_rates(inputs[:-1], inputs[-1], here), np.einsum("ixk,xk->ik", slopes, along)
+
+        f0, g0 = side(None)
+        sides = [side(j) for j in range(m)]
+        G = np.stack([gj - g0 for _, gj in sides], axis=1)  # (i, j, K)
+        alpha = np.linalg.solve(np.moveaxis(G, -1, 0), -g0.T[..., None])[..., 0].T
+        f = f0 + sum(alpha[j] * (fj - f0) for j, (fj, _) in enumerate(sides))
+        return alpha, f
+
+
+class Mixed(Function):
+    """ẏ on the surfaces, in numbers."""
+
+    def __init__(self, kernel: SlidingKernel) -> None:
+        form = kernel.form
+        self._kernel = kernel
+        self.sizes = form.n_states + 1, len(kernel.parameters)
+        self.n_outputs = form.n_states + kernel.has_work
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The rates of one state (k,) or of many (k, batch)."""
+        return self._kernel.in_numbers(inputs, parameters)[1]
