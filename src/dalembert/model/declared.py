@@ -127,8 +127,8 @@ class Watch(Protocol):
         """The number of states."""
         ...
 
-    def number(self, formula: Formula) -> np.ndarray:
-        """The value of a formula at every state."""
+    def number(self, formula: Formula, more: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+        """The value of a formula at every state; `more` are the values of further symbols."""
         ...
 
     def numbers(self, formulas: Sequence[Formula] | Sequence[Sequence[Formula]]) -> np.ndarray:

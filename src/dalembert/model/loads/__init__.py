@@ -9,15 +9,35 @@ from dalembert.model.loads.damper import Damper, DamperMaker
 from dalembert.model.loads.force import Force, ForceMaker
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
+from dalembert.model.loads.joint_strut import JointStrut, JointStrutMaker
 from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker
 from dalembert.model.loads.spring import Spring, SpringMaker
+from dalembert.model.loads.strut import Strut, StrutMaker
 from dalembert.model.loads.torque import Torque, TorqueMaker
 
 # in the order in which a file is read
-LOADS: tuple[type[Load], ...] = (Force, Torque, JointTorque, JointSpring, JointFriction, Spring, Damper)
+LOADS: tuple[type[Load], ...] = (
+    Force,
+    Torque,
+    JointTorque,
+    JointSpring,
+    JointStrut,
+    JointFriction,
+    Spring,
+    Damper,
+    Strut,
+)
 
 
 class LoadMakers(
-    ForceMaker, TorqueMaker, JointTorqueMaker, JointSpringMaker, JointFrictionMaker, SpringMaker, DamperMaker
+    ForceMaker,
+    TorqueMaker,
+    JointTorqueMaker,
+    JointSpringMaker,
+    JointStrutMaker,
+    JointFrictionMaker,
+    SpringMaker,
+    DamperMaker,
+    StrutMaker,
 ):
     """What pushes and pulls on a model."""
