@@ -114,6 +114,10 @@ class Places(Protocol):
         """Where a point of a body is."""
         ...
 
+    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
+        """A frame fixed on a body: its origin at `position`, turned by roll, then pitch, then yaw about the body's axes."""
+        ...
+
     def value(self, body: str, joint: int, motion: int) -> Scalar:
         """How far a joint has moved along one of its motions."""
         ...

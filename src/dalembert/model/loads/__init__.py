@@ -5,6 +5,7 @@ A new load is a file here, a line in `LOADS`, and its maker among the bases of `
 
 from dalembert.model.loads.base import InJoint as InJoint
 from dalembert.model.loads.base import Load
+from dalembert.model.loads.bushing import Bushing, BushingMaker
 from dalembert.model.loads.damper import Damper, DamperMaker
 from dalembert.model.loads.force import Force, ForceMaker
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
@@ -26,6 +27,7 @@ LOADS: tuple[type[Load], ...] = (
     Spring,
     Damper,
     Strut,
+    Bushing,
 )
 
 
@@ -39,5 +41,6 @@ class LoadMakers(
     SpringMaker,
     DamperMaker,
     StrutMaker,
+    BushingMaker,
 ):
     """What pushes and pulls on a model."""
