@@ -129,6 +129,11 @@ LOADS: dict[str, Callable[[Model], Any]] = {
     "usual smoothing": lambda m: m.joint_friction("arm", coulomb=1),
     "spring": lambda m: m.spring(("world", "arm"), stiffness="k", natural_length=0.3, points=((1, 0, 0), (0, "k", 0))),
     "damper": lambda m: m.damper(("cart", "arm"), damping=0.3, points=((0, 1, 0), (0, 0.5, 0.5))),
+    "strut": lambda m: m.strut(("cart", "arm"), pull="k*length**3 + abs(rate)*t", points=((0, 1, 0), (0, 0.5, 0.5))),
+    "curves": lambda m: m.strut(
+        ("world", "arm"), curve=[[0, 1 / 3], [1, -2]], rate_curve=[[-1, "k"], [2, 3]], points=((1, 0, 0), (0, 1, 0))
+    ),
+    "joint_strut": lambda m: m.joint_strut("arm", pull="k*angle**3 + sign(rate)", curve=[[0, 0], [0.1, 25]]),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),
     "torque table": lambda m: m.torque_table("arm", [0, 0.3, 1e6], [1 / 3, -2, 5]),

@@ -233,6 +233,25 @@ ORACLES = (
         lambda: pair().spring(stiffness=9, natural_length=0.5, **ON_CART),
         _pull(lambda length, rate: -9 * (length - 0.5)),
     ),
+    Oracle(
+        "strut",
+        lambda: pair().strut(pull="9*(length - 1/2)**3 + 2*rate*abs(rate) + sin(t)*length + 4*exp(-length)", **ON_CART),
+        _pull(
+            lambda length, rate: (
+                -9 * (length - 0.5) ** 3 - 2 * rate * abs(rate) - np.sin(0.6) * length - 4 * np.exp(-length)
+            )
+        ),
+    ),
+    Oracle(
+        "strut by curves",
+        lambda: pair().strut(curve=[[0, -1], [5, 9]], rate_curve=[[-3, -6], [0, 0], [3, 12]], **ON_CART),
+        _pull(lambda length, rate: 1 - 2 * length - (4 if rate > 0 else 2) * rate),
+    ),
+    Oracle(
+        "joint strut",
+        lambda: pair().joint_strut("rod", pull="7*sin(angle) + position**3 + 3*rate**3", curve=[[-1, -2], [1, 2]]),
+        lambda q, qd, t: [0, -7 * np.sin(q[1]) - q[1] ** 3 - 3 * qd[1] ** 3 - 2 * q[1]],
+    ),
     Oracle("damper of two bodies", lambda: pair().damper(damping=3, **ON_CART), _pull(lambda length, rate: -3 * rate)),
 )
 
@@ -266,15 +285,7 @@ def test_every_kind_of_load_has_an_oracle():
     from dalembert.model import loads
 
     asked = {type(load) for oracle in ORACLES for load in oracle.model().loads}
-    assert asked == {
-        loads.Force,
-        loads.Torque,
-        loads.JointTorque,
-        loads.JointSpring,
-        loads.JointFriction,
-        loads.Spring,
-        loads.Damper,
-    }
+    assert asked == set(loads.LOADS)
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "newton_euler"])

@@ -143,6 +143,10 @@ def loaded(kind: str) -> Callable[[], Model]:
                 model.spring(stiffness=8, **ends)
             case "damper":
                 model.damper(damping=2, **ends)
+            case "strut":
+                model.strut(pull="3*(length - 1/2)**3 + 2*rate*length", **ends)
+            case "joint_strut":
+                model.joint_strut("lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]])
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":
@@ -343,6 +347,8 @@ LOADS = {
     "spring": pushing.Spring,
     "loose spring": pushing.Spring,
     "damper": pushing.Damper,
+    "strut": pushing.Strut,
+    "joint_strut": pushing.JointStrut,
 }
 
 
@@ -568,7 +574,7 @@ MATRIX = (
             load(LOADS[kind], lambda s: replace(s, wrenches=stronger(s).wrenches)),
             "F",
         )
-        for kind in ("force", "torque", "spring", "damper")
+        for kind in ("force", "torque", "spring", "damper", "strut")
     ),
     Mutation("place of a force", loaded("force"), load(pushing.Force, lambda f: replace(f, J=f.J * 1.1)), "FP"),
     Mutation("non-ideal forces", loaded("non_ideal"), function(applied.non_ideal_forces, negated), "P"),

@@ -103,6 +103,16 @@ def split_interpolation(formula: se.Basic) -> tuple[Table, se.Basic] | None:
     return formula.args[0].table, formula.args[1]
 
 
+def interpolations_in(formula: se.Basic) -> list[tuple[Table, se.Basic]]:
+    """All tables in a formula, each with its argument.
+
+    >>> [str(x) for _, x in interpolations_in(1 + interpolation(table([0, 1], [0, 2]), se.Symbol("t")))]
+    ['t']
+    """
+    found = (split_interpolation(part) for part in formula.atoms(FunctionSymbol))
+    return [each for each in found if each is not None]
+
+
 def tables_in(formula: se.Basic) -> list[Table]:
     """All tables in a formula.
 

@@ -76,9 +76,10 @@ class Watch:
         first, second = (np.broadcast_to(x, (self.n, self.K)) for x in (found.rate, found.second))
         return first, second
 
-    def number(self, formula: Formula) -> np.ndarray:
-        """The value of a formula at every state."""
-        return np.broadcast_to(np.asarray(series(self.path.lower(formula)).value, dtype=float), self.K)
+    def number(self, formula: Formula, more: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+        """The value of a formula at every state; `more` are the values of further symbols."""
+        lower = self.path.lower.knowing(more) if more else self.path.lower
+        return np.broadcast_to(np.asarray(series(lower(formula)).value, dtype=float), self.K)
 
     def numbers(self, formulas: Sequence[Formula] | Matrix3) -> np.ndarray:
         """The values of several formulas, in their shape with the states behind it."""

@@ -42,6 +42,10 @@ class Lowering:
             self._done[formula] = self._turn(formula)
         return self._done[formula]
 
+    def knowing(self, more: Mapping[str, Scalar]) -> Lowering:
+        """The same with scalars for further symbols."""
+        return Lowering(self._algebra, {**self._values, **more})
+
     def _turn(self, formula: Formula) -> Scalar:
         if formula.is_Symbol:
             return self._values[formula.name]

@@ -114,7 +114,7 @@ class ZeroLengths(Guide):
         """Remember a passage; a spring whose natural length is zero has nothing to tell, its force does not jump."""
         _, _, natural = self.mechanics.between(np.array([t]), y)
         span = self._spans[i]
-        if span.kind == "damper" or natural[i, 0] != 0:
+        if span.kind != "spring" or natural[i, 0] != 0:
             self._met.setdefault(f"{span.kind} '{span.name}'", []).append(t)
 
 

@@ -56,8 +56,8 @@ class Lengths:
 
 def _meeting(span: Span, t: float, natural: float) -> str:
     """What is wrong with an element of length zero."""
-    if span.kind == "damper":
-        why, hint = "", "Start with its ends apart, or use a damping inside the joint."
+    if span.kind != "spring":
+        why, hint = "", "Start with its ends apart, or use a load inside the joint."
     elif natural == 0:
         why = " although its natural length is 0"
         hint = "Write natural_length = 0 as a number, then its force is regular; or start with its ends apart."

@@ -114,6 +114,10 @@ class Places(Protocol):
         """Where a point of a body is."""
         ...
 
+    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
+        """A frame fixed on a body: its origin at `position`, turned by roll, then pitch, then yaw about the body's axes."""
+        ...
+
     def value(self, body: str, joint: int, motion: int) -> Scalar:
         """How far a joint has moved along one of its motions."""
         ...
@@ -127,8 +131,8 @@ class Watch(Protocol):
         """The number of states."""
         ...
 
-    def number(self, formula: Formula) -> np.ndarray:
-        """The value of a formula at every state."""
+    def number(self, formula: Formula, more: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+        """The value of a formula at every state; `more` are the values of further symbols."""
         ...
 
     def numbers(self, formulas: Sequence[Formula] | Sequence[Sequence[Formula]]) -> np.ndarray:

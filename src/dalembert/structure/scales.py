@@ -25,8 +25,8 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra import FLOATS, numbers
-from dalembert.algebra.tables import tables_in
-from dalembert.expressions import TIME
+from dalembert.algebra.tables import interpolations_in
+from dalembert.expressions import TIME, Kind, kind_of
 from dalembert.expressions.formula import Formula
 from dalembert.model import WORLD, Elements
 from dalembert.model.checks.values import at_start, slope, value
@@ -155,8 +155,9 @@ def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
 
 
 def _waves(model: Elements) -> list[Formula]:
-    """What stands inside sine, cosine and tangent."""
-    return [wave.args[0] for formula in model.formulas for wave in formula.atoms(se.sin, se.cos, se.tan)]
+    """What stands inside sine, cosine and tangent; laws of lengths and the like say nothing of coordinates."""
+    formulas = [f for f in model.formulas if not any(kind_of(s.name) is Kind.MEASURE for s in f.free_symbols)]
+    return [wave.args[0] for formula in formulas for wave in formula.atoms(se.sin, se.cos, se.tan)]
 
 
 def _motions(model: Elements) -> list[Motion]:
@@ -214,8 +215,9 @@ def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
 def _switches(model: Elements) -> Iterator[float]:
     """The times at which formulas switch, such as those of a table."""
     for formula in model.formulas:
-        for table in tables_in(formula):
-            yield from table.times.tolist()
+        for table, argument in interpolations_in(formula):
+            if argument == TIME:
+                yield from table.times.tolist()
         for choice in formula.atoms(se.Piecewise):
             for condition in choice.args[1::2]:
                 if TIME in condition.free_symbols:

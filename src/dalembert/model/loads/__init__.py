@@ -5,19 +5,42 @@ A new load is a file here, a line in `LOADS`, and its maker among the bases of `
 
 from dalembert.model.loads.base import InJoint as InJoint
 from dalembert.model.loads.base import Load
+from dalembert.model.loads.bushing import Bushing, BushingMaker
 from dalembert.model.loads.damper import Damper, DamperMaker
 from dalembert.model.loads.force import Force, ForceMaker
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
+from dalembert.model.loads.joint_strut import JointStrut, JointStrutMaker
 from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker
 from dalembert.model.loads.spring import Spring, SpringMaker
+from dalembert.model.loads.strut import Strut, StrutMaker
 from dalembert.model.loads.torque import Torque, TorqueMaker
 
 # in the order in which a file is read
-LOADS: tuple[type[Load], ...] = (Force, Torque, JointTorque, JointSpring, JointFriction, Spring, Damper)
+LOADS: tuple[type[Load], ...] = (
+    Force,
+    Torque,
+    JointTorque,
+    JointSpring,
+    JointStrut,
+    JointFriction,
+    Spring,
+    Damper,
+    Strut,
+    Bushing,
+)
 
 
 class LoadMakers(
-    ForceMaker, TorqueMaker, JointTorqueMaker, JointSpringMaker, JointFrictionMaker, SpringMaker, DamperMaker
+    ForceMaker,
+    TorqueMaker,
+    JointTorqueMaker,
+    JointSpringMaker,
+    JointStrutMaker,
+    JointFrictionMaker,
+    SpringMaker,
+    DamperMaker,
+    StrutMaker,
+    BushingMaker,
 ):
     """What pushes and pulls on a model."""

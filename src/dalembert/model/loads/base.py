@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol, Self
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.errors import InputError, Problem
+from dalembert.expressions.lower import Lowering
 from dalembert.expressions.numbers import written_out
 from dalembert.model.declared import Action, Traced, Watch, Work
 from dalembert.model.file_form import Element, unsaid
@@ -88,7 +89,7 @@ class Motion(Protocol):
         ...
 
     @property
-    def lower(self) -> Callable[[Formula], Scalar]:
+    def lower(self) -> Lowering:
         """Makes a scalar of a formula."""
         ...
 

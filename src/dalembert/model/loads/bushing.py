@@ -1,0 +1,238 @@
+"""A bushing: stiffness and damping in all six directions between a frame on one body and a frame on another.
+
+The measure is how the second frame B lies in the first frame A: the way from A to B and the turn, both in axes of A,
+
+    d = R_Aᵀ (p_B − p_A),    θ = 2 sin(α/2) k    for R_AᵀR_B = the turn by α about k,
+
+so that θ is the rotation vector α k to third order in α, and regular up to the half turn. With e = (d, θ) the bushing does the
+work −(K e + C ė)·δe. So K stores the energy ½ eᵀK e at any size of motion, and the wrench follows: on the second body the force
+R_A f at p_B and the couple R_A (w + u×) m, where (f, m) = −(K e + C ė), u = θ/2 and w = cos(α/2); on the first body the opposite
+force at the same place p_B, and the opposite couple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, scaled, stack, vector, zeros
+from dalembert.arguments import checked, shown
+from dalembert.errors import InputError, Problem
+from dalembert.expressions.writing import written
+from dalembert.model import file_form
+from dalembert.model.checks.values import value
+from dalembert.model.declared import Action, Places, Traced, Watch, Work, on_point
+from dalembert.model.file_form import ORIGIN, Value
+from dalembert.model.keys import BODIES, NAMED, POINTS, Key, Keys, Kind, array, constant, two_points, wrong
+from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, at_point, vector_of
+from dalembert.model.making import ZERO, Given, Maker, row_of, several
+from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.spatial import cross, skew
+from dalembert.spatial.frames import Frame
+
+Row6 = tuple[Formula, ...]
+Matrix6 = tuple[Row6, ...]
+_SIX = "6 numbers (along x, y, z, about x, y, z) or 6 rows of 6"
+NOTHING = (0, 0, 0, 0, 0, 0)
+
+
+def _check(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    rows = isinstance(value, list) and len(value) == 6
+    if isinstance(value, list) and rows and all(isinstance(row, list) for row in value):
+        yield from array(6, array(6, constant, "numbers or formulas"), "rows")(value, where, model)
+    elif rows:
+        yield from array(6, constant, "numbers or formulas")(value, where, model)
+    else:
+        yield wrong(where, _SIX, value)
+
+
+def _read(maker: Maker, given: object, where: str) -> Matrix6:
+    """Six numbers are the diagonal."""
+    rows = row_of(given, where, _SIX)
+    if len(rows) != 6:
+        raise InputError(f"{where}: got {len(rows)} entries. Expected {_SIX}.")
+    if not any(several(row) for row in rows):
+        rows = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
+    if not all(several(row, 6) for row in rows):
+        raise InputError(f"{where}: got {shown(given)}. Expected {_SIX}.")
+    return tuple(tuple(maker.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(rows))
+
+
+def _write(entries: Matrix6, where: str) -> Value:
+    if all(entry == 0 for i, row in enumerate(entries) for j, entry in enumerate(row) if i != j):
+        return [written(entries[i][i], where) for i in range(6)]
+    return [file_form.vector(row, where) for row in entries]
+
+
+six_by_six = Kind(_check, _read, _write)
+
+
+@dataclass(frozen=True)
+class Bushing(Load):
+    """Stiffness and damping, 6×6, between a frame on the first body and a frame on the second: see the head of this file."""
+
+    kind: ClassVar[str] = "bushing"
+    forms: ClassVar[dict[str, Keys]] = {
+        "bushing": {
+            **NAMED,
+            **BODIES,
+            **POINTS,
+            "rotations": Key(two_points, usual=[ORIGIN, ORIGIN]),
+            **dict.fromkeys(("stiffness", "damping"), Key(six_by_six, usual=list(NOTHING))),
+        }
+    }
+
+    bodies: tuple[str, str]
+    points: tuple[Vector3, Vector3]
+    rotations: tuple[Vector3, Vector3]
+    stiffness: Matrix6
+    damping: Matrix6
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """The origins of both frames."""
+        return list(zip(self.bodies, self.points, strict=True))
+
+    @property
+    def stiff(self) -> Formula:
+        """Along its first axis."""
+        return self.stiffness[0][0]
+
+    def law(self) -> tuple[str, str]:
+        """Its diagonals."""
+        pairs = (("stiffness", self.stiffness), ("damping", self.damping))
+        shown = (f"{name} {', '.join(str(rows[i][i]) for i in range(6))}" for name, rows in pairs)
+        return self.kind, "; ".join(shown)
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """Two frames on one body do nothing, and only a symmetric stiffness stores energy."""
+        found = []
+        if self.bodies[0] == self.bodies[1]:
+            fact = f"both frames are on '{self.bodies[0]}', so it does nothing."
+            found.append(Problem(self.title, fact, "Give `bodies` two different names."))
+        K = np.array([[value(entry, table) for entry in row] for row in self.stiffness])
+        uneven = np.argwhere(np.abs(K - K.T) > 1e-12 * np.abs(K).max()).tolist()
+        if uneven:
+            i, j = uneven[0]
+            fact = f"entry [{i}][{j}] is {K[i, j]:g} and entry [{j}][{i}] is {K[j, i]:g}, so it would make energy from nothing."
+            found.append(Problem(f"{self.title}, stiffness", fact, "Expected a symmetric matrix."))
+        return found
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """What the stiffness does, with its potential, and what the damping does: each a force and a couple."""
+        A, B = self._frames(motion)
+        d, R = A.R.T @ (B.p - A.p), A.R.T @ B.R
+        theta, E = _turn(motion.algebra, R)
+        relative, drift = R @ B.D - A.D, R @ B.E - A.E  # ω_B − ω_A in axes of A
+        J_d, c_d = A.R.T @ (B.J - A.J) + skew(d) @ A.D, A.R.T @ (B.c - A.c) + skew(d) @ A.E
+        e, rate = stack(d, theta), stack(J_d @ motion.qd + c_d, E @ (relative @ motion.qd + drift))
+        out = []
+        for entries, x, stores in ((self.stiffness, e, True), (self.damping, rate, False)):
+            rows = matrix([[motion.lower(entry) for entry in row] for row in entries])
+            if all(motion.algebra.is_zero(entry) for entry in rows.ravel()):
+                continue
+            pull = rows @ x
+            force, couple = -(A.R @ pull[:3]), -(A.R @ (E.T @ pull[3:]))
+            energies = (motion.algebra.half * (x @ pull), 0) if stores else (None, None)
+            pushes, turns = self._wrenches(motion, B.p, force, couple)
+            out.append(Applied(self.name, force, A.R @ J_d, energies[0], pushes))
+            out.append(Applied(f"couple of {self.name}", couple, A.R @ relative, energies[1], turns))
+        return out
+
+    def _frames(self, motion: Motion) -> Iterator[Frame]:
+        for body, position, turn in zip(self.bodies, self.points, self.rotations, strict=True):
+            at, angles = vector_of(motion, position), list(vector_of(motion, turn))
+            yield motion.frame(body).placed(motion.algebra, at, angles)
+
+    def _wrenches(self, motion: Motion, place: Array, force: Array, couple: Array) -> Iterator[tuple[Wrench, ...]]:
+        """The force at a place of the world on the second body and its opposite there on the first; then the couples."""
+        signed = [(body, motion.frame(body), sign) for body, sign in zip(self.bodies, (-1, 1), strict=True)]
+        at = [(body, frame.R.T @ (place - frame.p), sign * force) for body, frame, sign in signed]
+        yield tuple(wrench for each in at for wrench in at_point(motion, *each))
+        yield tuple(Wrench(body, zeros(3), frame.R.T @ (sign * couple)) for body, frame, sign in signed if body != WORLD)
+
+    # for the evidence
+
+    def _lies(self, places: Places) -> Array:
+        """d and θ by Cayley's parameters g of R: [g×] = (R − 1)(R + 1)⁻¹, θ = 2 g / √(1 + g·g)."""
+        A, B = (places.placed(*of) for of in zip(self.bodies, self.points, self.rotations, strict=True))
+        d, R = A.R.T @ (B.p - A.p), A.R.T @ B.R
+        G = (R - identity(3)) @ _inverse(R + identity(3))
+        g = vector([G[2, 1], G[0, 2], G[1, 0]])
+        return stack(d, scaled(2 / places.algebra.sqrt(1 + g @ g), g))
+
+    def _push(self, watch: Watch, lies: Traced) -> np.ndarray:
+        stiff = np.einsum("ijk,jk->ik", watch.numbers(self.stiffness), lies.value)
+        return -stiff - np.einsum("ijk,jk->ik", watch.numbers(self.damping), lies.rate)
+
+    def declared(self, watch: Watch) -> Work:
+        """−(K e + C ė)·δe."""
+        lies = watch.traced(self._lies)
+        return on_point(self.name, self._push(watch, lies), lies)
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        """Force and couple at the origin of the second frame, on both bodies."""
+        lies = watch.traced(self._lies)
+        frames = [
+            watch.traced(lambda places, of=of: vector([*places.placed(*of).p, *places.placed(*of).R.ravel()])).value
+            for of in zip(self.bodies, self.points, self.rotations, strict=True)
+        ]
+        axes, place, push = frames[0][3:].reshape(3, 3, -1), frames[1][:3], self._push(watch, lies)
+        u, m = 0.5 * lies.value[3:], push[3:]
+        couple = np.sqrt(1 - np.sum(u**2, axis=0)) * m + np.cross(u, m, axis=0)
+        force, couple = (np.einsum("xak,ak->xk", axes, x) for x in (push[:3], couple))
+        for body, sign in zip(self.bodies, (-1.0, 1.0), strict=True):
+            if body != WORLD:
+                yield Action(body, sign * force, place, sign * couple)
+
+
+def _turn(algebra: Algebra, R: Array) -> tuple[Array, Array]:
+    """θ of a rotation, and E = w − u× of θ̇ = E ω."""
+    twice = algebra.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])  # 2 w
+    with np.errstate(all="ignore"):  # no value at the half turn
+        theta = vector([x / twice for x in (R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])])
+    w, x, y, z = scaled(algebra.half, vector([twice, *theta]))
+    return theta, matrix([[w, z, -y], [-z, w, x], [y, -x, w]])
+
+
+def _inverse(A: Array) -> Array:
+    """The inverse of a 3×3 matrix: its columns are cross products of the rows over their determinant."""
+    x, y, z = A
+    columns = [cross(y, z), cross(z, x), cross(x, y)]
+    size: Scalar = x @ columns[0]
+    return matrix([[column[i] / size for column in columns] for i in range(3)])
+
+
+class BushingMaker(LoadMaker):
+    """Makes bushings."""
+
+    @checked
+    def bushing(
+        self,
+        bodies: tuple[str, str],
+        *,
+        stiffness: Given = NOTHING,
+        damping: Given = NOTHING,
+        points: Given = (ZERO, ZERO),
+        rotations: Given = (ZERO, ZERO),
+        name: str | None = None,
+    ) -> Self:
+        """Tie frames of two bodies (or of the world) by stiffness and damping in all six directions.
+
+        Both take six numbers, along x, y, z and about x, y, z of the first frame, or a 6×6 matrix; a stiffness is symmetric. What is
+        measured is the way d from the first origin to the second and the turn θ = 2 sin(α/2) k by α about k, both in axes of the
+        first frame. The wrench acts where the second origin is, and its opposite at the same place on the first body.
+
+        >>> from dalembert import Model
+        >>> model = Model("mount", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")
+        >>> free = model.free(("x", "y", "z"), ("a", "b", "c"))
+        >>> _ = model.body("engine", joint=free, mass=80, inertia=(2, 3, 3))
+        >>> _ = model.bushing(("world", "engine"), stiffness=(2e5, 2e5, 1e5, 500, 500, 300), damping=(100, 100, 100, 1, 1, 1))
+        >>> model.check()
+        []
+        """
+        both = {"stiffness": stiffness, "damping": damping}
+        return self._load(Bushing, name, bodies=bodies, points=points, rotations=rotations, **both)
