@@ -146,7 +146,9 @@ def loaded(kind: str) -> Callable[[], Model]:
             case "strut":
                 model.strut(pull="3*(length - 1/2)**3 + 2*rate*length", **ends)
             case "joint_strut":
-                model.joint_strut("lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]])
+                model.joint_strut(
+                    "lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]]
+                )
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     FORCE = "force"  # along a speed
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program
+    HELD = "held"  # a condition, or a line of a table, that a run holds between two switchings
     MEASURE = "measure"  # what a law of a load is a formula of, such as the length of a strut
     VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the parts of a twist
 

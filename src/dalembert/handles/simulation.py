@@ -81,7 +81,10 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
     require_method(name, step=settings.step)
     method = find(name)
     board = Switchboard(equations) if model.switching or model.events else None
-    way, run = Way(project, board), Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd))
+    way, run = (
+        Way(project, board),
+        Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd)),
+    )
     if project:
         run.begin(float(grid[0]), start_q, start_qd)
     q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.algebra import vector
-from dalembert.errors import SimulationError
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.kernels.sliding import SlidingKernel
-from dalembert.model.events import Event
 from dalembert.model.frozen import Value
 from dalembert.model.switches import held
 from dalembert.programs import Function
@@ -76,9 +74,11 @@ class Switchboard:
     def _surfaces(self) -> Function:
         """g of switches, arguments of tables, and the formulas of events, at (q, q̇, t)."""
         space = self.equations.workspace
-        lower = space.system.motion.lower
-        formulas = [*self._held.formulas, *(event.when for event in self._events)]
-        return space.compiled(vector([lower(formula) for formula in formulas]), space.system.q, space.system.qd)
+        motion = space.system.motion
+        events = [motion.lower(event.when) for event in self._events]
+        return space.compiled(
+            vector([*(one.at(motion) for one in self._held.surfaces), *events]), space.system.q, space.system.qd
+        )
 
     @cached_property
     def _changes(self) -> Function:
@@ -99,7 +99,9 @@ class Switchboard:
         g = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
         count, tables = len(self._modes), self._held.tables
         self._modes, self._sliding = (g[:count] > 0).astype(float), ()
-        found = [int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)]
+        found = [
+            int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
+        ]
         self._lines = np.array(found, dtype=np.intp)
         signs = g[count + len(tables) :]
         self._signs = np.where(np.abs(signs) <= _ZERO, np.where(self._signs == 0, 1.0, self._signs), np.sign(signs))
@@ -117,8 +119,7 @@ class Switchboard:
         """The compiled equations of the present stretch."""
         if not self._sliding:
             return kernel
-        chosen = tuple(self._held.switches[k] for k in self._sliding)
-        return SlidingKernel.of(kernel, tuple((one.parameter, one.formula) for one in chosen))
+        return SlidingKernel.of(kernel, tuple(self._held.switches[k] for k in self._sliding))
 
     def guide(self, mechanics: Mechanics) -> Crossings:
         """What looks for the next crossing."""
@@ -131,7 +132,9 @@ class Switchboard:
             return np.concatenate([g, kernel.mixture(y, t, mechanics.constants)])
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
-        watched = [Watched(i, 1.0 if mode > 0 else -1.0) for i, mode in enumerate(self._modes) if i not in self._sliding]
+        watched = [
+            Watched(i, 1.0 if mode > 0 else -1.0) for i, mode in enumerate(self._modes) if i not in self._sliding
+        ]
         for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
             watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
@@ -156,7 +159,9 @@ class Switchboard:
                 q, qd = state(passed)
                 self.happened.append(Happening(self._events[k].name, passed.t, q, qd, qd))
 
-    def cross(self, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: Equations) -> tuple[Equations, np.ndarray, bool]:
+    def cross(
+        self, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: Equations
+    ) -> tuple[Equations, np.ndarray, bool]:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count = self._watched[halt.which], len(self._modes)
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)

@@ -18,8 +18,8 @@ from dalembert.analysis.reactions import JointReaction
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.handles.partition import Part
-from dalembert.handles.switching import Happening
 from dalembert.handles.run_places import Places, Samples, asked
+from dalembert.handles.switching import Happening
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
 from dalembert.model import Elements
@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 
 def joint_reactions(
-    equations: Equations, values: np.ndarray, frame: str, state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    equations: Equations,
+    values: np.ndarray,
+    frame: str,
+    state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
 ) -> dict[str, JointReaction]:
     """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
     model = equations.model
@@ -215,7 +218,9 @@ class Trajectory(Places, Tabular, Value):
         if part.equations.derivation.setup.choice == self.equations.derivation.setup.choice:
             return y
         n = len(self.q)
-        qd = part.equations.kernel.velocities(y, t, part.constants if part.constants.ndim == 1 else part.constants[:, 0])
+        qd = part.equations.kernel.velocities(
+            y, t, part.constants if part.constants.ndim == 1 else part.constants[:, 0]
+        )
         return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations.values)[0]])
 
     @cached_property

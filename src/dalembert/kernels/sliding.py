@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from dalembert.algebra import Array, stack, vector
 from dalembert.algebra.linear import orthogonal_solve
-from dalembert.expressions.formula import Formula
 from dalembert.kernels.kernel import Kernel, stacked
+from dalembert.model.switches import Switch
 from dalembert.programs import Function
 
 
@@ -27,10 +27,10 @@ from dalembert.programs import Function
 class SlidingKernel(Kernel):
     """The compiled functions of a form that slides along surfaces, each with the parameter that holds its condition."""
 
-    surfaces: tuple[tuple[str, Formula], ...] = ()
+    surfaces: tuple[Switch, ...] = ()
 
     @classmethod
-    def of(cls, kernel: Kernel, surfaces: tuple[tuple[str, Formula], ...]) -> SlidingKernel:
+    def of(cls, kernel: Kernel, surfaces: tuple[Switch, ...]) -> SlidingKernel:
         """The same form on surfaces."""
         return cls(kernel.form, kernel.residual, kernel.mode, surfaces)
 
@@ -38,14 +38,14 @@ class SlidingKernel(Kernel):
     def rows(self) -> list[int]:
         """Which of the parameters hold the conditions of the surfaces."""
         known = list(map(str, self.parameters))
-        return [known.index(name) for name, _ in self.surfaces]
+        return [known.index(switch.parameter) for switch in self.surfaces]
 
     @cached_property
     def _graph(self) -> tuple[Array, Array]:
         """α and ẏ in the graph."""
-        system, names = self.form.system, [name for name, _ in self.surfaces]
+        system, names = self.form.system, [switch.parameter for switch in self.surfaces]
         algebra, whole, n, size = system.algebra, super().rates, len(system.q), self.form.n_states
-        g = self.in_state(vector([system.motion.lower(formula) for _, formula in self.surfaces]), system.qdd)
+        g = self.in_state(vector([switch.at(system.motion) for switch in self.surfaces]), system.qdd)
 
         def side(true: str | None) -> tuple[Array, Array]:
             f = algebra.substitute(whole, {name: int(name == true) for name in names})
@@ -84,7 +84,7 @@ class SlidingKernel(Kernel):
     def _slopes_of(self) -> Function:
         """∂g/∂q, ∂g/∂q̇ and ∂g/∂t of (q, q̇, t)."""
         system = self.form.system
-        g = vector([system.motion.lower(formula) for _, formula in self.surfaces])
+        g = vector([switch.at(system.motion) for switch in self.surfaces])
         x = stack(system.q, system.qd, vector([system.t]))
         return self._compile(system.algebra.jacobian(g, x).ravel(), x)
 

@@ -94,7 +94,9 @@ class Event:
         known = {TIME.name, *model.coordinate_names, *(f"dot({x})" for x in model.coordinate_names)}
         if {symbol.name for symbol in self.when.free_symbols} & known:
             return []
-        fact = f"the formula {self.when} contains no coordinate, no velocity and no time, so it never passes through zero."
+        fact = (
+            f"the formula {self.when} contains no coordinate, no velocity and no time, so it never passes through zero."
+        )
         return [Problem(f"{self.title}, when", fact, "Write when it happens, such as when = 'x - 5'.")]
 
 
@@ -111,7 +113,7 @@ class EventMaker(Maker):
         *,
         direction: Direction = "both",
         stop: bool = False,
-        set: Mapping[str, Written] | None = None,  # noqa: A002 (the key of the file form)
+        set: Mapping[str, Written] | None = None,
         reset: Mapping[str, Written] | None = None,
     ) -> Self:
         """Let something happen where a formula of the motion passes through zero.

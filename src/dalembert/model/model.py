@@ -13,8 +13,8 @@ from dalembert.expressions.formula import Written
 from dalembert.model.constraints import ConstraintMakers
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
-from dalembert.model.events import EventMaker
 from dalembert.model.elements import WORLD, Body, Energies, Limits, Rotor, Shape, Speed
+from dalembert.model.events import EventMaker
 from dalembert.model.joints import Joint, JointMakers
 from dalembert.model.joints.base import joints_of
 from dalembert.model.keys import make

@@ -8,33 +8,48 @@ beyond its end, and every integrator keeps its order up to the surface: see `int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import symengine as se
 
+from dalembert.algebra import Scalar
 from dalembert.algebra.tables import Table, split_interpolation, tables_in
+from dalembert.expressions import Kind
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
 from dalembert.model.description import Description
 from dalembert.model.elements import Parameter
-from dalembert.model.frozen import Frozen
+from dalembert.model.loads import Load
+from dalembert.model.loads.base import Motion
+from dalembert.model.mapping import mapped
 
-T = TypeVar("T")
 _LISTS = ("holonomic_list", "nonholonomic_list", "canonical_list", "contacts", "loops", "rotors", "speed_list")
-_WALKED = ("bodies", "loads", *_LISTS, "energies", "non_ideal_forces")
+_WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
 
 
 @dataclass(frozen=True)
-class Switch:
-    """A condition g > 0, or ≥ 0, of an element, and the parameter that holds it."""
+class Surface:
+    """A formula of the motion whose value decides how an element goes on."""
+
+    formula: Formula
+    owner: str  # what the formula belongs to
+    load: str | None  # the load whose measures it contains, if it does
+
+    def at(self, motion: Motion) -> Scalar:
+        """Its value."""
+        if self.load is None:
+            return motion.lower(self.formula)
+        load = next(load for load in motion.model.loads if load.name == self.load)
+        return load.lowering(motion)(self.formula)
+
+
+@dataclass(frozen=True)
+class Switch(Surface):
+    """A condition g > 0, or ≥ 0, with g its formula, and the parameter that holds it."""
 
     parameter: str
-    formula: Formula  # g
-    owner: str  # what the formula belongs to
 
     @property
     def title(self) -> str:
@@ -43,13 +58,11 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class TableSwitch:
-    """A table that is held as one of its straight lines: low + slope (x − start)."""
+class TableSwitch(Surface):
+    """A table that is held as one of its straight lines, low + slope (x − start), with x its formula."""
 
     parameters: tuple[str, str, str]  # start, low, slope
     table: Table
-    formula: Formula  # x
-    owner: str
 
     @property
     def title(self) -> str:
@@ -79,10 +92,10 @@ class Held:
     switches: tuple[Switch, ...]
     tables: tuple[TableSwitch, ...]
 
-    @cached_property
-    def formulas(self) -> tuple[Formula, ...]:
-        """The surfaces g of the switches, and the arguments of the tables."""
-        return tuple(each.formula for each in (*self.switches, *self.tables))
+    @property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The switches and the tables."""
+        return (*self.switches, *self.tables)
 
 
 def held(model: Description) -> Held:
@@ -93,10 +106,11 @@ def held(model: Description) -> Held:
     >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     >>> found = held(model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper").description)
     >>> [each.title for each in found.switches], found.description.parameter_values
-    (["the switch at -5 + x = 0 of force 'bumper'"], {'switch 1': 0.0})
+    (["the switch at -5 + x = 0 of force 'bumper'"], {'held(switch 1)': 0.0})
     """
     holder = _Holder(model)
-    changed = {name: holder.within(getattr(model, name), name) for name in _WALKED}
+    changed = {name: mapped(getattr(model, name), holder.turned, holder.enter) for name in _WALKED}
+    changed["loads"] = tuple(holder.load(load) for load in model.loads)
     known = tuple(Parameter(name, 0.0, "", "") for name in holder.parameters)
     return Held(
         model.replaced(**changed, parameter_list=(*model.parameter_list, *known)),
@@ -110,9 +124,10 @@ class _Holder:
 
     def __init__(self, model: Description) -> None:
         self._constant = {parameter.name for parameter in model.parameter_list}
-        self.switches: dict[Formula, Switch] = {}
-        self.tables: dict[tuple[Table, Formula], TableSwitch] = {}
-        self._owner = ""
+        self.switches: dict[tuple[Formula, str | None], Switch] = {}
+        self.tables: dict[tuple[Table, Formula, str | None], TableSwitch] = {}
+        self._owner = "the model"
+        self._load: str | None = None
 
     @property
     def parameters(self) -> Iterator[str]:
@@ -121,17 +136,21 @@ class _Holder:
         for one in self.tables.values():
             yield from one.parameters
 
-    def within(self, value: T, owner: str) -> T:
-        """The same element, sequence or formula with what switches held."""
-        self._owner = owner
-        return mapped(value, self._turned, self._enter)
+    def load(self, load: Load) -> Load:
+        """A load with what switches held."""
+        self._owner, self._load = load.title, load.name
+        out = load.held(self.turned)
+        self._load = None
+        return out
 
-    def _enter(self, element: object) -> None:
+    def enter(self, element: object) -> None:
+        """Begin with another element."""
         title = getattr(element, "title", None)
         if isinstance(title, str):
             self._owner = title
 
-    def _turned(self, formula: Formula) -> Formula:
+    def turned(self, formula: Formula) -> Formula:
+        """A formula with what switches held."""
         if not formula.atoms(se.Piecewise) and not tables_in(formula):
             return formula
         return self._hold(formula, {})
@@ -148,11 +167,12 @@ class _Holder:
     def _line(self, table: Table, x: Formula, known: Mapping[Formula, bool]) -> Formula:
         """The straight line in place of a table, or its slope."""
         x, value = self._hold(x, known), replace(table, order=0)
-        if (value, x) not in self.tables:
+        key = value, x, self._scope(x)
+        if key not in self.tables:
             k = len(self.tables) + 1
-            names = f"table {k}, start", f"table {k}, value", f"table {k}, slope"
-            self.tables[value, x] = TableSwitch(names, value, x, self._owner)
-        start, low, slope = map(se.Symbol, self.tables[value, x].parameters)
+            start, low, slope = (Kind.HELD.of(f"table {k}, {what}") for what in ("start", "value", "slope"))
+            self.tables[key] = TableSwitch(x, self._owner, self._scope(x), (start, low, slope), value)
+        start, low, slope = map(se.Symbol, self.tables[key].parameters)
         return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else se.Integer(0)
 
     def _chosen(self, parts: list[Formula], known: Mapping[Formula, bool]) -> Formula:
@@ -189,36 +209,22 @@ class _Holder:
         """True when a formula changes along a motion: it holds more than parameters."""
         return bool({symbol.name for symbol in g.free_symbols} - self._constant)
 
+    def _scope(self, formula: Formula) -> str | None:
+        """The load whose measures a formula contains."""
+        measures = any(symbol.name.startswith(f"{Kind.MEASURE.value}(") for symbol in formula.free_symbols)
+        return self._load if measures else None
+
     def _switch(self, g: Formula) -> tuple[Formula, bool]:
         """The symbol that holds g > 0, and False where it holds −g > 0."""
-        if -g in self.switches:
-            return se.Symbol(self.switches[-g].parameter), False
-        if g not in self.switches:
-            self.switches[g] = Switch(f"switch {len(self.switches) + 1}", g, self._owner)
-        return se.Symbol(self.switches[g].parameter), True
+        scope = self._scope(g)
+        if (-g, scope) in self.switches:
+            return se.Symbol(self.switches[-g, scope].parameter), False
+        if (g, scope) not in self.switches:
+            name = Kind.HELD.of(f"switch {len(self.switches) + 1}")
+            self.switches[g, scope] = Switch(g, self._owner, scope, name)
+        return se.Symbol(self.switches[g, scope].parameter), True
 
 
 def _blend(s: Formula, yes: Formula, no: Formula) -> Formula:
     """`yes` at s = 1 and `no` at s = 0, whatever the other may be there; in between a mixture."""
     return se.Piecewise((yes, se.Le(1, s)), (no, se.Le(s, 0)), (no + s * (yes - no), True))
-
-
-def mapped(value: T, turn: Callable[[Formula], Formula], enter: Callable[[object], None]) -> T:
-    """A record, sequence or mapping with every formula in it turned; `enter` is told of every record on the way."""
-
-    def walk(x: object) -> object:
-        if isinstance(x, se.Basic):
-            return turn(x)
-        if isinstance(x, tuple):
-            parts = tuple(map(walk, x))
-            return x if all(a is b for a, b in zip(parts, x, strict=True)) else parts
-        if isinstance(x, Frozen):
-            return Frozen({key: walk(part) for key, part in x.items()})
-        if is_dataclass(x) and not isinstance(x, type):
-            enter(x)
-            new = {each.name: walk(getattr(x, each.name)) for each in fields(x) if each.init}
-            changed = {name: part for name, part in new.items() if part is not getattr(x, name)}
-            return replace(x, **changed) if changed else x
-        return x
-
-    return walk(value)  # type: ignore[return-value]

@@ -33,6 +33,7 @@ from dalembert.model.keys import (
     two_bodies,
 )
 from dalembert.model.making import Maker
+from dalembert.model.mapping import mapped
 from dalembert.model.vectors import WORLD, Formula, Vector3
 from dalembert.spatial import cross
 from dalembert.spatial.frames import Frame
@@ -187,6 +188,14 @@ class Load(ABC):
     @abstractmethod
     def applied(self, motion: Motion) -> list[Applied]:
         """The forces it exerts."""
+
+    def lowering(self, motion: Motion) -> Lowering:
+        """What makes scalars of its formulas, knowing also what it measures."""
+        return motion.lower
+
+    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+        """The same with what switches in its formulas held: see `model/switches`."""
+        return mapped(self, hold)
 
     def span(self, motion: Motion) -> Span | None:
         """Its ends, if its force has no direction where they meet."""

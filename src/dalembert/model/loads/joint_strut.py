@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.algebra.tables import Table
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
+from dalembert.expressions.lower import Lowering
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.keys import IN_JOINT, Key, Keys
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
@@ -58,12 +59,20 @@ class JointStrut(InJoint):
 
     def applied(self, motion: Motion) -> list[Applied]:
         """What has a potential, then the rest."""
-        joint = motion.joint(self.body, self.joint, self.motion)
-        rate = joint.gradient @ motion.qd + joint.drift
-        lower = motion.lower.knowing({measure(POSITION[0]).name: joint.value, measure(RATE).name: rate})
+        lower = self.lowering(motion)
         energy, rest = self._law.parts
         found = [(energy.diff(measure(POSITION[0])), lower(energy)), (rest, None)]
         return [self._along(motion, -lower(pull), V) for pull, V in found if pull != 0]
+
+    def lowering(self, motion: Motion) -> Lowering:
+        """Knowing the position of the joint and its rate."""
+        joint = motion.joint(self.body, self.joint, self.motion)
+        rate = joint.gradient @ motion.qd + joint.drift
+        return motion.lower.knowing({measure(POSITION[0]).name: joint.value, measure(RATE).name: rate})
+
+    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+        """With its curves in the law."""
+        return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
 
     def declared(self, watch: Watch) -> Work:
         """All at once, times the change of the motion."""

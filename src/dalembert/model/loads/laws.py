@@ -69,7 +69,9 @@ def _points(maker: Maker, given: object, where: str) -> Table | None:
     rows = list(given) if several(given) else []
     if not 2 <= len(rows) <= MAX_ROWS or not all(several(row, 2) for row in rows):
         got = f"{len(rows)} rows" if rows else shown(given)
-        raise InputError(f"{where}: got {got}. Expected 2 to {MAX_ROWS} rows of two numbers, such as [[0, 0], [0.1, 25]].")
+        raise InputError(
+            f"{where}: got {got}. Expected 2 to {MAX_ROWS} rows of two numbers, such as [[0, 0], [0.1, 25]]."
+        )
     x, y = np.array([[maker.number(v, f"{where}[{i}]") for v in row] for i, row in enumerate(rows)], dtype=float).T
     if late := np.flatnonzero(np.diff(x) <= 0).tolist():
         i = late[0]
@@ -110,7 +112,9 @@ class Law:
     @property
     def parts(self) -> tuple[Formula, Formula]:
         """(V, rest): the potential of the terms that have one, and the pull of the others."""
-        return antiderivative(self.formula, measure(self.names[0]), (measure(RATE), TIME))
+        formula = self.formula
+        held = [symbol for symbol in formula.free_symbols if symbol.name.startswith(f"{Symbols.HELD.value}(")]
+        return antiderivative(formula, measure(self.names[0]), (measure(RATE), TIME, *held))
 
     def words(self) -> str:
         """What a reader is told."""

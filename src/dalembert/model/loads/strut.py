@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from dalembert.algebra import scaled
 from dalembert.algebra.tables import Table
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
+from dalembert.expressions.lower import Lowering
 from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
@@ -53,15 +54,25 @@ class Strut(Between):
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends: first what has a potential, then the rest."""
-        line, J, c = self._line(motion)
-        length = motion.algebra.sqrt(line @ line)
+        (line, J, _), lower = self._line(motion), self.lowering(motion)
+        length = lower(measure(LENGTH))
         with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
-            rate = (line @ (J @ motion.qd + c)) / length
-            lower = motion.lower.knowing({measure(LENGTH).name: length, measure(RATE).name: rate})
             energy, rest = self._law.parts
             found = [(energy.diff(measure(LENGTH)), lower(energy)), (rest, None)]
             pulls = [(scaled(-lower(pull) / length, line), V) for pull, V in found if pull != 0]
         return [Applied(self.name, force, J, V, self._pull(motion, force)) for force, V in pulls]
+
+    def lowering(self, motion: Motion) -> Lowering:
+        """Knowing length and rate."""
+        line, J, c = self._line(motion)
+        length = motion.algebra.sqrt(line @ line)
+        with np.errstate(all="ignore"):
+            rate = (line @ (J @ motion.qd + c)) / length
+        return motion.lower.knowing({measure(LENGTH).name: length, measure(RATE).name: rate})
+
+    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+        """With its curves in the law."""
+        return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
 
     def span(self, motion: Motion) -> Span:
         """Its force has no direction at length zero."""
