@@ -75,10 +75,8 @@ class Switchboard:
         """g of switches, arguments of tables, and the formulas of events, at (q, q̇, t)."""
         space = self.equations.workspace
         motion = space.system.motion
-        events = [motion.lower(event.when) for event in self._events]
-        return space.compiled(
-            vector([*(one.at(motion) for one in self._held.surfaces), *events]), space.system.q, space.system.qd
-        )
+        found = [one.at(motion) for one in self._held.surfaces] + [motion.lower(event.when) for event in self._events]
+        return space.compiled(vector(found), space.system.q, space.system.qd)
 
     @cached_property
     def _changes(self) -> Function:

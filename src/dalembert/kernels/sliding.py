@@ -4,8 +4,8 @@ On a surface g = 0 a motion that neither side lets go follows the mixture of bot
 
     ẏ = f₀ + Σ αⱼ (fⱼ − f₀),   ġᵢ(α) = 0,   0 ≤ α ≤ 1,
 
-f₀ with the conditions of all surfaces false and fⱼ with the j-th one true. Forces that switch enter linearly, so α solves a linear
-system; where dry friction sticks, it is the share of the friction that is needed.
+f₀ with the conditions of all surfaces false and fⱼ with the j-th one true. Forces that switch enter linearly, so α solves a
+linear system; where dry friction sticks, it is the share of the friction that is needed.
 """
 
 from __future__ import annotations

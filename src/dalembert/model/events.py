@@ -118,9 +118,9 @@ class EventMaker(Maker):
     ) -> Self:
         """Let something happen where a formula of the motion passes through zero.
 
-        `direction` says which passages count: from below to above (`up`), from above to below (`down`), or both. With `stop` the run ends
-        there; `set` gives parameters other values, and `reset` other rates to coordinates, each by a formula of the state just
-        before. An event without any of these is written down, see `Trajectory.events`.
+        `direction` says which passages count: from below to above (`up`), from above to below (`down`), or both. With `stop` the
+        run ends there; `set` gives parameters other values, and `reset` other rates to coordinates, each by a formula of the
+        state just before. An event without any of these is written down, see `Trajectory.events`.
 
         >>> import dalembert as dl
         >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinates("z").start([1.0], [0.0])

@@ -23,6 +23,7 @@ from dalembert.model.description import Description
 from dalembert.model.elements import Parameter
 from dalembert.model.loads import Load
 from dalembert.model.loads.base import Motion
+from dalembert.model.loads.laws import plain
 from dalembert.model.mapping import mapped
 
 _LISTS = ("holonomic_list", "nonholonomic_list", "canonical_list", "contacts", "loops", "rotors", "speed_list")
@@ -54,7 +55,7 @@ class Switch(Surface):
     @property
     def title(self) -> str:
         """What messages call it."""
-        return f"the switch at {written_out(self.formula)} = 0 of {self.owner}"
+        return f"the switch at {written_out(plain(self.formula))} = 0 of {self.owner}"
 
 
 @dataclass(frozen=True)
