@@ -249,7 +249,7 @@ class Switchboard:
         if left > _ZENO * max(1.0, abs(times[-1])):
             return False
         self.accumulated = (
-            f"event '{name}' comes ever faster, each interval {ratio:.6g} of the one before: all that are left come "
+            f"event '{name}' comes ever faster, each interval {ratio:.3g} of the one before: all that are left come "
             f"before t = {times[-1] + left:.12g}, and the run ends there"
         )
         return True
