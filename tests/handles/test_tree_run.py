@@ -105,7 +105,7 @@ def damped(n):
 @pytest.mark.parametrize("execution", ["rolled", "unrolled"])
 def test_loads_do_work(execution):
     found, _ = same(damped(4), 0.5, execution=execution)
-    assert np.abs(found.work).max() > 0.1
+    assert np.abs(found.work.total).max() > 0.1
     assert found.energy_error <= 1e-9
 
 

@@ -8,6 +8,7 @@ is derived and compiled once, however often it comes back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 from dalembert.kinematics.speeds import speed_map
 from dalembert.model.elements import Formula
-from dalembert.model.frozen import Value
+from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import Function
 from dalembert.structure import Choice
 from dalembert.structure.rank import best_rows, singular_value
@@ -41,11 +42,36 @@ Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
 @dataclass(frozen=True)
 class Part(Value):
-    """A stretch of a run with one choice."""
+    """A stretch of a run with one choice; its works begin at zero."""
 
     equations: Equations
     solution: Solution
     constants: np.ndarray
+    jumps: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) energy that came in where it begins, by name
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """The work since its start, by what did it."""
+        rows = self.solution.y[self.equations.n_states :]
+        return dict(zip(self.equations.working, rows, strict=True))
+
+    @property
+    def work_at_end(self) -> dict[str, float]:
+        """The work at the end of its last step, where the next part begins."""
+        y = self.solution.y[:, -1] if self.solution.end is None else self.solution.end[1]
+        return dict(zip(self.equations.working, y[self.equations.n_states :].tolist(), strict=True))
+
+
+def work_along(parts: Sequence[Part]) -> list[dict[str, np.ndarray]]:
+    """The work since the start of the first part along each of them, jumps included, all under the same names."""
+    names = dict.fromkeys(name for part in parts for name in (*part.equations.working, *part.jumps))
+    done, out = dict.fromkeys(names, 0.0), list[dict[str, np.ndarray]]()
+    for part in parts:
+        found, nothing = part.work, np.zeros(len(part.solution.t))
+        done = {name: so_far + part.jumps.get(name, 0.0) for name, so_far in done.items()}
+        out.append({name: so_far + found.get(name, nothing) for name, so_far in done.items()})
+        done |= {name: done[name] + more for name, more in part.work_at_end.items()}
+    return out
 
 
 class Partition(Guide):
@@ -63,6 +89,7 @@ class Partition(Guide):
         self._independence = Independence(len(known.rows))
         self._fresh: tuple[float, float] | None = None
         self._usual = 0.0
+        self._jumps: dict[str, float] = {}
         self._again = 0  # how often the choice was made again
         self._in_speeds = equations.about.uses_speeds
 
@@ -88,7 +115,12 @@ class Partition(Guide):
 
     def keep(self, solution: Solution, constants: np.ndarray) -> None:
         """Remember a stretch."""
-        self.parts.append(Part(self.equations, solution, constants))
+        self.parts.append(Part(self.equations, solution, constants, Frozen(self._jumps)))
+        self._jumps = {}
+
+    def jump(self, name: str, energy: float) -> None:
+        """Account for energy that comes in at once where the next stretch begins, such as by an impact, under a name."""
+        self._jumps[name] = self._jumps.get(name, 0.0) + energy
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
@@ -150,11 +182,10 @@ class Partition(Guide):
         first, second = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
         return (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
 
-    def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """q, q̇ and the work done at the end of a stretch."""
+    def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and q̇ at the end of a stretch."""
         n, size = len(self.equations.model.coordinate_names), self.equations.n_states
-        qd = self.equations.kernel.velocities(y[:size], t, constants)
-        return y[:n].copy(), qd, float(y[-1]) if self.equations.kernel.has_work else 0.0
+        return y[:n].copy(), self.equations.kernel.velocities(y[:size], t, constants)
 
     def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Go on with the speeds and constraints that are best at this position."""

@@ -26,6 +26,7 @@ from dalembert.importers import loads_toml
 from dalembert.integrators import Solution, Status
 from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.model import Elements
+from dalembert.model.frozen import Frozen
 from dalembert.programs import ENGINES
 from dalembert.structure import Choice
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import xarray
 
 _RECORD = "dalembert_run"
-_FORMAT = 1
+_FORMAT = 2
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 
@@ -80,6 +81,7 @@ def _part(part: Part) -> dict[str, Any]:
         "steps": found.steps,
         "evaluations": found.evaluations,
         "dense": bool(found.dense),
+        "jumps": dict(part.jumps),
     }
 
 
@@ -160,8 +162,8 @@ def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations:
     choice = _chosen(equations.model, said["choice"])
     own = equations if choice == equations.derivation.setup.choice else equations.with_choice(choice or Choice())
     values = {name: data[f"part{k}_{name}"].to_numpy() for name in ("t", "y", "constants")}
-    if len(values["y"]) not in (own.n_states, own.n_states + 1):
-        raise ValueError(f"{len(values['y'])} states where the equations have {own.n_states}")
+    if len(values["y"]) != (expected := own.n_states + len(own.working)):
+        raise ValueError(f"{len(values['y'])} states, works included, where the equations have {expected}")
     end = None
     if f"part{k}_end_t" in data:
         end = float(data[f"part{k}_end_t"]), data[f"part{k}_end_y"].to_numpy()
@@ -171,4 +173,5 @@ def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations:
         pairs = zip(spans.tolist(), powers, strict=True)
         dense = tuple(Piece(t0, t1, unit, Polynomial(rows)) for (t0, t1, unit), rows in pairs)
     found = Solution(values["t"], values["y"], Status[said["status"]], said["steps"], said["evaluations"], dense, end)
-    return Part(own, found, values["constants"])
+    jumps = {str(name): float(energy) for name, energy in said["jumps"].items()}
+    return Part(own, found, values["constants"], Frozen(jumps))

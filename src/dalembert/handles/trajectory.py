@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.algebra import Array, vector
 from dalembert.analysis import observables
 from dalembert.analysis.action import Variation
 from dalembert.analysis.drives import drive_names, joint_efforts, load_forces
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
+from dalembert.analysis.work import Work
 from dalembert.arguments import checked
+from dalembert.equations.power import MOVING, carried_along
 from dalembert.errors import InputError, nearest
-from dalembert.handles.partition import Part
+from dalembert.handles.partition import Part, work_along
 from dalembert.handles.run_places import Places, Samples, asked
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
 from dalembert.model import Elements
 from dalembert.model.frozen import Value
-from dalembert.structure import Facts, rank
+from dalembert.structure import Facts, System, rank
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
@@ -71,6 +74,14 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     return y[:n], y[n:size], t, np.repeat(part.constants[:, None], len(t), axis=1)
 
 
+def _carried(system: System) -> Array:
+    return vector([carried_along(system)])
+
+
+def _carrying_rate(system: System) -> Array:
+    return system.derivative(_carried(system))
+
+
 @dataclass(frozen=True, repr=False)
 class Trajectory(Places, Tabular, Value):
     """A sampled motion: coordinates on the first axis, samples on the last.
@@ -104,14 +115,70 @@ class Trajectory(Places, Tabular, Value):
         return self._together(lambda part: part.solution.y[:n])
 
     @cached_property
-    def work(self) -> np.ndarray:
-        """The work of the loads that have no potential, from the start."""
-        if not self.equations.kernel.has_work:
-            return np.zeros(len(self.t))
-        return self._together(lambda part: part.solution.y[-1])
+    def work(self) -> Work:
+        """The work of everything that has no potential, from the start: arrays by name, and `total`; T + V grows by it.
+
+        Loads and forces stand by their names, constraints that move with time or are servo constraints by theirs, C as
+        "non-ideal constraints", and what moves bodies by a formula of time as "prescribed motion".
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> run = dl.simulate(model, 1.0, samples=11)
+        >>> list(run.work), bool(abs(run.energy - run.energy[0] - run.work["bearing"]).max() < 1e-12)
+        (['bearing'], True)
+        """
+        found, moved = self._put_in, self._carried_along
+        if moved is not None:
+            found = found | {MOVING: found.get(MOVING, 0.0) + moved - moved[0]}
+        return Work(found, len(self.t))
+
+    @checked
+    def power(self, name: str) -> np.ndarray:
+        """The power of one of `work` along the run: its rate, by the formulas that are integrated.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> run = dl.simulate(model, 1.0, samples=11)
+        >>> bool(abs(run.power("bearing") + 0.1 * run.qd[0] ** 2).max() < 1e-12)
+        True
+        """
+        self.work[name]  # says what there is
+        total = self._together(lambda part: self._power(part, name))
+        if name == MOVING and self._carried_along is not None:
+            state = self.q, self._natural, self.qdd
+            total = total + self.equations.workspace.evaluated(_carrying_rate, state, self.t, self.equations.values)[0]
+        return total
+
+    def _power(self, part: Part, name: str) -> np.ndarray:
+        """The power of one thing along a stretch; none where it does no work there, or works at once."""
+        names = part.equations.working
+        return self._powers(part)[names.index(name)] if name in names else np.zeros(len(part.solution.t))
+
+    def _powers(self, part: Part) -> np.ndarray:
+        """The powers along a stretch."""
+        _, _, t, constants = _columns(part)
+        return part.equations.kernel.state_rates(part.solution.y, t, constants)[part.equations.n_states :]
+
+    @cached_property
+    def _put_in(self) -> dict[str, np.ndarray]:
+        """What the Jacobi function grew by, by what put it in."""
+        along = work_along(self.parts)
+        return {name: self._end_to_end([found[name] for found in along]) for name in along[0]}
+
+    @cached_property
+    def _carried_along(self) -> np.ndarray | None:
+        """What T + V exceeds the Jacobi function by along the run; None where bodies do not move explicitly with time."""
+        space = self.equations.workspace
+        if not space.carries:
+            return None
+        return space.evaluated(_carried, (self.q, self._natural), self.t, self.equations.values)[0]
 
     def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
-        return np.concatenate([values(part)[..., i > 0 :] for i, part in enumerate(self.parts)], axis=-1)
+        return self._end_to_end([values(part) for part in self.parts])
+
+    def _end_to_end(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """What there is along each part, over all samples."""
+        return np.concatenate([each[..., i > 0 :] for i, each in enumerate(values)], axis=-1)
 
     def _evaluated(
         self, work: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -254,7 +321,7 @@ class Trajectory(Places, Tabular, Value):
 
         Where bodies or constraints move explicitly with time, the Jacobi function stands for the energy.
         """
-        return self.observed.jacobi - self.work
+        return self.observed.jacobi - sum(self._put_in.values())
 
     @property
     def momenta(self) -> np.ndarray:
