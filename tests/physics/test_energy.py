@@ -64,7 +64,7 @@ def shaken_pendulum() -> Model:
     return model.body("bob", joint=joints, mass=2, center=(0, -0.7, 0))
 
 
-def test_a_driven_joint_puts_in_the_power_of_the_jacobi_function():
+def test_a_driven_joint_puts_in_the_power_of_the_force_on_the_pivot():
     run = dl.simulate(shaken_pendulum(), 6.0, samples=601)
     theta, thetad = run.q[0], run.qd[0]
     pace, push = 0.1 * np.cos(run.t), -0.1 * np.sin(run.t)
@@ -72,8 +72,14 @@ def test_a_driven_joint_puts_in_the_power_of_the_jacobi_function():
     jacobi = 2 / 2 * (0.7**2 * thetad**2 - pace**2) - 2 * G * 0.7 * np.cos(theta)
     slope = 2 * (pace * push + push * 0.7 * thetad * np.cos(theta))  # ∂L/∂t
     assert np.allclose(run.observed.jacobi, jacobi, atol=1e-12)
-    assert np.allclose(run.work.total, cumulative_simpson(-slope, x=run.t, initial=0), atol=1e-7)
+    assert np.allclose(jacobi - jacobi[0], cumulative_simpson(-slope, x=run.t, initial=0), atol=1e-7)
     assert run.energy_error <= 1e-13
+    # the mass centre needs a horizontal force, and the pivot is all that can exert it
+    force = 2 * (push + 0.7 * (run.qdd[0] * np.cos(theta) - thetad**2 * np.sin(theta)))
+    assert list(run.work) == ["prescribed motion"]
+    assert np.allclose(run.power("prescribed motion"), force * pace, atol=1e-12)
+    assert np.allclose(run.work.total, cumulative_simpson(force * pace, x=run.t, initial=0), atol=1e-7)
+    assert np.allclose(run.energy - run.energy[0], run.work.total, atol=1e-12)
     assert np.ptp(run.energy) > 0.05
 
 

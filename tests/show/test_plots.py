@@ -96,6 +96,7 @@ def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
         "velocities [rad/s]",
         "velocities [m/s]",
         "energy [J]",
+        "work from the start [J]",
         "energy balance, relative error so far",
         "constraint violation so far [m/s]",
     ]

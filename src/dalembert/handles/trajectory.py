@@ -143,16 +143,21 @@ class Trajectory(Places, Tabular, Value):
         True
         """
         self.work[name]  # says what there is
-        total = self._together(lambda part: self._power(part, name))
-        if name == MOVING and self._carried_along is not None:
-            state = self.q, self._natural, self.qdd
-            total = total + self.equations.workspace.evaluated(_carrying_rate, state, self.t, self.equations.values)[0]
-        return total
+        return self._rates_of_work[name]
 
-    def _power(self, part: Part, name: str) -> np.ndarray:
-        """The power of one thing along a stretch; none where it does no work there, or works at once."""
-        names = part.equations.working
-        return self._powers(part)[names.index(name)] if name in names else np.zeros(len(part.solution.t))
+    @cached_property
+    def _rates_of_work(self) -> dict[str, np.ndarray]:
+        """The powers along the run; none where something does no work, or works at once."""
+        along = [dict(zip(part.equations.working, self._powers(part), strict=True)) for part in self.parts]
+        nothing = [np.zeros(len(part.solution.t)) for part in self.parts]
+        found = {
+            name: self._end_to_end([each.get(name, none) for each, none in zip(along, nothing, strict=True)])
+            for name in self.work
+        }
+        if self._carried_along is not None:
+            state, equations = (self.q, self._natural, self.qdd), self.equations
+            found[MOVING] += equations.workspace.evaluated(_carrying_rate, state, self.t, equations.values)[0]
+        return found
 
     def _powers(self, part: Part) -> np.ndarray:
         """The powers along a stretch."""
@@ -517,7 +522,7 @@ class Trajectory(Places, Tabular, Value):
         """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to a table.
 
         Tables are .csv, .mat for MATLAB, and .parquet where pyarrow is installed. All hold coordinates, rates, accelerations,
-        speeds, energies, multipliers, reactions, and forces of loads and in joints, with names and units. The file appears
+        speeds, energies, works and powers, multipliers, reactions, and forces of loads and in joints, with names and units. The file appears
         only when it is complete.
         """
         from dalembert.handles.saved import record_of
@@ -528,7 +533,7 @@ class Trajectory(Places, Tabular, Value):
     def plot(self, *what: str | Path, path: str | Path | None = None) -> Plot:
         """Draw the run; returns the figure, which a notebook shows, and saves it where a path is given.
 
-        `what` are names of panels: coordinates, velocities, energy, balance, violation (the overview that is drawn without
+        `what` are names of panels: coordinates, velocities, energy, work, balance, violation (the overview that is drawn without
         names), momenta, multipliers, reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
 
         >>> import dalembert as dl
