@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from dalembert.errors import InputError, nearest
+from dalembert.errors import nearest
 from dalembert.model.frozen import Frozen
 from dalembert.tables import Table, Tabular, short
 
@@ -29,12 +29,8 @@ class Work(Mapping[str, np.ndarray], Tabular):
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._found:
-            hint = nearest(name, self._found) if self._found else "Nothing does work here."
-            raise InputError(f"nothing called '{name}' does work. {hint}")
+            raise KeyError(self.missing(name))
         return self._found[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._found)
@@ -46,6 +42,10 @@ class Work(Mapping[str, np.ndarray], Tabular):
     def total(self) -> np.ndarray:
         """The sum of all of them."""
         return sum(self._found.values(), start=np.zeros(self._samples))
+
+    def missing(self, name: str) -> str:
+        """What is said of a name that does no work."""
+        return f"nothing called '{name}' does work. {nearest(name, self) if self else 'Nothing does here.'}"
 
     def tables(self) -> tuple[Table, ...]:
         """Each at the end, with its smallest and largest value."""

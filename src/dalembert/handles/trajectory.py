@@ -142,7 +142,8 @@ class Trajectory(Places, Tabular, Value):
         >>> bool(abs(run.power("bearing") + 0.1 * run.qd[0] ** 2).max() < 1e-12)
         True
         """
-        self.work[name]  # says what there is
+        if name not in self.work:
+            raise InputError(f"power: {self.work.missing(name)}")
         return self._rates_of_work[name]
 
     @cached_property
