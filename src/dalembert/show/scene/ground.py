@@ -36,8 +36,9 @@ def _hinges(
 ) -> list[tuple[np.ndarray, np.ndarray | None]]:
     """The hinges in the world with their axes, each place once."""
     layout, found = sketch.layout, [*held]
+    meshes = {shape.body for shape in layout.model.shapes if shape.kind == "mesh"}  # these bring their own feet
     for placed in layout.placed.values():
-        if placed.body.parent == WORLD and placed.turns and not placed.slides:
+        if placed.body.parent == WORLD and placed.turns and not placed.slides and placed.body.name not in meshes:
             about = placed.turns[0].about if len(placed.turns) == 1 else None
             found.append((placed.attached.p, None if about is None else placed.attached.R @ about))
     for loop in layout.model.loops:

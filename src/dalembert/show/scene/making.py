@@ -121,7 +121,7 @@ class _Making:
         points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
         for name, placed in self.layout.placed.items():
             points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
-        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size}
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
         return camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
 
     def _moved(self, name: str, points: np.ndarray) -> np.ndarray:
@@ -167,13 +167,27 @@ class _Making:
         )
 
     @cached_property
+    def lost(self) -> set[str]:
+        """Bodies that slid far out of the limits of their joints, which a free motion does not keep: the view lets them go."""
+        out, names = set[str](), list(self.declared.coordinate_names)
+        for name, placed in self.layout.placed.items():
+            for motion in placed.slides:
+                limits = self.declared.limits.get(str(motion.formula))
+                if limits is None or limits.lower is None or limits.upper is None:
+                    continue
+                slid, room = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
+                if slid.min() < limits.lower - room or slid.max() > limits.upper + room:
+                    out.add(name)
+        return out
+
+    @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
         """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
         points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
         for part in self.parts[0][1:]:
             drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
             points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
-        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size}
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
         if self.normal is None and WORLD in clouds and np.any(self.gravity):
             # supports reach down to the lowest point of all
             up = camera.upwards(self.gravity, None)
@@ -236,7 +250,7 @@ class _Making:
         out = []
         for k, name in enumerate(names):
             placed = layout.placed[name]
-            if name in looped & tied:
+            if name in looped & tied or name in self.lost:
                 continue
             floating = placed.floats and not any(layout.contacts(name))
             if name in parents and not floating:
