@@ -16,7 +16,7 @@ from dalembert.errors import SimulationError
 from dalembert.integrators import InitialValueProblem, Settings, Status, base, find, integrate
 from dalembert.integrators.base import Guide, MachineCode
 from dalembert.integrators.native_steps import HELD, Surface
-from dalembert.programs.numba_code import Machine
+from dalembert.programs.loops import Machine
 
 NUMBERS = types.CPointer(types.float64)
 ONE = types.void(NUMBERS, NUMBERS, NUMBERS, NUMBERS)

@@ -10,13 +10,11 @@ What is rare is left to Python: a projection that Newton's plain method does not
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.programs.numba_code import Machine, call, machine_code
+from dalembert.programs.loops import CompiledLoop, Machine, call
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
 FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
@@ -483,10 +481,4 @@ def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, un
     return True
 
 
-# as machine code
-
-
-@cache
-def compiled() -> Callable[..., tuple[int, int]] | None:
-    """The burst in machine code; None where Numba is missing."""
-    return machine_code(burst, globals())
+compiled = CompiledLoop(burst)  # the same in machine code
