@@ -7,9 +7,9 @@ the robot starts. CPU microseconds per solved pose: ours for all poses at once a
 its documentation has it (steps of 0.1, until 1e-4, at most 1000), and the same loop with full steps until 1e-10. A pose counts as
 solved where Pinocchio finds position and orientation of our posture within 1e-10 of the target. Needs pin and example-robot-data.
 
-Robotics Toolbox (roboticstoolbox-python, optional) gets the same arm, placements and limits as Pinocchio has them, the same poses, start
-and tolerance: `ikine_LM`, which is Python, and `ik_LM`, the same method in C++. It is given tol = 1e-20 / 2, since it compares half the square of
-the error, and a pose counts as solved as ours does. Its further searches start from its own random postures.
+Robotics Toolbox (roboticstoolbox-python, optional) gets the same arm, placements and limits as Pinocchio has them, the same
+poses, start and tolerance: `ikine_LM`, which is Python, and `ik_LM`, the same method in C++. It is given tol = 1e-20 / 2, since
+it compares half the square of the error, and a pose counts as solved as ours does. Its further searches begin at random.
 """
 
 from __future__ import annotations

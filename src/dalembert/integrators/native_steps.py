@@ -1,9 +1,8 @@
 """The text of explicit steps: many of them in one go, each brought back onto the constraints, with the samples on the way.
 
-Plain functions on arrays of floats. Numba compiles them (`compiled`), and where it cannot they run as they stand. Right-hand
-sides are machine code `void one(const double *x, const double *p, const double *tables, double *out)`, known by its
-address, or Python functions of the same arguments. A method is a table of numbers (`Scheme`), so this text is compiled once.
-Numba keeps what it compiled until this file changes: numbers of other files come as arguments.
+Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). Right-hand sides are machine code
+`void one(const double *x, const double *p, const double *tables, double *out)`, known by its address, or Python functions of the
+same arguments. A method is a table of numbers (`Scheme`), so this text is compiled once.
 
 What is rare is left to Python: a projection that Newton's plain method does not settle at once ends the burst.
 """

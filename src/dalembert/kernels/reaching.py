@@ -1,7 +1,7 @@
 """The text that finds positions of a mechanism at which bodies are where they shall be, with loops closed and limits kept.
 
-Plain functions on arrays of floats. Numba compiles them (`compiled`), and where it is missing they run as they stand. The
-places of the bodies, their Jacobians, and the constraints are one program, known by its address or as a Python function.
+Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). The places of the bodies, their
+Jacobians, and the constraints are one program, known by its address or as a Python function.
 
 Rows e(q) are differences in units of one length, angles, and constraints by their size. A step is that of Levenberg and
 Marquardt, with the damping of Sugihara (2011) that dies out with the error, so that the end is Newton's:

@@ -57,7 +57,9 @@ class _Code:
         from dalembert.programs.llvm.plain_text import ENTRY, PlainModule
 
         written = PlainModule(loop, kinds, call)
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(loaded(str(written.module), ENTRY, optimize=True))
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(
+            loaded(str(written.module), ENTRY, optimize=True)
+        )
         self._given = struct.Struct("=" + "".join(map(codes_of, kinds)))
         self._result, self._found = written.result, struct.Struct("=" + codes_of(written.result))
         self._rebuilt = rebuilt

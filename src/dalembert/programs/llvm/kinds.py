@@ -53,6 +53,7 @@ class Record:
 
 
 Kind = Scalar | Array | Record
+Word = Any  # a value of LLVM: its own types say little
 NOTHING = Record(tuple, ())
 _ITEMS = {np.dtype(np.float64): REAL, np.dtype(np.int64): INT}
 
@@ -87,7 +88,9 @@ def kind_of(value: Any) -> Kind:
     for types, kind in (((bool, np.bool_), BOOL), ((int, np.integer), INT), ((float, np.floating), REAL)):
         if isinstance(value, types):
             return kind
-    raise EngineError(f"machine code: got a value of {type(value).__name__}. Expected numbers, arrays and tuples of them.")
+    raise EngineError(
+        f"machine code: got a value of {type(value).__name__}. Expected numbers, arrays and tuples of them."
+    )
 
 
 def flat(value: Any) -> Iterator[Any]:
@@ -115,10 +118,10 @@ class Value:
     """A value in the code that is being written."""
 
     kind: Kind
-    words: tuple[ir.Value, ...]
+    words: tuple[Word, ...]
 
     @property
-    def word(self) -> ir.Value:
+    def word(self) -> Word:
         """That of a number."""
         return self.words[0]
 

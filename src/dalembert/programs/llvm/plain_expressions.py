@@ -11,7 +11,7 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.errors import EngineError
-from dalembert.programs.llvm.kinds import BOOL, INT, REAL, Array, Kind, Record, Scalar, Value, constant, integer, joined
+from dalembert.programs.llvm.kinds import BOOL, INT, REAL, Array, Kind, Record, Value, Word, constant, integer, joined
 
 Writer = Callable[..., Value]
 _POINTER = REAL.word.as_pointer()
@@ -24,7 +24,7 @@ _RANKS = (BOOL, INT, REAL)
 class Expressions:
     """What the expressions of one function are; `Statements` goes on with it."""
 
-    builder: ir.IRBuilder
+    builder: Any  # writes instructions
     module: ir.Module
     known: dict[str, Any]  # the names of the file
     slots: dict[str, Value]  # where the variables are
@@ -66,7 +66,7 @@ class Expressions:
             self.refuse(node, f"expected {kind}, got {value.kind} in")
         return Value(kind, (word,))
 
-    def truth(self, node: ast.expr) -> ir.Value:
+    def truth(self, node: ast.expr) -> Word:
         """Is an expression true?"""
         found = self.value(node)
         if found.kind == BOOL:
@@ -83,26 +83,39 @@ class Expressions:
 
     def _Name(self, node: ast.Name) -> Any:
         if node.id in self.slots:
-            slot = self.slots[node.id]
-            return Value(slot.kind, tuple(self.builder.load(word) for word in slot.words))
+            return self._read(self.slots[node.id])
         if node.id not in self.known and not hasattr(builtins, node.id):
             self.refuse(node, "there is no value before it is used:")
         found = self.known[node.id] if node.id in self.known else getattr(builtins, node.id)
         number = constant(found)
         return found if number is None else number
 
+    def _read(self, slot: Value) -> Value:
+        """What is in a variable."""
+        return Value(slot.kind, tuple(self.builder.load(word) for word in slot.words))
+
+    def _slot(self, node: ast.expr) -> Value | None:
+        """Where a variable is, or a field of one."""
+        if isinstance(node, ast.Name):
+            return self.slots.get(node.id)
+        owner = self._slot(node.value) if isinstance(node, ast.Attribute) else None
+        if owner is None or not isinstance(owner.kind, Record) or not isinstance(node, ast.Attribute):
+            return None
+        names = getattr(owner.kind.maker, "_fields", ())
+        return owner.parts()[names.index(node.attr)] if node.attr in names else None
+
     def _Attribute(self, node: ast.Attribute) -> Any:
+        slot = self._slot(node)
+        if slot is not None:
+            return self._read(slot)
         owner = self.expression(node.value)
-        if not isinstance(owner, Value):
-            found = getattr(owner, node.attr)
-            number = constant(found)
-            return found if number is None else number
-        if isinstance(owner.kind, Array) and node.attr == "shape":
+        if isinstance(owner, Value):
+            if not isinstance(owner.kind, Array) or node.attr != "shape":
+                self.refuse(node, "there is no machine code for")
             return joined([Value(INT, (word,)) for word in owner.words[1:]])
-        names = getattr(owner.kind.maker, "_fields", ()) if isinstance(owner.kind, Record) else ()
-        if node.attr not in names:
-            self.refuse(node, "there is no machine code for")
-        return owner.parts()[names.index(node.attr)]
+        found = getattr(owner, node.attr)
+        number = constant(found)
+        return found if number is None else number
 
     def _Tuple(self, node: ast.Tuple) -> Value:
         return joined([self.value(each) for each in node.elts])
@@ -131,7 +144,7 @@ class Expressions:
             return Value(a.kind, (write(a.word, b.word),))
         if isinstance(operator, ast.Mod) and a.kind == INT:
             return Value(INT, (self.builder.srem(a.word, b.word),))  # of numbers that are not negative
-        self.refuse(node, "there is no machine code for")
+        return self.refuse(node, "there is no machine code for")
 
     def _power(self, node: ast.AST, base: Value, exponent: Value) -> Value:
         a = self.as_kind(base, REAL, node)
@@ -158,7 +171,7 @@ class Expressions:
 
     # comparison and choice
 
-    def compared(self, node: ast.AST, sign: str, left: Value, right: Value) -> ir.Value:
+    def compared(self, node: ast.AST, sign: str, left: Value, right: Value) -> Word:
         """Is left sign right? What is not a number is not equal to anything."""
         a, b = self._alike(node, left, right)
         if a.kind == INT:
@@ -168,7 +181,7 @@ class Expressions:
 
     def _Compare(self, node: ast.Compare) -> Value:
         values = [self.value(each) for each in (node.left, *node.comparators)]
-        found: ir.Value | None = None
+        found: Word | None = None
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
             if type(operator) not in _COMPARED:
                 self.refuse(node, "there is no machine code for")
@@ -213,7 +226,7 @@ class Expressions:
         pairs = zip(found[0].words, found[1].words, strict=True)
         return Value(kind, tuple(self._merged(a.type, list(zip((a, b), ends, strict=True))) for a, b in pairs))
 
-    def _merged(self, word: ir.Type, ways: list[tuple[ir.Value, ir.Block]]) -> ir.Value:
+    def _merged(self, word: ir.Type, ways: list[tuple[Word, ir.Block]]) -> Word:
         """The word that comes from one of several blocks."""
         phi = self.builder.phi(word)
         for value, block in ways:
@@ -249,7 +262,7 @@ class Expressions:
             return Value(Array(owner.kind.item, left), (pointer, *shape[len(indices) :]))
         return Value(owner.kind.item, (pointer,))
 
-    def whole(self, node: ast.expr) -> ir.Value:
+    def whole(self, node: ast.expr) -> Word:
         """An index or a size."""
         found = self.value(node)
         return found.word if found.kind == INT else self.refuse(node, f"expected an integer, got {found.kind}:")
@@ -271,7 +284,9 @@ def _length(text: Expressions, node: ast.Call, of: Value) -> Value:
 
 
 def _absolute(text: Expressions, node: ast.Call, x: Value) -> Value:
-    return text.outside("llvm.fabs.f64", text.as_kind(x, REAL, node))
+    if x.kind != REAL:
+        text.refuse(node, f"expected a float, got {x.kind} in")
+    return text.outside("llvm.fabs.f64", x)
 
 
 def _extreme(sign: str) -> Writer:

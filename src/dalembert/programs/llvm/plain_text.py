@@ -1,10 +1,10 @@
 """Plain functions of Python as one LLVM module: loops over numbers in arrays, compiled without any object of Python.
 
-What may stand in a text: numbers, arrays of floats or integers in C order, records (`NamedTuple`) of them; assignments, `if`, `while`, `for` over
-`range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`, `x if c else y`; indices that are not negative, rows of
-arrays and slices of rows; `np.empty`, `np.zeros` and the functions of `WRITERS`; other functions of the same kind. A variable keeps the kind
-of its first value. An array that is made in a function lives until it returns, in a loop until the next round; it cannot be returned.
-What a function returns is what it is annotated with.
+What may stand in a text: numbers, arrays of floats or integers in C order, records (`NamedTuple`) of them; assignments, `if`,
+`while`, `for` over `range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`, `x if c else y`; indices
+that are not negative, rows of arrays and slices of rows; `np.empty`, `np.zeros` and the functions of `WRITERS`; other functions
+of the same kind. A variable keeps the kind of its first value. An array that is made in a function lives until it returns, in a
+loop until the next round; it cannot be returned. What a function returns is what it is annotated with. Indices are not checked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dalembert.programs.llvm.kinds import (
     Record,
     Scalar,
     Value,
-    codes_of,
+    Word,
     integer,
     joined,
     words_of,
@@ -71,7 +71,7 @@ class PlainModule:
     def _entry(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
         """What is called from outside: all arguments in a row of words, and where the result is written."""
         row = INT.word.as_pointer()
-        builder = ir.IRBuilder(
+        builder: Any = ir.IRBuilder(
             ir.Function(self.module, ir.FunctionType(ir.VoidType(), [row, row]), ENTRY).append_basic_block()
         )
         given, out = builder.function.args
@@ -88,13 +88,8 @@ class PlainModule:
             builder.store(raw, builder.gep(out, [integer(i).word]))
         builder.ret_void()
 
-    @property
-    def codes(self) -> str:
-        """The words of the result, as `struct` reads them."""
-        return codes_of(self.result)
 
-
-def _unpacked(builder: ir.IRBuilder, raw: ir.Value, word: ir.Type) -> ir.Value:
+def _unpacked(builder: Any, raw: Word, word: ir.Type) -> Word:
     """64 bits as a word."""
     if isinstance(word, ir.PointerType):
         return builder.inttoptr(raw, word)
@@ -128,10 +123,10 @@ class Statements(Expressions):
         self.within, self.module, self.known = within, within.module, text.__globals__
         self.function_name, self.tree, self.result = text.__qualname__, tree, result
         self.slots: dict[str, Value] = {}
-        self._heap: list[ir.Value] = []  # where the addresses of arrays are that were made here
+        self._heap: list[Word] = []  # where the addresses of arrays are that were made here
         self._loops: list[tuple[ir.Block, ir.Block]] = []  # where `continue` and `break` lead
-        self._first = ir.IRBuilder(function.append_basic_block("variables"))
-        self.builder = ir.IRBuilder(function.append_basic_block("body"))
+        self._first: Any = ir.IRBuilder(function.append_basic_block("variables"))
+        self.builder: Any = ir.IRBuilder(function.append_basic_block("body"))
         self._found = [self._first.alloca(word) for word in words_of(result)]
         self._end = function.append_basic_block("end")
         words = iter(function.args)
@@ -178,13 +173,11 @@ class Statements(Expressions):
 
     def _assign(self, node: ast.AST, name: str, value: Value) -> None:
         if name not in self.slots:
-            self.slots[name] = Value(value.kind, tuple(self._first.alloca(word.type, name=name) for word in value.words))
+            self.slots[name] = Value(
+                value.kind, tuple(self._first.alloca(word.type, name=name) for word in value.words)
+            )
         slot = self.slots[name]
-        if isinstance(value.kind, Record) and value.kind == slot.kind:
-            converted = value
-        else:
-            converted = self.as_kind(value, slot.kind, node)
-        for word, at in zip(converted.words, slot.words, strict=True):
+        for word, at in zip(self.as_kind(value, slot.kind, node).words, slot.words, strict=True):
             self.builder.store(word, at)
 
     def _store(self, target: ast.expr, value: Value) -> None:
@@ -207,8 +200,7 @@ class Statements(Expressions):
             self._store(target, value)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
-        old = self.value(ast.parse(ast.unparse(node.target), mode="eval").body)
-        self._store(node.target, self.operation(node, node.op, old, self.value(node.value)))
+        self._store(node.target, self.operation(node, node.op, self.value(node.target), self.value(node.value)))
 
     # branches and loops
 
@@ -230,7 +222,7 @@ class Statements(Expressions):
     def _loop(
         self,
         node: ast.While | ast.For,
-        test: Callable[[], ir.Value],
+        test: Callable[[], Word],
         begin: Callable[[], object] = lambda: None,
         step: Callable[[], object] = lambda: None,
     ) -> None:
@@ -325,16 +317,18 @@ class Statements(Expressions):
             self._clear(data, count)
         return Value(Array(REAL, len(shape)), (data, *shape))
 
-    def _from_heap(self, count: ir.Value) -> ir.Value:
+    def _from_heap(self, count: Word) -> Word:
         slot = self._first.alloca(_BYTE)
         self._first.store(ir.Constant(_BYTE, None), slot)
         self._heap.append(slot)
         self.builder.call(self.within.free, [self.builder.load(slot)])  # that of the round before
-        found = self.builder.call(self.within.malloc, [self.builder.add(self.builder.mul(count, integer(8).word), integer(8).word)])
+        found = self.builder.call(
+            self.within.malloc, [self.builder.add(self.builder.mul(count, integer(8).word), integer(8).word)]
+        )
         self.builder.store(found, slot)
         return found
 
-    def _clear(self, data: ir.Value, count: ir.Value) -> None:
+    def _clear(self, data: Word, count: Word) -> None:
         kind = ir.FunctionType(ir.VoidType(), [_BYTE, ir.IntType(8), INT.word, BOOL.word])
         name = "llvm.memset.p0.i64"
         clear = self.module.globals.get(name) or ir.Function(self.module, kind, name)
