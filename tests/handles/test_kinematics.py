@@ -119,7 +119,7 @@ def test_an_observer_on_a_turntable():
     assert known.position([0.4], "lamp", t=0.5, relative_to="table", out=out) is out
     np.testing.assert_allclose(out, [np.cos(1), -np.sin(1), 0], atol=1e-15)
     np.testing.assert_allclose(dl.pose(model, [0.4], "arm", relative_to="arm").matrix, np.eye(4), atol=1e-15)
-    with pytest.raises(dl.InputError, match="there is no body 'tabel'.*'table'"):
+    with pytest.raises(dl.InputError, match=r"there is no body 'tabel'.*'table'"):
         dl.position(model, [0.4], "lamp", relative_to="tabel")
 
 

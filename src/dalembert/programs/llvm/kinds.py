@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ class Scalar:
     """Numbers of one kind."""
 
     name: str
-    word: ir.Type
-    code: str  # of the module `struct`
+    word: ir.Type = field(compare=False)
+    code: str = field(compare=False)  # of the module `struct`
 
     def __repr__(self) -> str:
         return self.name
@@ -64,7 +64,7 @@ def words_of(kind: Kind) -> list[ir.Type]:
         return [kind.word]
     if isinstance(kind, Array):
         return [kind.item.word.as_pointer(), *[INT.word] * kind.ndim]
-    return [word for field in kind.fields for word in words_of(field)]
+    return [word for each in kind.fields for word in words_of(each)]
 
 
 def codes_of(kind: Kind) -> str:
@@ -108,7 +108,7 @@ def flat(value: Any) -> Iterator[Any]:
 def rebuilt(kind: Kind, words: Iterator[Any]) -> Any:
     """A value of Python from words; arrays do not come back."""
     if isinstance(kind, Record):
-        found = tuple(rebuilt(field, words) for field in kind.fields)
+        found = tuple(rebuilt(each, words) for each in kind.fields)
         return found if kind.fields else None
     return bool(next(words)) if kind is BOOL else next(words)
 
@@ -129,9 +129,9 @@ class Value:
         """The fields of a record or tuple."""
         assert isinstance(self.kind, Record)
         out, at = [], 0
-        for field in self.kind.fields:
-            size = len(words_of(field))
-            out.append(Value(field, self.words[at : at + size]))
+        for kind in self.kind.fields:
+            size = len(words_of(kind))
+            out.append(Value(kind, self.words[at : at + size]))
             at += size
         return out
 
