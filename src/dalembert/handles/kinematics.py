@@ -164,7 +164,8 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return a
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        v, moved = (self.velocity(q, qd, *of, t=t, threads=threads) for of in ((body, point), (relative_to,)))
+        v = self.velocity(q, qd, body, point, t, threads=threads)
+        moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
         driven = self.acceleration(q, qd, qdd, relative_to, t=t, threads=threads)
         return relative.seen_acceleration(p, v, a, base, moved, driven)
 
@@ -216,8 +217,10 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return rate
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        v, moved = (self.velocity(q, qd, *of, t=t, threads=threads) for of in ((body, point), (relative_to,)))
-        J, own = (self.jacobian(q, *of, t=t, threads=threads) for of in ((body, point), (relative_to,)))
+        v = self.velocity(q, qd, body, point, t, threads=threads)
+        moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
+        J = self.jacobian(q, body, point, t, threads=threads)
+        own = self.jacobian(q, relative_to, t=t, threads=threads)
         own_rate = self.jacobian_rate(q, qd, relative_to, t=t, threads=threads)
         return _into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
 
