@@ -16,7 +16,7 @@ from dalembert.integrators.base import MachineCode
 from dalembert.integrators.native_steps import HELD, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.programs import Function
-from dalembert.programs.numba_code import Machine
+from dalembert.programs.loops import Machine
 from dalembert.structure import newton, rank
 
 

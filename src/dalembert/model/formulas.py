@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import sympy
 
 
-# a motion in time: a formula of t, a profile, points as (times, values), or a function of time
-Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Callable[[float], Any]"
+# a motion in time: a formula of t, a profile, points as (times, values) or as files have them, or a function of time
+Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Mapping[str, Any] | Callable[[float], Any]"
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,12 @@ class Reader:
             if len(given) != 1:
                 raise InputError(f"{where}: the profile has {len(given)} values. Expected one: take profile[0], ...")
             return given
+        if isinstance(given, Mapping):
+            if not {"times", "values"} <= {*given} <= {"times", "values", "bends"}:
+                raise InputError(
+                    f"{where}: got the keys {', '.join(map(str, given))}. Expected times, values and bends."
+                )
+            return self.law(spline(given["times"], given["values"], bends=given.get("bends")), where, duration)
         if isinstance(given, tuple | list | np.ndarray):
             if len(given) != 2:
                 raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ _SAMPLES = 120  # of a run, for the view
 _CLOSED = 1e-6
 _TRAILS = 4
 _LONGEST = 4.0  # trail, in sizes of the view
+_THIN, _SEEN, _THICK = 0.022, 0.008, 0.15  # radius of rods: usual, in sizes of the view at least, at most
 
 
 def scene_of(model: Elements, run: Trajectory | None = None) -> Scene:
@@ -113,46 +113,88 @@ class _Making:
                 if motion.along is not None:
                     slid = np.zeros(len(t)) + lower(motion.formula)  # pyright: ignore[reportOperatorIssue]
                     travel[name, index] = Travel(float(slid.min()) - reach, float(slid.max()) + reach)
-        return Sketch(self.layout, unit, self.normal, travel)
+        radius = min(max(_THIN * unit, _SEEN * self._reach(unit)), _THICK * unit)
+        return Sketch(self.layout, unit, radius, self.normal, travel)
+
+    def _reach(self, unit: float) -> float:
+        """The size of a view of all joints, ends and mass centres along the samples."""
+        points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
+        for name, placed in self.layout.placed.items():
+            points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
+        return camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
+
+    def _moved(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Points (k, 3) of a body in the world along the samples, (3, k, samples)."""
+        if name == WORLD:
+            return np.repeat(points.T[:, :, None], len(self.states[1]), axis=2)
+        R, p = self.places[name]
+        return np.einsum("xyk,iy->xik", R, points) + p[:, None]
+
+    @cached_property
+    def given(self) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
+        """The declared shapes by body, and what has to be said of them."""
+        return declared_shapes(self.declared)
 
     @cached_property
     def parts(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
         """The world and the bodies, and what has to be said of them."""
         names = list(self.layout.placed)
-        given, notes = declared_shapes(self.declared)
+        given, notes = self.given
         shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
         for k, name in enumerate(names):
             color = colors.of_body(k, len(names))
-            shapes[name] = list(given.get(name, []))
-            shapes[name] += [] if self._covered(name, shapes[name]) else self.sketch.body(name, color)
+            shapes[name] = [] if self._covered(name) else self.sketch.body(name, color)
+            shapes[name] += given.get(name, [])
         for name, placed in self.layout.placed.items():
-            if not self._covered(name, given.get(name, [])):
+            if not self._covered(name):
                 shapes[placed.body.parent] += self.sketch.rails(name)
         return tuple(Part(name, tuple(each)) for name, each in shapes.items()), notes
 
-    def _covered(self, name: str, shapes: Sequence[Shape]) -> bool:
-        """Whether declared shapes reach all joints of a body, so that nothing has to be added."""
+    def _covered(self, name: str) -> bool:
+        """Whether declared shapes reach all joints of a body, and one of them its own, so that nothing has to be added."""
+        shapes = self.given[0].get(name, [])
         if not shapes or any(shape.kind == "mesh" for shape in shapes):
             return bool(shapes)
-        points = np.concatenate([corners(shape) for shape in shapes])
-        margin = 0.05 * self.sketch.unit
-        low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
-        places = [self.layout.placed[name].hung.p, *self.layout.ends[name]]
-        return all(np.all((low <= place) & (place <= high)) for place in places)
+        each, margin = [corners(shape) for shape in shapes], 0.05 * self.sketch.unit
+
+        def reached(points: np.ndarray, place: np.ndarray) -> bool:
+            return bool(np.all((points.min(axis=0) - margin <= place) & (place <= points.max(axis=0) + margin)))
+
+        hung, every = self.layout.placed[name].hung.p, np.concatenate(each)
+        return any(reached(points, hung) for points in each) and all(
+            reached(every, place) for place in self.layout.ends[name]
+        )
+
+    @cached_property
+    def lost(self) -> set[str]:
+        """Bodies that slid far out of the limits of their joints, which a free motion does not keep: the view lets them go."""
+        out, names = set[str](), list(self.declared.coordinate_names)
+        for name, placed in self.layout.placed.items():
+            for motion in placed.slides:
+                limits = self.declared.limits.get(str(motion.formula))
+                if limits is None or limits.lower is None or limits.upper is None:
+                    continue
+                slid, room = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
+                if slid.min() < limits.lower - room or slid.max() > limits.upper + room:
+                    out.add(name)
+        return out
 
     @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
         """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
-        samples, out = len(self.states[1]), {}
-        for part in self.parts[0]:
-            if part.name == WORLD:
-                tied = np.array(self.layout.ends[WORLD]).reshape(-1, 3)
-                out[WORLD] = np.repeat(tied.T[:, :, None], samples, axis=2)
-            else:
-                points = np.concatenate([corners(s) for s in part.shapes if s.role != "ground"] or [np.zeros((1, 3))])
-                R, p = self.places[part.name]
-                out[part.name] = np.einsum("xyk,iy->xik", R, points) + p[:, None]
-        return {name: cloud for name, cloud in out.items() if cloud.size}
+        points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
+        for part in self.parts[0][1:]:
+            drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
+            points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
+        if self.normal is None and WORLD in clouds and np.any(self.gravity):
+            # supports reach down to the lowest point of all
+            up = camera.upwards(self.gravity, None)
+            heights = {name: np.einsum("x,xik->ik", up, cloud) for name, cloud in clouds.items()}
+            below = heights[WORLD] - min(float(each.min()) for each in heights.values())
+            clouds[WORLD] = np.concatenate([clouds[WORLD], clouds[WORLD] - up[:, None, None] * below], axis=1)
+        return clouds
 
     @cached_property
     def view(self) -> View:
@@ -164,7 +206,8 @@ class _Making:
         world, *bodies = parts
         paths = {name: self.places[name][1] for name in self.layout.placed}
         below = guides.surfaces(self.layout, self.forms.values, self.view.up, paths) if self.run else ()
-        fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds)
+        held = guides.held(self.layout, self.places) if self.declared.holonomic_list else guides.Held()
+        fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
         return Scene(
             self.declared.name,
             self.declared.text,
@@ -207,7 +250,7 @@ class _Making:
         out = []
         for k, name in enumerate(names):
             placed = layout.placed[name]
-            if name in looped & tied:
+            if name in looped & tied or name in self.lost:
                 continue
             floating = placed.floats and not any(layout.contacts(name))
             if name in parents and not floating:
@@ -218,8 +261,8 @@ class _Making:
             tip = (
                 placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
             )
-            marks = [np.array(shape.position) for shape in self.declared.shapes if shape.body == name]
-            tip = marks[0] if len(marks) == 1 and name in looped else tip
+            marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
+            tip = marks[0].at if len(marks) == 1 else tip
             out.append(Trail(name, tip, colors.of_body(k, len(names)), self._lasting(name, tip)))
         carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
         return tuple((carried or out)[:_TRAILS])
