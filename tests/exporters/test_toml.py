@@ -134,6 +134,10 @@ LOADS: dict[str, Callable[[Model], Any]] = {
         ("world", "arm"), curve=[[0, 1 / 3], [1, -2]], rate_curve=[[-1, "k"], [2, 3]], points=((1, 0, 0), (0, 1, 0))
     ),
     "joint_strut": lambda m: m.joint_strut("arm", pull="k*angle**3 + sign(rate)", curve=[[0, 0], [0.1, 25]]),
+    "two frictions": lambda m: m.joint_friction("arm", coulomb=("k", 2), static=3, stribeck=0.1),
+    "bushing": lambda m: m.bushing(
+        ("world", "arm"), stiffness=[1, 2, "k", 4, 5, 6], damping=np.eye(6).tolist(), rotations=((0, 0, 0), (0, "k", 1))
+    ),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),
     "torque table": lambda m: m.torque_table("arm", [0, 0.3, 1e6], [1 / 3, -2, 5]),

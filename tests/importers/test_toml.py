@@ -533,7 +533,7 @@ def test_drives_friction_rotors_limits_and_shapes_reach_the_model():
     assert isinstance(spring, JointSpring)
     assert [str(each) for each in (spring.stiffness, spring.rest, spring.damping)] == ["m", "l", "1/10"]
     assert isinstance(friction, JointFriction)
-    assert [str(each) for each in (friction.viscous, friction.coulomb, friction.smoothing)] == ["1", "m", "1/100"]
+    assert [str(each) for each in (friction.viscous, friction.coulomb[0], friction.smoothing)] == ["1", "m", "1/100"]
     (rotor,) = model.rotors
     assert (rotor.name, str(rotor.inertia), str(rotor.ratio)) == ("armature", "l**2*m", "50")
     assert [c.name for c in model.holonomic_list] == ["tied", "drive of theta"]

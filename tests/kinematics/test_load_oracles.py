@@ -119,6 +119,19 @@ def _pull(force):
     return law
 
 
+def _stribeck(rate, coulomb, static, fades, smoothing):
+    sign = rate / np.hypot(rate, smoothing)
+    fading = np.exp(-((rate / fades) ** 2))
+    sizes = [c + (s - c) * fading for c, s in zip(coulomb, static, strict=True)]
+    return -(sizes[0] * (1 + sign) / 2 + sizes[1] * (1 - sign) / 2) * sign
+
+
+def _coupled():
+    K = np.zeros((6, 6))
+    K[1, 5] = K[5, 1] = 6
+    return K.tolist()
+
+
 TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
 ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
 
@@ -208,6 +221,37 @@ ORACLES = (
         "Coulomb friction",
         lambda: pendulum().joint_friction("rod", coulomb=2, smoothing="1.3/3"),
         lambda q, qd, t: [-2 * 3 / np.sqrt(10) * np.sign(qd[0])],
+    ),
+    # forwards: (4 at the start, 2 when it slides) at 1.3 = twice the rate where it fades
+    Oracle(
+        "Stribeck friction",
+        lambda: pendulum().joint_friction("rod", coulomb=(2, 7), static=(4, 9), stribeck=0.65, smoothing=1e-9),
+        lambda q, qd, t: [-(2 + 2 * np.exp(-4))],
+    ),
+    Oracle(
+        "friction backwards",
+        lambda: screwdriver().joint_friction("bit", coulomb=(2, "3"), static=(5, 4), stribeck=0.1, smoothing="1/10"),
+        lambda q, qd, t: _stribeck(qd[0] - 2 * qd[1], (2, 3), (5, 4), 0.1, 0.1) * np.array([1, -2]),
+    ),
+    # e = (d, 0, 0, θ) with d from (0.8, 0) to the point 1 below the pivot; ∂d/∂θ = (cos θ, sin θ), and 2 sin(θ/2) about z
+    Oracle(
+        "bushing",
+        lambda: pendulum().bushing(stiffness=(9, 4, 7, 1, 1, 5), damping=(0, 3, 0, 0, 0, 2), **TO_WALL),
+        lambda q, qd, t: [
+            -9 * (np.sin(q[0]) - 0.8) * np.cos(q[0])
+            + 4 * np.cos(q[0]) * np.sin(q[0])
+            - 5 * np.sin(q[0])
+            - 3 * np.sin(q[0]) ** 2 * qd[0]
+            - 2 * np.cos(q[0] / 2) ** 2 * qd[0]
+        ],
+    ),
+    # K couples x and the turn: −δ(½ 2·6 x·θ) with x = sin θ − 0.8 in axes turned by a right angle about z
+    Oracle(
+        "bushing with coupling, in turned frames",
+        lambda: pendulum().bushing(stiffness=_coupled(), rotations=((0, 0, np.pi / 2), (0, 0, np.pi / 2)), **TO_WALL),
+        lambda q, qd, t: [
+            6 * np.cos(q[0]) * 2 * np.sin(q[0] / 2) + 6 * (np.sin(q[0]) - 0.8) * np.cos(q[0] / 2),
+        ],
     ),
     # Q = −k (L − L₀) dL/dθ with dL/dθ = −0.8 cos θ / L
     Oracle(
