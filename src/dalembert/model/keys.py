@@ -231,6 +231,11 @@ moving_vector = Kind(
     file_form.vector,
     alone=True,
 )
+optional_point = Kind(
+    fixed_vector.check,
+    lambda maker, x, where: None if x is None else fixed_vector.read(maker, x, where),
+    fixed_vector.write,
+)
 two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x])
 body = Kind(name)
 two_bodies = Kind(
@@ -242,6 +247,7 @@ PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}
 BODY: Keys = {"body": Key(body, required=True)}
 BODIES: Keys = {"bodies": Key(two_bodies, required=True)}
 POINTS: Keys = {"points": Key(two_points, usual=[ORIGIN, ORIGIN])}
+AT: Keys = {"point": Key(optional_point)}
 FRAME: Keys = {"frame": Key(body, usual=WORLD)}
 IN_JOINT: Keys = {**NAMED, **BODY, "joint": Key(whole, usual=0), "motion": Key(whole, usual=0)}
 AXIS: Keys = {"axis": Key(direction, required=True)}
