@@ -126,6 +126,16 @@ def _stribeck(rate, coulomb, static, fades, smoothing):
     return -(sizes[0] * (1 + sign) / 2 + sizes[1] * (1 - sign) / 2) * sign
 
 
+def _drag(x, y, z, arm, theta):
+    pressure = -0.6 * np.sqrt(x * x + y * y + z * z + 1e-12)
+    return [pressure * x, pressure * arm * (x * np.cos(theta) + y * np.sin(theta))]
+
+
+def _gravity(x, y, z, theta):
+    strength = -5 * 2 / (x * x + y * y + z * z) ** 1.5
+    return [strength * x, strength * 0.6 * (x * np.cos(theta) + y * np.sin(theta))]
+
+
 def _coupled():
     K = np.zeros((6, 6))
     K[1, 5] = K[5, 1] = 6
@@ -232,6 +242,37 @@ ORACLES = (
         "friction backwards",
         lambda: screwdriver().joint_friction("bit", coulomb=(2, "3"), static=(5, 4), stribeck=0.1, smoothing="1/10"),
         lambda q, qd, t: _stribeck(qd[0] - 2 * qd[1], (2, 3), (5, 4), 0.1, 0.1) * np.array([1, -2]),
+    ),
+    Oracle(
+        "motor",
+        lambda: screwdriver().motor("bit", stall_torque=6, no_load_speed=8, command="cos(t)"),
+        lambda q, qd, t: 6 * (np.cos(t) - (qd[0] - 2 * qd[1]) / 8) * np.array([1, -2]),
+    ),
+    # 40 · 0.1 · (12 sin t + 40 · 0.2 θ̇) / 3 the other way round
+    Oracle(
+        "direct current motor",
+        lambda: pair().dc_motor("rod", voltage="12*sin(t)", resistance=3, torque_constant=0.1, back_emf=0.2, ratio=-40),
+        lambda q, qd, t: [0, -4 * (12 * np.sin(t) + 8 * qd[1]) / 3],
+    ),
+    # the end of the rod, 1.5 below the pivot, moves at ẋ + 1.5 θ̇ cos θ and 1.5 θ̇ sin θ
+    Oracle(
+        "drag",
+        lambda: pair().drag("rod", density=1.2, area=2, coefficient=0.5, wind=("3*t", 1, 2), point=(0, -1.5, 0)),
+        lambda q, qd, t: _drag(
+            qd[0] + 1.5 * qd[1] * np.cos(q[1]) - 3 * t, 1.5 * qd[1] * np.sin(q[1]) - 1, -2, 1.5, q[1]
+        ),
+    ),
+    Oracle(
+        "drag at the mass centre",
+        lambda: pair().drag("rod", density="2", area=0.6, coefficient=1),
+        lambda q, qd, t: _drag(qd[0] + 0.6 * qd[1] * np.cos(q[1]), 0.6 * qd[1] * np.sin(q[1]), 0, 0.6, q[1]),
+    ),
+    # the mass centre 0.6 below the pivot on the cart, pulled by the cart's mass centre: at 0.6 from it, always downwards
+    Oracle("gravity along a rod", lambda: pair().point_gravity(("cart", "rod"), mu=5), lambda q, qd, t: [0, 0]),
+    Oracle(
+        "gravity of a fixed centre",
+        lambda: pair().point_gravity(("world", "rod"), mu=5, point=(-2, 0.5, 1)),
+        lambda q, qd, t: _gravity(q[0] + 2 + 0.6 * np.sin(q[1]), -0.6 * np.cos(q[1]) - 0.5, -1, q[1]),
     ),
     # e = (d, 0, 0, θ) with d from (0.8, 0) to the point 1 below the pivot; ∂d/∂θ = (cos θ, sin θ), and 2 sin(θ/2) about z
     Oracle(

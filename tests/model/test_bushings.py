@@ -31,7 +31,9 @@ def test_the_measure_of_a_turn_is_the_rotation_vector_to_third_order():
 
 def test_a_bushing_adds_neither_momentum_nor_angular_momentum():
     # its forces, and its moments about the world's origin, add up to nothing
-    model = two_bodies(stiffness=(50, 40, 30, 5, 4, 3), damping=(1, 2, 3, 0.1, 0.2, 0.3), rotations=((0.3, 0, 1), (0, 1, 0)))
+    model = two_bodies(
+        stiffness=(50, 40, 30, 5, 4, 3), damping=(1, 2, 3, 0.1, 0.2, 0.3), rotations=((0.3, 0, 1), (0, 1, 0))
+    )
     q, qd = np.random.default_rng(3).uniform(-0.6, 0.6, (2, 12))
     motion = move(model, FLOATS, 0.0, vector(list(q)), vector(list(qd)), {})
     force, moment = np.zeros(3), np.zeros(3)

@@ -56,7 +56,9 @@ def test_a_curve_is_met_at_its_points_and_is_level_outside():
 
 
 def test_a_strut_in_a_joint_that_is_read_backwards():
-    model = slider().joint_strut("block", pull="k*position**2 + rate", curve=[[0, 1], [2, 5]], rate_curve=[[0, 0], [1, 3]])
+    model = slider().joint_strut(
+        "block", pull="k*position**2 + rate", curve=[[0, 1], [2, 5]], rate_curve=[[0, 0], [1, 3]]
+    )
     (strut,) = model.loads
     assert isinstance(strut, JointStrut)
     assert strut.reversed().reversed() == strut

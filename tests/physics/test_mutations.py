@@ -146,10 +146,22 @@ def loaded(kind: str) -> Callable[[], Model]:
             case "strut":
                 model.strut(pull="3*(length - 1/2)**3 + 2*rate*length", **ends)
             case "joint_strut":
-                model.joint_strut("lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]])
+                model.joint_strut(
+                    "lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]]
+                )
             case "bushing":
                 six = {"stiffness": (8, 5, 3, 2, 4, 1), "damping": (1, 2, 3, 0.3, 0.2, 0.1)}
                 model.bushing(rotations=((0.1, 0.2, 0.3), (0.4, 0, 0)), **six, **ends)
+            case "motor":
+                model.motor("lower", stall_torque=3, no_load_speed=5, command="sin(t)")
+            case "dc_motor":
+                model.dc_motor(
+                    "lower", voltage="3*sin(t) - a", resistance=2, torque_constant=0.4, back_emf=0.5, ratio=3
+                )
+            case "drag":
+                model.drag("lower", density=1.2, area=2, coefficient=0.7, wind=(1, "t", 0), point=(0.6, 0.3, 0))
+            case "point_gravity":
+                model.point_gravity(("upper", "lower"), mu=4, point=(0.2, 1, 0))
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":
@@ -351,7 +363,15 @@ LOADS = {
     "loose spring": pushing.Spring,
     "damper": pushing.Damper,
 }
-MORE_LOADS = {"strut": pushing.Strut, "joint_strut": pushing.JointStrut, "bushing": pushing.Bushing}
+MORE_LOADS = {
+    "strut": pushing.Strut,
+    "joint_strut": pushing.JointStrut,
+    "bushing": pushing.Bushing,
+    "motor": pushing.Motor,
+    "dc_motor": pushing.DcMotor,
+    "drag": pushing.Drag,
+    "point_gravity": pushing.PointGravity,
+}
 
 
 def stronger(one, factor=1.5):

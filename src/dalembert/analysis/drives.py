@@ -40,7 +40,9 @@ def joint_efforts(
     others = tuple(load for load in drives if not isinstance(load, JointTorque))
     measured = load_forces(model.replaced(loads=others), parameters, t, q, qd)
     return {
-        load.name: np.zeros(len(t)) + number(by_formula[load.name]) if load.name in by_formula else measured[load.name][0]
+        load.name: np.zeros(len(t)) + number(by_formula[load.name])
+        if load.name in by_formula
+        else measured[load.name][0]
         for load in drives
     }
 

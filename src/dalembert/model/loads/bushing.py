@@ -152,7 +152,9 @@ class Bushing(Load):
         signed = [(body, motion.frame(body), sign) for body, sign in zip(self.bodies, (-1, 1), strict=True)]
         at = [(body, frame.R.T @ (place - frame.p), sign * force) for body, frame, sign in signed]
         yield tuple(wrench for each in at for wrench in at_point(motion, *each))
-        yield tuple(Wrench(body, zeros(3), frame.R.T @ (sign * couple)) for body, frame, sign in signed if body != WORLD)
+        yield tuple(
+            Wrench(body, zeros(3), frame.R.T @ (sign * couple)) for body, frame, sign in signed if body != WORLD
+        )
 
     # for the evidence
 

@@ -37,7 +37,9 @@ def _read(maker: Maker, given: Any, where: str) -> Pair | None:
         return None
     both = list(given) if several(given) else [given, given]
     if len(both) != 2:
-        raise InputError(f"{where}: got {len(both)} values. Expected one for both directions, or (forwards, backwards).")
+        raise InputError(
+            f"{where}: got {len(both)} values. Expected one for both directions, or (forwards, backwards)."
+        )
     forwards, backwards = (maker.reader.constant(x, where) for x in both)
     return forwards, backwards
 
@@ -87,7 +89,11 @@ class JointFriction(InJoint):
         pairs = (("coulomb", self.coulomb), ("static", self.static))
         dry = [(name, _words(pair)) for name, pair in pairs if pair is not None]
         rates = (("smoothed below", self.smoothing), ("stribeck", self.stribeck))
-        parts = [("viscous", written_out(self.viscous)), *dry, *((k, written_out(x)) for k, x in rates if x is not None)]
+        parts = [
+            ("viscous", written_out(self.viscous)),
+            *dry,
+            *((k, written_out(x)) for k, x in rates if x is not None),
+        ]
         return self.kind, ", ".join(f"{name} {text}" for name, text in parts)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
@@ -100,7 +106,9 @@ class JointFriction(InJoint):
             found.append(Problem(f"{self.title}, smoothing", fact, advice))
         if self.stribeck is not None and not (fades := value(self.stribeck, table)) > 0:
             fact = f"the rate above which static friction fades is {fades:g}."
-            found.append(Problem(f"{self.title}, stribeck", fact, "Expected a positive rate, well above the smoothing."))
+            found.append(
+                Problem(f"{self.title}, stribeck", fact, "Expected a positive rate, well above the smoothing.")
+            )
         return found
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
@@ -190,6 +198,14 @@ class JointFrictionMaker(LoadMaker):
         if (static is None) != (stribeck is None):
             given, missing = ("stribeck", "static") if static is None else ("static", "stribeck")
             where = f"joint_friction '{name}'" if name else f"joint_friction on '{body}'"
-            raise InputError(f"{where}: {given} is given and {missing} is not. Give both: the friction and the rate it fades at.")
-        constants = {"viscous": viscous, "coulomb": coulomb, "smoothing": smoothing, "static": static, "stribeck": stribeck}
+            raise InputError(
+                f"{where}: {given} is given and {missing} is not. Give both: the friction and the rate it fades at."
+            )
+        constants = {
+            "viscous": viscous,
+            "coulomb": coulomb,
+            "smoothing": smoothing,
+            "static": static,
+            "stribeck": stribeck,
+        }
         return self._load(JointFriction, name, body=body, joint=joint, motion=motion, **constants)

@@ -98,7 +98,8 @@ class DcMotor(_Line):
         "dc_motor": {
             **IN_JOINT,
             "voltage": Key(moving, True),
-            **dict.fromkeys(("resistance", "torque_constant", "back_emf"), Key(constant, True)),
+            **dict.fromkeys(("resistance", "torque_constant"), Key(constant, True)),
+            "back_emf": Key(constant),
             "ratio": Key(constant, usual=1),
         }
     }
@@ -123,7 +124,9 @@ class DcMotor(_Line):
     def declared(self, watch: Watch) -> Work:
         """Current, torque on the motor's shaft, and the turn of this shaft."""
         shaft, N = self._moved(watch), watch.number(self.ratio)
-        current = (watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate) / watch.number(self.resistance)
+        current = (watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate) / watch.number(
+            self.resistance
+        )
         value = watch.number(self.torque_constant) * current * (N * shaft.change)
         return Work(self.name, value, np.abs(value))
 
