@@ -243,7 +243,6 @@ two_bodies = Kind(
 )
 
 NAMED: Keys = {"name": Key(name)}
-PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}
 BODY: Keys = {"body": Key(body, required=True)}
 BODIES: Keys = {"bodies": Key(two_bodies, required=True)}
 POINTS: Keys = {"points": Key(two_points, usual=[ORIGIN, ORIGIN])}

@@ -115,8 +115,8 @@ class DragMaker(LoadMaker):
     ) -> Self:
         """Let a body be slowed down by a fluid: −½ density × coefficient × area × |v| v at a point (default: its mass centre).
 
-        v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that the
-        force is smooth at rest.
+        v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
+        the force is smooth at rest.
 
         >>> from dalembert import Model
         >>> model = Model("stone", gravity=(0, 0, -9.81)).coordinates("z")

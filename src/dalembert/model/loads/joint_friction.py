@@ -54,10 +54,11 @@ _speed = Kind(constant.check, lambda maker, x, where: None if x is None else con
 
 @dataclass(frozen=True)
 class JointFriction(InJoint):
-    """Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) s, s = rate / √(rate² + smoothing²).
+    """Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) s.
 
-    Coulomb's and the static friction have a value for forwards and one for backwards; in between it is that of forwards with the
-    weight (1 + s)/2 and that of backwards with (1 − s)/2. Without `static` it is Coulomb's at all rates.
+    The smooth sign s of the rate is rate / √(rate² + smoothing²). Coulomb's and the static friction have a value for forwards and
+    one for backwards; in between it is that of forwards with the weight (1 + s)/2 and that of backwards with (1 − s)/2. Without
+    `static` it is Coulomb's at all rates.
     """
 
     kind: ClassVar[str] = "joint_friction"
