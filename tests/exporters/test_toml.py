@@ -144,6 +144,12 @@ LOADS: dict[str, Callable[[Model], Any]] = {
     "still air": lambda m: m.drag("arm", density=1.2, area="k", coefficient=0.3, smoothing=0.1),
     "point_gravity": lambda m: m.point_gravity(("world", "arm"), mu="k", point=(3, 0, 0)),
     "two bodies": lambda m: m.point_gravity(("slider", "arm"), mu=3),
+    "tyre": lambda m: m.tyre(
+        "arm", radius="k", load="3*t", stiffness=(3, "k"), mu=0.9, normal=(1, 2, 3), center=(1, 0, 0)
+    ),
+    "linear tyre": lambda m: m.tyre(
+        "arm", radius=1, load=3, stiffness="k", low_speed=0.5, axis=(0, 0, 1), normal=(0, 1, 0)
+    ),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),
     "torque table": lambda m: m.torque_table("arm", [0, 0.3, 1e6], [1 / 3, -2, 5]),

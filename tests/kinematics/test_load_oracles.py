@@ -136,6 +136,11 @@ def _gravity(x, y, z, theta):
     return [strength * x, strength * 0.6 * (x * np.cos(theta) + y * np.sin(theta))]
 
 
+def _magic(slip):
+    B, C, E = 1 / (1.6 * 0.8), 1.6, -0.7
+    return np.sin(C * np.arctan(B * slip - E * (B * slip - np.arctan(B * slip))))
+
+
 def _coupled():
     K = np.zeros((6, 6))
     K[1, 5] = K[5, 1] = 6
@@ -144,6 +149,8 @@ def _coupled():
 
 TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
 ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
+
+ON_PLANE = {"axis": (0, 0, 1), "normal": (0, 1, 0)}
 
 ORACLES = (
     # F at the mass centre, 0.6 below the pivot: δr = 0.6 (cos θ, sin θ) δθ
@@ -273,6 +280,17 @@ ORACLES = (
         "gravity of a fixed centre",
         lambda: pair().point_gravity(("world", "rod"), mu=5, point=(-2, 0.5, 1)),
         lambda q, qd, t: _gravity(q[0] + 2 + 0.6 * np.sin(q[1]), -0.6 * np.cos(q[1]) - 0.5, -1, q[1]),
+    ),
+    # a wheel of radius 0.4 on the cart above the plane y = 0: its lowest point slides at ẋ + 0.4 θ̇
+    Oracle(
+        "linear tyre",
+        lambda: pair().tyre("rod", radius=0.4, load="3*t", stiffness=7, low_speed=0.5, **ON_PLANE),
+        lambda q, qd, t: -7 * 3 * t * (qd[0] + 0.4 * qd[1]) / np.hypot(qd[0], 0.5) * np.array([1, 0.4]),
+    ),
+    Oracle(
+        "tyre by the Magic Formula",
+        lambda: pair().tyre("rod", radius=0.4, load=5, stiffness=(7, 3), mu=0.8, shape=1.6, curvature=-0.7, **ON_PLANE),
+        lambda q, qd, t: -4 * _magic(7 * (qd[0] + 0.4 * qd[1]) / np.hypot(qd[0], 0.1)) * np.array([1, 0.4]),
     ),
     # e = (d, 0, 0, θ) with d from (0.8, 0) to the point 1 below the pivot; ∂d/∂θ = (cos θ, sin θ), and 2 sin(θ/2) about z
     Oracle(

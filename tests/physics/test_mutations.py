@@ -162,6 +162,8 @@ def loaded(kind: str) -> Callable[[], Model]:
                 model.drag("lower", density=1.2, area=2, coefficient=0.7, wind=(1, "t", 0), point=(0.6, 0.3, 0))
             case "point_gravity":
                 model.point_gravity(("upper", "lower"), mu=4, point=(0.2, 1, 0))
+            case "tyre":
+                model.tyre("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3))
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":
@@ -371,6 +373,7 @@ MORE_LOADS = {
     "dc_motor": pushing.DcMotor,
     "drag": pushing.Drag,
     "point_gravity": pushing.PointGravity,
+    "tyre": pushing.Tyre,
 }
 
 

@@ -18,6 +18,7 @@ from dalembert.model.loads.point_gravity import PointGravity, PointGravityMaker
 from dalembert.model.loads.spring import Spring, SpringMaker
 from dalembert.model.loads.strut import Strut, StrutMaker
 from dalembert.model.loads.torque import Torque, TorqueMaker
+from dalembert.model.loads.tyre import Tyre, TyreMaker
 
 # in the order in which a file is read
 LOADS: tuple[type[Load], ...] = (
@@ -35,6 +36,7 @@ LOADS: tuple[type[Load], ...] = (
     Bushing,
     Drag,
     PointGravity,
+    Tyre,
 )
 
 
@@ -52,5 +54,6 @@ class LoadMakers(
     BushingMaker,
     DragMaker,
     PointGravityMaker,
+    TyreMaker,
 ):
     """What pushes and pulls on a model."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -13,43 +13,16 @@ from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
-from dalembert.expressions.writing import written
-from dalembert.model import file_form
 from dalembert.model.checks.values import value
 from dalembert.model.declared import Watch, Work, product
-from dalembert.model.file_form import Value, unsaid
-from dalembert.model.keys import IN_JOINT, Key, Keys, Kind, array, constant
+from dalembert.model.file_form import unsaid
+from dalembert.model.keys import IN_JOINT, Key, Keys, Pair, constant, one_or_two, optional_constant
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.making import Given, Maker, several
+from dalembert.model.making import Given
 from dalembert.model.vectors import Formula
 
 SMOOTHING = 1e-3
-Pair = tuple[Formula, Formula]  # forwards and backwards
-
-
-def _check(value: object, where: str, model: Maker) -> Iterator[Problem]:
-    pair = array(2, constant, "numbers or formulas (forwards, backwards)")
-    return (pair if isinstance(value, list) else constant)(value, where, model)
-
-
-def _read(maker: Maker, given: Any, where: str) -> Pair | None:
-    if given is None:
-        return None
-    both = list(given) if several(given) else [given, given]
-    if len(both) != 2:
-        raise InputError(
-            f"{where}: got {len(both)} values. Expected one for both directions, or (forwards, backwards)."
-        )
-    forwards, backwards = (maker.reader.constant(x, where) for x in both)
-    return forwards, backwards
-
-
-def _write(pair: Pair, where: str) -> Value:
-    return written(pair[0], where) if pair[0] == pair[1] else file_form.vector(pair, where)
-
-
-both_ways = Kind(_check, _read, _write)
-_speed = Kind(constant.check, lambda maker, x, where: None if x is None else constant.read(maker, x, where), written)
+both_ways = one_or_two("forwards", "backwards")
 
 
 @dataclass(frozen=True)
@@ -69,7 +42,7 @@ class JointFriction(InJoint):
             "coulomb": Key(both_ways, usual=0),
             "smoothing": Key(constant, usual=SMOOTHING),
             "static": Key(both_ways),
-            "stribeck": Key(_speed),
+            "stribeck": Key(optional_constant),
         }
     }
     friction: ClassVar[bool] = True
