@@ -204,7 +204,7 @@ SOLID: Keys = {
 
 def solids(given: object, where: str, model: Any) -> Iterator[Problem]:
     """One solid in a file, or several."""
-    parts = given if isinstance(given, list) else [given]
+    parts: list[Any] = given if isinstance(given, list) else [given]
     if not 1 <= len(parts) <= MAX_ELEMENTS:
         yield wrong(where, f"1 to {MAX_ELEMENTS} solids", given)
         return
