@@ -180,7 +180,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         (
             "body = [1]",
             "body number 1: got the number 1. Expected a table with the keys name, description, parent, "
-            "mass, center, inertia, joint.",
+            "mass, center, inertia, inertia_axes, solid, joint.",
         ),
         ("simulation = { duration = 0 }", "simulation: the duration is 0. Expected a positive time."),
         ("simulation = { samples = 1 }", "simulation: samples is 1. Expected a whole number of at least 2."),
