@@ -90,7 +90,7 @@ def test_accelerations_survive_too():
 def test_limits_friction_shapes_gravity_and_start_survive():
     model, again = arm(), loads_urdf(to_urdf(arm()))
     assert again.limits == {**model.limits, "turn": Limits(-1, 2), "finger": Limits(velocity=7)}
-    assert {load.name: (load.body, float(load.viscous), float(load.coulomb)) for load in again.loads} == {
+    assert {load.name: (load.body, float(load.viscous), float(load.coulomb[0])) for load in again.loads} == {
         "friction of turn": ("upper-arm", 0.3, 0.13),
         "friction of wrist_b": ("hand", 0.06, 0),
     }

@@ -149,6 +149,21 @@ def loaded(kind: str) -> Callable[[], Model]:
                 model.joint_strut(
                     "lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]]
                 )
+            case "bushing":
+                six = {"stiffness": (8, 5, 3, 2, 4, 1), "damping": (1, 2, 3, 0.3, 0.2, 0.1)}
+                model.bushing(rotations=((0.1, 0.2, 0.3), (0.4, 0, 0)), **six, **ends)
+            case "motor":
+                model.motor("lower", stall_torque=3, no_load_speed=5, command="sin(t)")
+            case "dc_motor":
+                model.dc_motor(
+                    "lower", voltage="3*sin(t) - a", resistance=2, torque_constant=0.4, back_emf=0.5, ratio=3
+                )
+            case "drag":
+                model.drag("lower", density=1.2, area=2, coefficient=0.7, wind=(1, "t", 0), point=(0.6, 0.3, 0))
+            case "point_gravity":
+                model.point_gravity(("upper", "lower"), mu=4, point=(0.2, 1, 0))
+            case "tyre":
+                model.tyre("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3))
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":
@@ -349,8 +364,16 @@ LOADS = {
     "spring": pushing.Spring,
     "loose spring": pushing.Spring,
     "damper": pushing.Damper,
+}
+MORE_LOADS = {
     "strut": pushing.Strut,
     "joint_strut": pushing.JointStrut,
+    "bushing": pushing.Bushing,
+    "motor": pushing.Motor,
+    "dc_motor": pushing.DcMotor,
+    "drag": pushing.Drag,
+    "point_gravity": pushing.PointGravity,
+    "tyre": pushing.Tyre,
 }
 
 
@@ -576,7 +599,7 @@ MATRIX = (
             load(LOADS[kind], lambda s: replace(s, wrenches=stronger(s).wrenches)),
             "F",
         )
-        for kind in ("force", "torque", "spring", "damper", "strut")
+        for kind in ("force", "torque", "spring", "damper")
     ),
     Mutation("place of a force", loaded("force"), load(pushing.Force, lambda f: replace(f, J=f.J * 1.1)), "FP"),
     Mutation("non-ideal forces", loaded("non_ideal"), function(applied.non_ideal_forces, negated), "P"),
@@ -674,6 +697,19 @@ def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyP
     mutation.falsify(monkeypatch)
     found = watchers(model, NOTICED, mutation.more)
     assert {NAMES[letter] for letter in mutation.must} <= set(found), found
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", MORE_LOADS)
+@pytest.mark.parametrize("what", ["size", "wrench", "nothing"])
+def test_a_false_fact_of_a_load_is_noticed_and_a_true_one_is_not(kind, what, monkeypatch: pytest.MonkeyPatch):
+    change = {"size": stronger, "wrench": lambda s: replace(s, wrenches=stronger(s).wrenches), "nothing": lambda s: s}
+    load(MORE_LOADS[kind], change[what])(monkeypatch)
+    found = watchers(loaded(kind)(), QUIET if what == "nothing" else NOTICED, ("hamilton", "maggi"))
+    must = {"size": "P", "wrench": "" if issubclass(MORE_LOADS[kind], pushing.InJoint) else "F", "nothing": ""}[what]
+    assert {NAMES[letter] for letter in must} <= set(found)
+    assert found or must == ""
+    assert not found or must != ""
 
 
 @pytest.mark.parametrize("kind", LOADS)

@@ -109,6 +109,10 @@ class Motion:
         """The mass centre of a body, in its axes."""
         return self.body(body).center
 
+    def mass(self, body: str) -> Scalar:
+        """The mass of a body."""
+        return self.body(body).mass
+
     def body(self, name: str) -> MovingBody:
         """The moving body called `name`."""
         return next(body for body in self.bodies if body.name == name)

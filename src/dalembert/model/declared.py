@@ -147,6 +147,10 @@ class Watch(Protocol):
         """The mass centre of a body, in its axes."""
         ...
 
+    def mass(self, body: str) -> np.ndarray:
+        """The mass of a body at every state."""
+        ...
+
 
 def point_of(watch: Watch, body: str, x: Sequence[Formula]) -> Traced:
     """A point of a body."""

@@ -17,7 +17,7 @@ from dalembert.expressions import parse
 from dalembert.expressions.writing import written
 from dalembert.model import file_form
 from dalembert.model.file_form import ORIGIN, Element, Value, unless
-from dalembert.model.making import Maker, motion, motions, pair, points, unit_vector, vector3
+from dalembert.model.making import Maker, motion, motions, pair, points, several, unit_vector, vector3
 from dalembert.model.vectors import WORLD, Formula
 
 MAX_ELEMENTS = 2000
@@ -231,17 +231,48 @@ moving_vector = Kind(
     file_form.vector,
     alone=True,
 )
+optional_point = Kind(
+    fixed_vector.check,
+    lambda maker, x, where: None if x is None else fixed_vector.read(maker, x, where),
+    fixed_vector.write,
+)
 two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x])
 body = Kind(name)
 two_bodies = Kind(
     array(2, name, "names of bodies"), lambda maker, x, where: pair(x, where), lambda x, where: list(x), alone=True
 )
 
+Pair = tuple[Formula, Formula]
+optional_constant = replace(
+    constant, read=lambda maker, x, where: None if x is None else constant.read(maker, x, where)
+)
+
+
+def one_or_two(first: str, second: str) -> Kind:
+    """A constant for both of two things, or one for each; None where there is none."""
+    both = array(2, constant, f"numbers or formulas ({first}, {second})")
+
+    def read(maker: Maker, given: object, where: str) -> Pair | None:
+        if given is None:
+            return None
+        values = list(given) if several(given) else [given]
+        if len(values) > 2:
+            raise InputError(f"{where}: got {len(values)} values. Expected one for both, or two: ({first}, {second}).")
+        known = [maker.reader.constant(x, where) for x in values]
+        return known[0], known[-1]
+
+    return Kind(
+        lambda value, where, model: (both if isinstance(value, list) else constant)(value, where, model),
+        read,
+        lambda pair, where: written(pair[0], where) if pair[0] == pair[1] else file_form.vector(pair, where),
+    )
+
+
 NAMED: Keys = {"name": Key(name)}
-PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}
 BODY: Keys = {"body": Key(body, required=True)}
 BODIES: Keys = {"bodies": Key(two_bodies, required=True)}
 POINTS: Keys = {"points": Key(two_points, usual=[ORIGIN, ORIGIN])}
+AT: Keys = {"point": Key(optional_point)}
 FRAME: Keys = {"frame": Key(body, usual=WORLD)}
 IN_JOINT: Keys = {**NAMED, **BODY, "joint": Key(whole, usual=0), "motion": Key(whole, usual=0)}
 AXIS: Keys = {"axis": Key(direction, required=True)}

@@ -64,11 +64,6 @@ class Maker(ABC):
     def _vector(self, values: object, where: str, *, constant: bool = False) -> Vector3:
         return vector3(self.reader.constant if constant else self.reader.read, values, where)
 
-    def _placement(self, where: str, position: object, rotation: object) -> tuple[Vector3, Vector3]:
-        constant = self.reader.constant
-        turned = quarter_turns(rotation)
-        return vector3(constant, position, f"{where}, position"), vector3(constant, turned, f"{where}, rotation")
-
 
 def row_of(values: object, where: str, expected: str) -> list[Written]:
     """The values in a row, such as a list or an array holds them."""

@@ -7,20 +7,26 @@ from dalembert.model.loads.base import InJoint as InJoint
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.bushing import Bushing, BushingMaker
 from dalembert.model.loads.damper import Damper, DamperMaker
+from dalembert.model.loads.drag import Drag, DragMaker
 from dalembert.model.loads.force import Force, ForceMaker
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
 from dalembert.model.loads.joint_strut import JointStrut, JointStrutMaker
 from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker
+from dalembert.model.loads.motor import DcMotor, Motor, MotorMaker
+from dalembert.model.loads.point_gravity import PointGravity, PointGravityMaker
 from dalembert.model.loads.spring import Spring, SpringMaker
 from dalembert.model.loads.strut import Strut, StrutMaker
 from dalembert.model.loads.torque import Torque, TorqueMaker
+from dalembert.model.loads.tyre import Tyre, TyreMaker
 
 # in the order in which a file is read
 LOADS: tuple[type[Load], ...] = (
     Force,
     Torque,
     JointTorque,
+    Motor,
+    DcMotor,
     JointSpring,
     JointStrut,
     JointFriction,
@@ -28,6 +34,9 @@ LOADS: tuple[type[Load], ...] = (
     Damper,
     Strut,
     Bushing,
+    Drag,
+    PointGravity,
+    Tyre,
 )
 
 
@@ -35,6 +44,7 @@ class LoadMakers(
     ForceMaker,
     TorqueMaker,
     JointTorqueMaker,
+    MotorMaker,
     JointSpringMaker,
     JointStrutMaker,
     JointFrictionMaker,
@@ -42,5 +52,8 @@ class LoadMakers(
     DamperMaker,
     StrutMaker,
     BushingMaker,
+    DragMaker,
+    PointGravityMaker,
+    TyreMaker,
 ):
     """What pushes and pulls on a model."""

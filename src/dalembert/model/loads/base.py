@@ -107,6 +107,10 @@ class Motion(Protocol):
         """The mass centre of a body, in its axes."""
         ...
 
+    def mass(self, body: str) -> Scalar:
+        """The mass of a body."""
+        ...
+
     def joint(self, body: str, joint: int, motion: int) -> JointMotion:
         """One motion of a joint."""
         ...
