@@ -132,6 +132,11 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
     )
 
 
+def optional(kind: Kind) -> Kind:
+    """A value of this kind, or none."""
+    return replace(kind, read=lambda maker, x, where: None if x is None else kind.read(maker, x, where))
+
+
 def _entries(each: Check, least: int, most: int, expected: str) -> Check:
     """An array whose length lies within bounds, entry by entry."""
 

@@ -12,6 +12,7 @@ from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMak
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
 from dalembert.model.loads.joint_strut import JointStrut, JointStrutMaker
 from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker
+from dalembert.model.loads.sphere_on_plane import SphereOnPlane, SphereOnPlaneMaker
 from dalembert.model.loads.spring import Spring, SpringMaker
 from dalembert.model.loads.strut import Strut, StrutMaker
 from dalembert.model.loads.torque import Torque, TorqueMaker
@@ -28,6 +29,7 @@ LOADS: tuple[type[Load], ...] = (
     Damper,
     Strut,
     Bushing,
+    SphereOnPlane,
 )
 
 
@@ -42,5 +44,6 @@ class LoadMakers(
     DamperMaker,
     StrutMaker,
     BushingMaker,
+    SphereOnPlaneMaker,
 ):
     """What pushes and pulls on a model."""

@@ -11,18 +11,11 @@ import numpy as np
 from dalembert.arguments import checked
 from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
 from dalembert.model.file_form import Element
-from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, Kind, entries, fixed_vector, moving_vector
+from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, entries, fixed_vector, moving_vector, optional
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.loads.tables import in_words, timed
 from dalembert.model.making import Given
 from dalembert.model.vectors import WORLD, Vector3
-
-_POINT = Kind(
-    fixed_vector.check,
-    lambda maker, x, where: None if x is None else fixed_vector.read(maker, x, where),
-    fixed_vector.write,
-)
-
 
 @dataclass(frozen=True)
 class Force(Load):
@@ -30,7 +23,7 @@ class Force(Load):
 
     kind: ClassVar[str] = "force"
     forms: ClassVar[dict[str, Keys]] = {
-        "force": {**NAMED, **BODY, "force": Key(moving_vector, True), "point": Key(_POINT), **FRAME}
+        "force": {**NAMED, **BODY, "force": Key(moving_vector, True), "point": Key(optional(fixed_vector)), **FRAME}
     }
 
     body: str

@@ -34,7 +34,7 @@ class JointFriction(InJoint):
             "smoothing": Key(constant, usual=SMOOTHING),
         }
     }
-    friction: ClassVar[bool] = True
+    rubs: ClassVar[bool] = True
 
     viscous: Formula
     coulomb: Formula
