@@ -66,7 +66,9 @@ class Switchboard:
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
         self._turned: dict[int, float] = {}  # when each switch was last turned over
+        self._last = -np.inf  # when something was last crossed
         self._watched: list[Watched] = []
+        self._known_felt: dict[tuple[float, ...], tuple[bool, ...]] = {}
 
     # the surfaces
 
@@ -106,6 +108,32 @@ class Switchboard:
         self._fresh = {(i, 0.0) for i in np.flatnonzero(np.abs(g) <= _ZERO) if not count <= i < count + len(tables)}
         return self._now(equations)
 
+    @property
+    def _felt(self) -> tuple[bool, ...]:
+        """Which switches matter now: where a body is in flight, the friction of its contact does not."""
+        free = set(self._sliding)
+        key = tuple(np.nan if i in free else mode for i, mode in enumerate(self._modes.tolist()))
+        if key not in self._known_felt:
+            pairs = zip(self._held.switches, self._modes, strict=True)
+            modes = {one.parameter: float(mode) for i, (one, mode) in enumerate(pairs) if i not in free}
+            self._known_felt[key] = self._held.felt(modes)
+        return self._known_felt[key]
+
+    def _awake(self, before: tuple[bool, ...], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
+        """Behind a crossing, find those conditions anew that did not matter `before`, and let go what no longer matters."""
+        if all(before) and all(self._felt):
+            return
+        g = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
+        known = np.array(before)
+        while True:
+            felt = self._felt
+            self._sliding = tuple(k for k in self._sliding if felt[k])
+            new = [k for k, matters in enumerate(felt) if matters and not known[k]]
+            if not new:
+                return
+            self._modes[new], known[new] = (g[new] > 0), True
+            self._fresh |= {(k, 0.0) for k in new if abs(g[k]) <= _ZERO}
+
     def _now(self, equations: Equations) -> Equations:
         """The equations with what holds now."""
         held = {one.parameter: float(mode) for one, mode in zip(self._held.switches, self._modes, strict=True)}
@@ -131,7 +159,9 @@ class Switchboard:
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
         watched = [
-            Watched(i, 1.0 if mode > 0 else -1.0) for i, mode in enumerate(self._modes) if i not in self._sliding
+            Watched(i, 1.0 if mode > 0 else -1.0)
+            for i, (mode, felt) in enumerate(zip(self._modes, self._felt, strict=True))
+            if felt and i not in self._sliding
         ]
         for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
@@ -165,16 +195,19 @@ class Switchboard:
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
             return self._happen(met.row - tables, halt.t, q, qd, equations)
-        self._fresh = {(met.row, met.offset)}
+        before, now = self._felt, abs(halt.t - self._last) <= _SAME * max(1.0, abs(halt.t))
+        self._fresh, self._last = {(met.row, met.offset), *(self._fresh if now else ())}, halt.t
         if met.row < count:
             self._turn(met.row, halt.t, q, qd)
         elif met.row < tables:
             self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
             k = self._sliding[met.row - events]
-            self._modes[k], self._fresh = met.offset, {(k, 0.0)}
+            self._modes[k] = met.offset
+            self._fresh = self._fresh - {(met.row, met.offset)} | {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
             self._tell(k, halt.t, q, qd)
+        self._awake(before, halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
@@ -182,7 +215,7 @@ class Switchboard:
         last, self._turned[k] = self._turned.get(k, -np.inf), t
         if abs(t - last) <= _SAME * max(1.0, abs(t)):
             self._sliding = tuple(sorted({*self._sliding, k}))
-            self._fresh = set()
+            self._fresh -= {(k, 0.0)}
             return
         self._modes[k] = 1.0 - self._modes[k]
         self._tell(k, t, q, qd)

@@ -19,6 +19,7 @@ from dalembert.algebra.tables import Table, split_interpolation, tables_in
 from dalembert.expressions import Kind
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
+from dalembert.expressions.symbols import compare
 from dalembert.model.description import Description
 from dalembert.model.elements import Parameter
 from dalembert.model.loads import Load
@@ -27,6 +28,7 @@ from dalembert.model.loads.laws import plain
 from dalembert.model.mapping import mapped
 
 _LISTS = ("holonomic_list", "nonholonomic_list", "canonical_list", "contacts", "loops", "rotors", "speed_list")
+_HELD = f"{Kind.HELD.value}("
 _WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
 
 
@@ -97,6 +99,27 @@ class Held:
     def surfaces(self) -> tuple[Surface, ...]:
         """The switches and the tables."""
         return (*self.switches, *self.tables)
+
+    def felt(self, modes: Mapping[str, float]) -> tuple[bool, ...]:
+        """Whether each switch matters where the others hold `modes`, by their parameters: the force of a stop that is not met
+        is zero whatever else it depends on.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("bead").coordinates("x")
+        >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+        >>> found = held(model.force("bead", ("-sign(dot(x))*max(x - 5, 0)", 0, 0)).description)
+        >>> meets, rubs = (each.parameter for each in found.switches)
+        >>> found.felt({rubs: 1.0, meets: 0.0}), found.felt({rubs: 1.0, meets: 1.0})
+        ((True, False), (True, True))
+        """
+        formulas = [f for f in self.description.formulas if any(s.name.startswith(_HELD) for s in f.free_symbols)]
+        values = {name: se.Integer(int(mode)) for name, mode in modes.items()}
+
+        def matters(name: str) -> bool:
+            others = {key: x for key, x in values.items() if key != name}
+            return any(se.Symbol(name) in _reduced(f, others).free_symbols for f in formulas)
+
+        return tuple(matters(switch.parameter) for switch in self.switches)
 
 
 def held(model: Description) -> Held:
@@ -229,3 +252,28 @@ class _Holder:
 def _blend(s: Formula, yes: Formula, no: Formula) -> Formula:
     """`yes` at s = 1 and `no` at s = 0, whatever the other may be there; in between a mixture."""
     return se.Piecewise((yes, se.Le(1, s)), (no, se.Le(s, 0)), (no + s * (yes - no), True))
+
+
+def _reduced(formula: Formula, known: Mapping[str, Formula]) -> Formula:
+    """A formula with the values of some symbols, and without the branches that these rule out."""
+    if formula.is_Symbol:
+        return known.get(formula.name, formula)
+    if not formula.args:
+        return formula
+    if isinstance(formula, se.StrictLessThan | se.LessThan):
+        left, right = (_reduced(side, known) for side in formula.args)
+        return compare(se.Lt if isinstance(formula, se.StrictLessThan) else se.Le, left, right)
+    if isinstance(formula, se.And | se.Or):
+        parts = [_reduced(part, known) for part in formula.args]
+        return (se.And if isinstance(formula, se.And) else se.Or)(*parts)
+    if not isinstance(formula, se.Piecewise):
+        return formula.func(*(_reduced(part, known) for part in formula.args))
+    open_parts: list[tuple[Formula, Formula]] = []
+    for value, condition in zip(formula.args[::2], formula.args[1::2], strict=True):
+        decided = _reduced(condition, known)
+        if decided == se.false:
+            continue
+        open_parts.append((_reduced(value, known), decided))
+        if decided == se.true:
+            break
+    return open_parts[0][0] if open_parts[0][1] == se.true else se.Piecewise(*open_parts)
