@@ -119,6 +119,22 @@ def _pull(force):
     return law
 
 
+def _on_floor(press, rub):
+    """A sphere of 0.2 around the end of the rod, 1 below the pivot, on the plane 0.9 below it.
+
+    It is cos θ − 0.7 deep; the matter at its lowest point moves with θ̇ (cos θ + 0.2, sin θ).
+    """
+
+    def law(q, qd, t):
+        theta, turning = q[-1], qd[-1]
+        N = press(np.cos(theta) - 0.7, -turning * np.sin(theta))
+        turn = N * np.sin(theta) - rub(N, turning * (np.cos(theta) + 0.2)) * (np.cos(theta) + 0.2)
+        return [0.0] * (len(q) - 1) + [turn]
+
+    return law
+
+
+ON_FLOOR = {"radius": 0.2, "center": (0, -1, 0), "point": (0, -0.9, 0), "normal": (0, 1, 0)}
 TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
 ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
 
@@ -251,6 +267,28 @@ ORACLES = (
         "joint strut",
         lambda: pair().joint_strut("rod", pull="7*sin(angle) + position**3 + 3*rate**3", curve=[[-1, -2], [1, 2]]),
         lambda q, qd, t: [0, -7 * np.sin(q[1]) - q[1] ** 3 - 3 * qd[1] ** 3 - 2 * q[1]],
+    ),
+    Oracle(
+        "sphere on a plane",
+        lambda: pendulum().sphere_on_plane("rod", stiffness=900, damping=30, friction=0.4, smoothing=0.5, **ON_FLOOR),
+        _on_floor(lambda depth, rate: 900 * depth + 30 * rate, lambda N, s: 0.4 * N * s / np.hypot(s, 0.5)),
+    ),
+    Oracle(
+        "sphere on a plane of another body",
+        lambda: pair().sphere_on_plane(
+            "rod", ground="cart", stiffness=90, dissipation=2, exponent=2, friction=0.4, planar=(0, 0, 1), **ON_FLOOR
+        ),
+        _on_floor(lambda depth, rate: 90 * depth**2 * (1 + 2 * rate), lambda N, s: 0.4 * N * np.sign(s)),
+    ),
+    Oracle(
+        "sphere on a plane with viscous friction",
+        lambda: pair().sphere_on_plane("rod", ground="cart", push="90*depth", friction=0.4, viscous=2, **ON_FLOOR),
+        _on_floor(lambda depth, rate: 90 * depth, lambda N, s: np.sign(s) * min(2 * abs(s), 0.4 * N)),
+    ),
+    Oracle(
+        "sphere that leaves a plane",
+        lambda: pendulum().sphere_on_plane("rod", stiffness=9, damping=30, friction=0.4, **ON_FLOOR),
+        lambda q, qd, t: [0],
     ),
     Oracle("damper of two bodies", lambda: pair().damper(damping=3, **ON_CART), _pull(lambda length, rate: -3 * rate)),
 )

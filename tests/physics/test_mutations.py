@@ -149,6 +149,9 @@ def loaded(kind: str) -> Callable[[], Model]:
                 model.joint_strut(
                     "lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]]
                 )
+            case "sphere_on_plane":
+                law = {"stiffness": 7, "damping": 0.4, "friction": 0.3, "smoothing": 0.5}
+                model.sphere_on_plane("lower", radius=3, center=(0.6, 0.3, 0), ground="upper", normal=(1, 2, 2), **law)
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":
@@ -351,6 +354,7 @@ LOADS = {
     "damper": pushing.Damper,
     "strut": pushing.Strut,
     "joint_strut": pushing.JointStrut,
+    "sphere_on_plane": pushing.SphereOnPlane,
 }
 
 
@@ -576,7 +580,7 @@ MATRIX = (
             load(LOADS[kind], lambda s: replace(s, wrenches=stronger(s).wrenches)),
             "F",
         )
-        for kind in ("force", "torque", "spring", "damper", "strut")
+        for kind in ("force", "torque", "spring", "damper", "strut", "sphere_on_plane")
     ),
     Mutation("place of a force", loaded("force"), load(pushing.Force, lambda f: replace(f, J=f.J * 1.1)), "FP"),
     Mutation("non-ideal forces", loaded("non_ideal"), function(applied.non_ideal_forces, negated), "P"),

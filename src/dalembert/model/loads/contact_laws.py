@@ -141,7 +141,9 @@ class Laws:
             fact = f"push says the whole law, and {elastic[0]} is given, too."
             found.append(Problem(title, fact, "Leave one of them out."))
         if self.push is None and known["stiffness"] == 0:
-            found.append(Problem(title, "it has no stiffness and no push, so nothing holds up what touches.", "Give one."))
+            found.append(
+                Problem(title, "it has no stiffness and no push, so nothing holds up what touches.", "Give one.")
+            )
         if known["exponent"] <= 0:
             fact = f"the value is {known['exponent']:g}."
             found.append(Problem(f"{title}, exponent", fact, "Expected a positive number, such as 1 or 1.5."))

@@ -17,6 +17,7 @@ from dalembert.model.loads.tables import in_words, timed
 from dalembert.model.making import Given
 from dalembert.model.vectors import WORLD, Vector3
 
+
 @dataclass(frozen=True)
 class Force(Load):
     """A force at a point of a body (None: the mass centre), in the axes of `frame`: `world` or a body."""
