@@ -7,12 +7,15 @@ from dalembert.model.loads.base import InJoint as InJoint
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.bushing import Bushing, BushingMaker
 from dalembert.model.loads.damper import Damper, DamperMaker
+from dalembert.model.loads.disk_on_plane import DiskOnPlane, DiskOnPlaneMaker
 from dalembert.model.loads.force import Force, ForceMaker
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
 from dalembert.model.loads.joint_strut import JointStrut, JointStrutMaker
 from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker
+from dalembert.model.loads.sphere_on_box import SphereOnBox, SphereOnBoxMaker
 from dalembert.model.loads.sphere_on_plane import SphereOnPlane, SphereOnPlaneMaker
+from dalembert.model.loads.sphere_on_sphere import SphereOnSphere, SphereOnSphereMaker
 from dalembert.model.loads.spring import Spring, SpringMaker
 from dalembert.model.loads.strut import Strut, StrutMaker
 from dalembert.model.loads.torque import Torque, TorqueMaker
@@ -30,6 +33,9 @@ LOADS: tuple[type[Load], ...] = (
     Strut,
     Bushing,
     SphereOnPlane,
+    SphereOnSphere,
+    SphereOnBox,
+    DiskOnPlane,
 )
 
 
@@ -45,5 +51,8 @@ class LoadMakers(
     StrutMaker,
     BushingMaker,
     SphereOnPlaneMaker,
+    SphereOnSphereMaker,
+    SphereOnBoxMaker,
+    DiskOnPlaneMaker,
 ):
     """What pushes and pulls on a model."""

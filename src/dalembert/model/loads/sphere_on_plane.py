@@ -101,11 +101,11 @@ class SphereOnPlaneMaker(TouchMaker):
     ) -> Self:
         """Let a sphere of a body (radius 0: a point) touch a plane of the world or of another body.
 
-        The plane goes through `point` of the ground, and `normal` points out of it. While the sphere is in the ground by a depth δ > 0,
-        the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a formula of `depth`
-        and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as s/√(s² + smoothing²), or viscous
-        below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a plane with the normal `planar` (world axes)
-        slip has one direction only, and friction is exact: it sticks.
+        The plane goes through `point` of the ground, and `normal` points out of it. While the sphere is in the ground by a depth
+        δ > 0, the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a formula of
+        `depth` and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as s/√(s² + smoothing²), or
+        viscous below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a plane with the normal `planar` (world
+        axes) slip has one direction only, and friction is exact: it sticks.
 
         >>> import dalembert as dl
         >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
@@ -113,7 +113,7 @@ class SphereOnPlaneMaker(TouchMaker):
         >>> _ = model.sphere_on_plane("ball", radius=0.1, stiffness=2e4, damping=3, name="floor")
         >>> run = dl.simulate(model, 1.0, samples=11)
         >>> [round(event.t, 6) for event in run.switchings][:1]  # falls 0.9
-        [0.428351]
+        [0.428353]
         """
         place = {"radius": radius, "center": center, "point": point, "normal": normal}
         return self._touch(SphereOnPlane, name, law, body=body, ground=ground, **place)

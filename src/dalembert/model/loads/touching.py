@@ -1,7 +1,7 @@
 """What compliant contacts share: a body touches another one, the ground, at one place, and is pressed away and slowed down there.
 
-At the place r of the contact, with the unit normal n from the ground to the body and the velocity v of the body's matter in r against
-that of the ground,
+At the place r of the contact, with the unit normal n from the ground to the body and the velocity v of the body's matter in r
+against that of the ground,
 
     δ̇ = −n·v,    slip s = v − (n·v) n,    force on the body F = N n − (friction along s),
 
@@ -114,7 +114,11 @@ class Touch(Laws, Load):
 
     def _measured(self, motion: Motion, meeting: Meeting, velocity: Array) -> dict[str, Scalar]:
         _, measured = self._slip(motion, meeting.normal, velocity)
-        return {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured}
+        return {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **self.more(motion)}
+
+    def more(self, motion: Motion) -> dict[str, Scalar]:
+        """What else its laws are formulas of."""
+        return {}
 
     def lowering(self, motion: Motion) -> Lowering:
         """Knowing depth, its rate and the slip."""
