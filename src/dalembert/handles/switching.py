@@ -101,10 +101,16 @@ class Switchboard:
         return self._settle(t, q, qd, self.equations)
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
-        """Find every condition anew."""
-        g = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
+        """Find every condition anew; conditions may stand inside others."""
         count, tables = len(self._modes), self._held.tables
-        self._modes, self._sliding = (g[:count] > 0).astype(float), ()
+        state, self._sliding = np.concatenate([q, qd, [t]]), ()
+        for _ in range(count + 1):
+            g = self._surfaces(state, equations.values)
+            modes = (g[:count] > 0).astype(float)
+            if (modes == self._modes).all():
+                break
+            self._modes = modes
+            equations = self._now(equations)
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
         ]
@@ -127,19 +133,18 @@ class Switchboard:
         return self._known_felt[key]
 
     def _awake(self, before: tuple[bool, ...], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
-        """Behind a crossing, find those conditions anew that did not matter `before`, and let go what no longer matters."""
-        if all(before) and all(self._felt):
-            return
-        g = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
-        known = np.array(before)
+        """Behind a crossing: find conditions anew that did not matter `before`, and let go what no longer matters."""
+        state, known = np.concatenate([q, qd, [t]]), np.array(before)
         while True:
+            g = self._surfaces(state, self._now(equations).values)[: len(before)]
             felt = self._felt
             self._sliding = tuple(k for k in self._sliding if felt[k])
             new = [k for k, matters in enumerate(felt) if matters and not known[k]]
             if not new:
-                return
+                break
             self._modes[new], known[new] = (g[new] > 0), True
-            self._fresh |= {(k, 0.0) for k in new if abs(g[k]) <= _ZERO}
+        still = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
+        self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
 
     def _now(self, equations: Equations) -> Equations:
         """The equations with what holds now."""

@@ -53,11 +53,12 @@ class Switch(Surface):
     """A condition g > 0, or ≥ 0, with g its formula, and the parameter that holds it."""
 
     parameter: str
+    given: Formula  # the formula before anything in it was held
 
     @property
     def title(self) -> str:
         """What messages call it."""
-        return f"the switch at {written_out(plain(self.formula))} = 0 of {self.owner}"
+        return f"the switch at {written_out(plain(self.given))} = 0 of {self.owner}"
 
 
 @dataclass(frozen=True)
@@ -208,14 +209,15 @@ class _Holder:
             return se.Piecewise(
                 (self._hold(value, known), self._conditions(condition, known)), (self._chosen(others, known), True)
             )
-        g = self._hold(condition.args[1] - condition.args[0], known)
+        given = condition.args[1] - condition.args[0]
+        g = self._hold(given, known)
         if not self._moves(g):
             return se.Piecewise((self._hold(value, known), condition), (self._chosen(others, known), True))
         if g in known or -g in known:  # on the surface itself nothing stays
             holds = known[g] if g in known else not known[-g]
             return self._hold(value, known) if holds else self._chosen(others, known)
         yes, no = self._hold(value, {**known, g: True}), self._chosen(others, {**known, g: False})
-        s, straight = self._switch(g)
+        s, straight = self._switch(g, given)
         return _blend(s, yes, no) if straight else _blend(s, no, yes)
 
     def _conditions(self, condition: Formula, known: Mapping[Formula, bool]) -> Formula:
@@ -223,10 +225,11 @@ class _Holder:
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
             join = se.And if isinstance(condition, se.And) else se.Or
             return join(*(self._conditions(part, known) for part in condition.args))
-        g = self._hold(condition.args[1] - condition.args[0], known)
+        given = condition.args[1] - condition.args[0]
+        g = self._hold(given, known)
         if not self._moves(g):
             return condition
-        s, straight = self._switch(g)
+        s, straight = self._switch(g, given)
         return se.Lt(0, s) if straight else se.Le(s, 0)
 
     def _moves(self, g: Formula) -> bool:
@@ -238,14 +241,14 @@ class _Holder:
         measures = any(symbol.name.startswith(f"{Kind.MEASURE.value}(") for symbol in formula.free_symbols)
         return self._load if measures else None
 
-    def _switch(self, g: Formula) -> tuple[Formula, bool]:
+    def _switch(self, g: Formula, given: Formula) -> tuple[Formula, bool]:
         """The symbol that holds g > 0, and False where it holds −g > 0."""
         scope = self._scope(g)
         if (-g, scope) in self.switches:
             return se.Symbol(self.switches[-g, scope].parameter), False
         if (g, scope) not in self.switches:
             name = Kind.HELD.of(f"switch {len(self.switches) + 1}")
-            self.switches[g, scope] = Switch(g, self._owner, scope, name)
+            self.switches[g, scope] = Switch(g, self._owner, scope, name, given)
         return se.Symbol(self.switches[g, scope].parameter), True
 
 

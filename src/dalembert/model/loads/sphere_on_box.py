@@ -17,7 +17,7 @@ from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.arguments import checked
 from dalembert.errors import Problem
 from dalembert.expressions.formula import Written
-from dalembert.expressions.symbols import absolute, maximum, piecewise, signum
+from dalembert.expressions.symbols import absolute, piecewise, signum
 from dalembert.model.checks.values import value
 from dalembert.model.declared import Places
 from dalembert.model.file_form import ORIGIN
@@ -75,19 +75,20 @@ class SphereOnBox(Touch):
         x = [measure(name) for name in _AXES]
         e = [absolute(a) - edge / 2 for a, edge in zip(x, self.size, strict=True)]
         way = [signum(a) for a in x]
-        faces = [
-            piecewise(one, se.And(*(se.Le(other, mine) for other in e if other is not mine)), NOTHING)
-            for one, mine in zip(way, e, strict=True)
-        ]
+        first, second = se.And(se.Le(e[1], e[0]), se.Le(e[2], e[0])), se.Le(e[2], e[1])
+        face = piecewise(e[0], first, e[1], second, e[2])
+        out = (
+            piecewise(way[0], first, NOTHING),
+            piecewise(NOTHING, first, way[1], second, NOTHING),
+            piecewise(NOTHING, first, NOTHING, second, way[2]),
+        )
         if self.radius == 0:
-            return (maximum(*e), *faces)
+            return (face, *out)
         beyond = [piecewise(a, se.Lt(0, a), NOTHING) for a in e]
         inside = se.And(*(se.Le(a, 0) for a in e))
         distance = se.sqrt(sum((a**2 for a in beyond), start=NOTHING))
-        normal = [
-            piecewise(face, inside, one * a / distance) for face, one, a in zip(faces, way, beyond, strict=True)
-        ]
-        return (piecewise(maximum(*e), inside, distance), *normal)
+        normal = [piecewise(a, inside, one * b / distance) for a, one, b in zip(out, way, beyond, strict=True)]
+        return (piecewise(face, inside, distance), *normal)
 
     def _place(self, motion: Motion) -> tuple[Frame, Array, Array]:
         """The frame of the box, the centre in the world, and the centre in axes of the box."""

@@ -94,14 +94,13 @@ class Touch(Laws, Load):
         return [frame.R.T @ (place - frame.p) for frame in frames]
 
     def _velocity(self, motion: Motion, place: Array) -> tuple[Array, Array]:
-        """J of the velocity of the body's matter against the ground's at a place, and the velocity."""
+        """J and c of the velocity of the body's matter against the ground's at a place."""
         first, second = self._matter(motion, place)
         _, J1, c1 = motion.frame(self.body).point(first)
         if self.ground == WORLD:
-            return J1, J1 @ motion.qd + c1
+            return J1, c1
         _, J2, c2 = motion.frame(self.ground).point(second)
-        J = J1 - J2
-        return J, J @ motion.qd + (c1 - c2)
+        return J1 - J2, c1 - c2
 
     def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, dict[str, Scalar]]:
         """What the drag is a multiple of, and what it is a formula of."""
@@ -123,22 +122,22 @@ class Touch(Laws, Load):
     def lowering(self, motion: Motion) -> Lowering:
         """Knowing depth, its rate and the slip."""
         meeting = self.meeting(motion)
-        _, velocity = self._velocity(motion, meeting.place)
-        known = self._measured(motion, meeting, velocity)
+        J, c = self._velocity(motion, meeting.place)
+        known = self._measured(motion, meeting, J @ motion.qd + c)
         return motion.lower.knowing({measure(name).name: x for name, x in known.items()})
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Press and friction on the velocity of the body's matter against the ground's."""
         meeting, lower = self.meeting(motion), self.lowering(motion)
-        J, velocity = self._velocity(motion, meeting.place)
+        J, c = self._velocity(motion, meeting.place)
         press, drag = self.laws[:2]
         force = scaled(lower(press), meeting.normal)
         with np.errstate(all="ignore"):  # 0/0 at rest in a branch that is not taken
             if drag != 0:
-                force = force - scaled(lower(drag), self._slip(motion, meeting.normal, velocity)[0])
+                force = force - scaled(lower(drag), self._slip(motion, meeting.normal, J @ motion.qd + c)[0])
         first, second = self._matter(motion, meeting.place)
         wrenches = (*at_point(motion, self.body, first, force), *at_point(motion, self.ground, second, -force))
-        return [Applied(self.name, force, J, wrenches=wrenches)]
+        return [Applied(self.name, force, J, c, wrenches=wrenches)]
 
     # for the evidence
 
