@@ -161,6 +161,56 @@ def test_a_ball_on_a_cart_pushes_it_and_keeps_the_momentum():
     assert run.switchings[0].t == pytest.approx(2 / (0.3 * G * (3.5 + 2 / 3)), rel=1e-9)
 
 
+def test_spheres_that_rub_keep_momentum_and_angular_momentum():
+    model = Model("spheres").coordinates("x1", "y1", "a1", "x2", "y2", "a2")
+    for k in "12":
+        joint = [model.prismatic((1, 0, 0), f"x{k}"), model.prismatic((0, 1, 0), f"y{k}"), model.revolute((0, 0, 1), f"a{k}")]
+        model.body(f"ball{k}", joint=joint, mass=int(k), inertia=(0.01, 0.01, 0.01))
+    law = {"stiffness": 1e4, "dissipation": 0.2, "exponent": 1.5, "friction": 0.3, "planar": (0, 0, 1)}
+    model.sphere_on_sphere("ball1", radius=0.2, ground="ball2", ground_radius=0.1, **law)
+    model.start([-1, 0.1, 0, 0, 0, 0], [3, 0, 5, 0, 0, 0])
+    run = dl.simulate(model, 0.6, samples=13)
+    x1, y1, _, x2, y2, _ = run.q
+    vx1, vy1, w1, vx2, vy2, w2 = run.qd
+    assert len(run.switchings) >= 2
+    assert np.ptp(run.energy) > 0.1
+    assert np.allclose([vx1 + 2 * vx2, vy1 + 2 * vy2], [[3.0], [0.0]], atol=1e-12)
+    turning = x1 * vy1 - y1 * vx1 + 2 * (x2 * vy2 - y2 * vx2) + 0.01 * (w1 + w2)
+    assert np.allclose(turning, -0.3 + 0.05, atol=1e-12)
+    assert run.energy_error < 1e-9
+
+
+def test_a_wheel_slides_and_then_rolls_with_two_thirds_of_its_speed():
+    model = rolling(vx=3.0)
+    model.body("wheel", parent="ball", joint=model.fixed(), mass=0, inertia=(0, 0.002, 0))  # together ½ m r²
+    model.disk_on_plane("wheel", 0.1, stiffness=1e4, damping=20, friction=0.3, planar=(0, 1, 0))
+    run = dl.simulate(model, 1.0, samples=3)
+    assert run.qd[[0, 2], -1] == pytest.approx([2, 20], abs=1e-9)
+    assert run.switchings[0].t == pytest.approx(3 / (3 * 0.3 * G), rel=1e-9)
+
+
+def edge_by_hand(t: float, y: np.ndarray) -> np.ndarray:
+    """A ball of radius 0.1 and mass 1 on a step whose edge is the origin, without friction: −1 < x < 0, −1 < z < 0."""
+    x, z, vx, vz = y
+    near = np.array([min(x, 0.0), min(z, 0.0)])
+    away = np.array([x, z]) - near
+    distance = np.hypot(*away)
+    n = away / distance
+    push = max(3e3 * (0.1 - distance) - 10 * n @ [vx, vz], 0.0) if distance < 0.1 else 0.0
+    return np.array([vx, vz, push * n[0], push * n[1] - G])
+
+
+def test_a_ball_falls_over_the_edge_of_a_box_as_it_does_by_hand():
+    model = Model("step", gravity=(0, 0, -G)).coordinates("x", "z").start([-0.05, 0.2], [0.3, 0])
+    model.body("ball", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=1)
+    model.sphere_on_box("ball", (1, 1, 1), radius=0.1, position=(-0.5, 0, -0.5), stiffness=3e3, damping=10)
+    run = dl.simulate(model, 0.5, samples=2)
+    y = solve_ivp(edge_by_hand, (0, 0.5), [-0.05, 0.2, 0.3, 0], "DOP853", max_step=1e-3, rtol=1e-10, atol=1e-11).y
+    assert np.concatenate([run.q[:, -1], run.qd[:, -1]]) == pytest.approx(y[:, -1], abs=1e-6)
+    assert any("x = 0" in each.name for each in run.switchings) or run.q[0, -1] > 0
+    assert run.energy_error < 1e-9
+
+
 @pytest.mark.parametrize(
     ("law", "message"),
     [
