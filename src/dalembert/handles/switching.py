@@ -104,13 +104,13 @@ class Switchboard:
         """Find every condition anew; conditions may stand inside others."""
         count, tables = len(self._modes), self._held.tables
         state, self._sliding = np.concatenate([q, qd, [t]]), ()
-        for _ in range(count + 1):
-            g = self._surfaces(state, equations.values)
-            modes = (g[:count] > 0).astype(float)
-            if (modes == self._modes).all():
+        g = self._surfaces(state, equations.values)
+        for _ in range(count):
+            if ((g[:count] > 0) == self._modes).all():
                 break
-            self._modes = modes
+            self._modes = (g[:count] > 0).astype(float)
             equations = self._now(equations)
+            g = self._surfaces(state, equations.values)
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
         ]

@@ -13,6 +13,7 @@ from dalembert.model.events import Event
 from dalembert.model.joints import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
+from dalembert.model.points import Point
 
 
 def joint_keys() -> dict[str, Keys]:
@@ -92,6 +93,7 @@ _BEFORE: dict[str, Keys] = {
         "inertia": Key(keys.inertia),
         "joint": Key(body_joints, required=True),
     },
+    "point": Point.keys,
     "loop": {**constraints.Loop.forms["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
 _LAST: dict[str, Keys] = {
