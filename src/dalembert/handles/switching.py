@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SAME = 1e-13  # of the time: crossings as close as this are at one instant
 _ZERO = 1e-15
-_MOST = 200  # crossings that follow each other within no time
+_MOST = 2000  # crossings that follow each other within no time
 _ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
 _FASTER = 8  # intervals, each shorter than the one before it
 
@@ -111,6 +111,7 @@ class Switchboard:
             self._modes = (g[:count] > 0).astype(float)
             equations = self._now(equations)
             g = self._surfaces(state, equations.values)
+        self._at_once = t, self._at_once[1]
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
         ]
@@ -204,7 +205,8 @@ class Switchboard:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count = self._watched[halt.which], len(self._modes)
         self.event = None
-        self._count(halt.t)
+        if not self._count(halt.t):
+            self._fresh = set()
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
             ends = False
@@ -215,7 +217,7 @@ class Switchboard:
                     ends = ends or last
             return equations, qd, ends
         before = self._felt
-        self._fresh = {(met.row, met.offset), *(self._fresh if self._at_once[1] else ())}
+        self._fresh |= {(met.row, met.offset)}
         if met.row < count:
             self._turn(met.row, halt.t, q, qd)
         elif met.row < tables:
@@ -223,7 +225,7 @@ class Switchboard:
         else:
             k = self._sliding[met.row - events]
             self._modes[k] = met.offset
-            self._fresh = self._fresh - {(met.row, met.offset)} | {(k, 0.0)}
+            self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
             self._tell(k, halt.t, q, qd)
         self._awake(before, halt.t, q, qd, equations)
@@ -234,7 +236,7 @@ class Switchboard:
         last, self._turned[k] = self._turned.get(k, -np.inf), t
         if abs(t - last) <= _SAME * max(1.0, abs(t)):
             self._sliding = tuple(sorted({*self._sliding, k}))
-            self._fresh -= {(k, 0.0)}
+            self._fresh.discard((k, 0.0))
             return
         self._modes[k] = 1.0 - self._modes[k]
         self._tell(k, t, q, qd)
@@ -294,7 +296,8 @@ class Switchboard:
         )
         return True
 
-    def _count(self, t: float) -> None:
+    def _count(self, t: float) -> bool:
+        """True where the last crossing was at the same instant; raises where they do not end."""
         last, count = self._at_once
         count = count + 1 if abs(t - last) <= _SAME * max(1.0, abs(t)) else 0
         self._at_once = t, count
@@ -305,3 +308,4 @@ class Switchboard:
                 "which the motion can go on. Look for conditions or events that undo each other, or for events that "
                 "reset velocities so that the same event happens again at once."
             )
+        return count > 0
