@@ -150,7 +150,9 @@ LOADS: dict[str, Callable[[Model], Any]] = {
     "sphere_on_sphere": lambda m: m.sphere_on_sphere(
         "arm", radius="k", ground="cart", ground_radius=0.2, ground_center=(0, 0, "k"), stiffness=3
     ),
-    "sphere_on_box": lambda m: m.sphere_on_box("arm", (1, "k", 2), position=(0, 1, 0), rotation=(0.1, 0, 0), stiffness=3),
+    "sphere_on_box": lambda m: m.sphere_on_box(
+        "arm", (1, "k", 2), position=(0, 1, 0), rotation=(0.1, 0, 0), stiffness=3
+    ),
     "disk_on_plane": lambda m: m.disk_on_plane("arm", "k", axis=(0, 1, 1), center=(0, 1, 0), stiffness=3),
     "hunt crossley": lambda m: m.sphere_on_plane("arm", stiffness="k", exponent="3/2", dissipation=0.2),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),

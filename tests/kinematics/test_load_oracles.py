@@ -344,9 +344,7 @@ ORACLES = (
     ),
     Oracle(
         "disc on a plane",
-        lambda: pendulum().disk_on_plane(
-            "rod", 0.2, axis=(0, 0.6, 0.8), point=(0, -0.9, 0), normal=(0, 1, 0), **END
-        ),
+        lambda: pendulum().disk_on_plane("rod", 0.2, axis=(0, 0.6, 0.8), point=(0, -0.9, 0), normal=(0, 1, 0), **END),
         _touching(_coin),
     ),
     Oracle("damper of two bodies", lambda: pair().damper(damping=3, **ON_CART), _pull(lambda length, rate: -3 * rate)),

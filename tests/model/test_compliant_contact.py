@@ -164,7 +164,11 @@ def test_a_ball_on_a_cart_pushes_it_and_keeps_the_momentum():
 def test_spheres_that_rub_keep_momentum_and_angular_momentum():
     model = Model("spheres").coordinates("x1", "y1", "a1", "x2", "y2", "a2")
     for k in "12":
-        joint = [model.prismatic((1, 0, 0), f"x{k}"), model.prismatic((0, 1, 0), f"y{k}"), model.revolute((0, 0, 1), f"a{k}")]
+        joint = [
+            model.prismatic((1, 0, 0), f"x{k}"),
+            model.prismatic((0, 1, 0), f"y{k}"),
+            model.revolute((0, 0, 1), f"a{k}"),
+        ]
         model.body(f"ball{k}", joint=joint, mass=int(k), inertia=(0.01, 0.01, 0.01))
     law = {"stiffness": 1e4, "dissipation": 0.2, "exponent": 1.5, "friction": 0.3, "planar": (0, 0, 1)}
     model.sphere_on_sphere("ball1", radius=0.2, ground="ball2", ground_radius=0.1, **law)

@@ -114,7 +114,9 @@ class Crossings(Guide):
         for j in np.flatnonzero((f <= 0).any(axis=1) | dips.any(axis=1) | self._fresh):
             if (s := self._root(int(j), f[j], dips[j], along)) is not None:
                 roots.append((s, int(j)))
-        self._fresh = self._fresh & (np.abs(f) <= _STILL).all(axis=1)  # what is zero along a whole step has not gone anywhere
+        self._fresh = self._fresh & (np.abs(f) <= _STILL).all(
+            axis=1
+        )  # what is zero along a whole step has not gone anywhere
         for s, j in sorted(roots):
             if self._halts[float(self._signs[j])][j]:
                 both = [(r, i) for r, i in sorted(roots) if i != j and s <= r <= s + _ROUNDING]

@@ -95,7 +95,9 @@ class Elements(Tabular, ABC):
     @property
     def reader(self) -> Reader:
         """Reads formulas of the declared names."""
-        return Reader(self.coordinate_names, tuple(p.name for p in self.parameter_list), self.symbols, named_points(self))
+        return Reader(
+            self.coordinate_names, tuple(p.name for p in self.parameter_list), self.symbols, named_points(self)
+        )
 
     # what others read
 
