@@ -150,6 +150,27 @@ LOADS: dict[str, Callable[[Model], Any]] = {
     "linear tyre": lambda m: m.tyre(
         "arm", radius=1, load=3, stiffness="k", low_speed=0.5, axis=(0, 0, 1), normal=(0, 1, 0)
     ),
+    "sphere_on_plane": lambda m: m.sphere_on_plane(
+        "arm",
+        radius="k/9",
+        center=(0, 1, 0),
+        ground="cart",
+        point=(0, 0, "k"),
+        normal=(1, 2, 2),
+        stiffness="k",
+        damping=0.3,
+        friction=0.1,
+        viscous="k",
+    ),
+    "point on a plane": lambda m: m.sphere_on_plane("arm", push="k*depth**2 + rate*t", friction="k", planar=(0, 1, 0)),
+    "sphere_on_sphere": lambda m: m.sphere_on_sphere(
+        "arm", radius="k", ground="cart", ground_radius=0.2, ground_center=(0, 0, "k"), stiffness=3
+    ),
+    "sphere_on_box": lambda m: m.sphere_on_box(
+        "arm", (1, "k", 2), position=(0, 1, 0), rotation=(0.1, 0, 0), stiffness=3
+    ),
+    "disk_on_plane": lambda m: m.disk_on_plane("arm", "k", axis=(0, 1, 1), center=(0, 1, 0), stiffness=3),
+    "hunt crossley": lambda m: m.sphere_on_plane("arm", stiffness="k", exponent="3/2", dissipation=0.2),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),
     "torque table": lambda m: m.torque_table("arm", [0, 0.3, 1e6], [1 / 3, -2, 5]),

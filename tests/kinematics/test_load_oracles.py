@@ -147,6 +147,58 @@ def _coupled():
     return K.tolist()
 
 
+def _on_floor(press, rub):
+    """A sphere of 0.2 around the end of the rod, 1 below the pivot, on the plane 0.9 below it.
+
+    It is cos θ − 0.7 deep; the matter at its lowest point moves with θ̇ (cos θ + 0.2, sin θ).
+    """
+
+    def law(q, qd, t):
+        theta, turning = q[-1], qd[-1]
+        N = press(np.cos(theta) - 0.7, -turning * np.sin(theta))
+        turn = N * np.sin(theta) - rub(N, turning * (np.cos(theta) + 0.2)) * (np.cos(theta) + 0.2)
+        return [0.0] * (len(q) - 1) + [turn]
+
+    return law
+
+
+def _touching(meeting):
+    """The end of the rod touches; `meeting` says depth, normal and place of its centre c. N = 900 δ + 30 δ̇, friction 0.4, smoothed."""
+
+    def law(q, qd, t):
+        theta, turning = q[-1], qd[-1]
+        depth, n, p = meeting(np.array([np.sin(theta), -np.cos(theta), 0.0]), theta)
+        slope = np.cross([0, 0, 1], p)
+        v = turning * slope
+        N = 900 * depth - 30 * n @ v
+        assert depth > 0 and N > 0
+        s = v - (n @ v) * n
+        return [0.0] * (len(q) - 1) + [(N * n - 0.4 * N * s / np.hypot(np.linalg.norm(s), 0.5)) @ slope]
+
+    return law
+
+
+def _from(o, r, R=0.0):
+    """A sphere of r on one of R around o; the force acts in the middle."""
+
+    def meeting(c, theta):
+        distance = np.linalg.norm(c - o)
+        n = (c - o) / distance
+        return r + R - distance, n, (c - r * n + o + R * n) / 2 if R else c - r * n
+
+    return meeting
+
+
+def _coin(c, theta):
+    """A disc of 0.2 that leans on the plane 0.9 below the pivot."""
+    a = np.array([-0.6 * np.sin(theta), 0.6 * np.cos(theta), 0.8])
+    down = np.array([0, -1.0, 0]) + a[1] * a
+    p = c + 0.2 * down / np.linalg.norm(down)
+    return -0.9 - p[1], np.array([0, 1.0, 0]), p
+
+
+END = {"center": (0, -1, 0), "stiffness": 900, "damping": 30, "friction": 0.4, "smoothing": 0.5}
+ON_FLOOR = {"radius": 0.2, "center": (0, -1, 0), "point": (0, -0.9, 0), "normal": (0, 1, 0)}
 TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
 ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
 
@@ -354,6 +406,49 @@ ORACLES = (
         "joint strut",
         lambda: pair().joint_strut("rod", pull="7*sin(angle) + position**3 + 3*rate**3", curve=[[-1, -2], [1, 2]]),
         lambda q, qd, t: [0, -7 * np.sin(q[1]) - q[1] ** 3 - 3 * qd[1] ** 3 - 2 * q[1]],
+    ),
+    Oracle(
+        "sphere on a plane",
+        lambda: pendulum().sphere_on_plane("rod", stiffness=900, damping=30, friction=0.4, smoothing=0.5, **ON_FLOOR),
+        _on_floor(lambda depth, rate: 900 * depth + 30 * rate, lambda N, s: 0.4 * N * s / np.hypot(s, 0.5)),
+    ),
+    Oracle(
+        "sphere on a plane of another body",
+        lambda: pair().sphere_on_plane(
+            "rod", ground="cart", stiffness=90, dissipation=2, exponent=2, friction=0.4, planar=(0, 0, 1), **ON_FLOOR
+        ),
+        _on_floor(lambda depth, rate: 90 * depth**2 * (1 + 2 * rate), lambda N, s: 0.4 * N * np.sign(s)),
+    ),
+    Oracle(
+        "sphere on a plane with viscous friction",
+        lambda: pair().sphere_on_plane("rod", ground="cart", push="90*depth", friction=0.4, viscous=2, **ON_FLOOR),
+        _on_floor(lambda depth, rate: 90 * depth, lambda N, s: np.sign(s) * min(2 * abs(s), 0.4 * N)),
+    ),
+    Oracle(
+        "sphere that leaves a plane",
+        lambda: pendulum().sphere_on_plane("rod", stiffness=9, damping=30, friction=0.4, **ON_FLOOR),
+        lambda q, qd, t: [0],
+    ),
+    Oracle(
+        "sphere on a sphere",
+        lambda: pendulum().sphere_on_sphere("rod", radius=0.2, ground_radius=0.15, ground_center=(0.4, -1.2, 0), **END),
+        _touching(_from(np.array([0.4, -1.2, 0]), 0.2, 0.15)),
+    ),
+    # the edge of the box at (0.3, −1) is next to the centre; its top at −0.9 is next to the point
+    Oracle(
+        "sphere on the edge of a box",
+        lambda: pendulum().sphere_on_box("rod", (2, 4, 6), radius=0.2, position=(-0.7, -3, 0.1), **END),
+        _touching(_from(np.array([0.3, -1, 0]), 0.2)),
+    ),
+    Oracle(
+        "point in a box",
+        lambda: pendulum().sphere_on_box("rod", (4, 6, 2), position=(0, -1.9, 0.1), rotation=("pi/2", 0, 0), **END),
+        _touching(lambda c, theta: (-0.9 - c[1], np.array([0, 1.0, 0]), c)),
+    ),
+    Oracle(
+        "disc on a plane",
+        lambda: pendulum().disk_on_plane("rod", 0.2, axis=(0, 0.6, 0.8), point=(0, -0.9, 0), normal=(0, 1, 0), **END),
+        _touching(_coin),
     ),
     Oracle("damper of two bodies", lambda: pair().damper(damping=3, **ON_CART), _pull(lambda length, rate: -3 * rate)),
 )

@@ -172,6 +172,9 @@ def loaded(kind: str) -> Callable[[], Model]:
                 model.point_gravity(("upper", "lower"), mu=4, point=(0.2, 1, 0))
             case "tyre":
                 model.tyre("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3))
+            case "sphere_on_plane":
+                law = {"stiffness": 7, "damping": 0.4, "friction": 0.3, "smoothing": 0.5}
+                model.sphere_on_plane("lower", radius=3, center=(0.6, 0.3, 0), ground="upper", normal=(1, 2, 2), **law)
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":
@@ -408,6 +411,7 @@ MORE_LOADS = {
     "drag": pushing.Drag,
     "point_gravity": pushing.PointGravity,
     "tyre": pushing.Tyre,
+    "sphere_on_plane": pushing.SphereOnPlane,
 }
 
 

@@ -13,6 +13,7 @@ from dalembert.model.events import Event
 from dalembert.model.joints import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
+from dalembert.model.points import Point
 from dalembert.model.solids import solids
 
 
@@ -95,6 +96,7 @@ _BEFORE: dict[str, Keys] = {
         "solid": Key(solids),
         "joint": Key(body_joints, required=True),
     },
+    "point": Point.keys,
     "loop": {**constraints.Loop.forms["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
 _LAST: dict[str, Keys] = {

@@ -143,6 +143,11 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
     )
 
 
+def optional(kind: Kind) -> Kind:
+    """A value of this kind, or none."""
+    return replace(kind, read=lambda maker, x, where: None if x is None else kind.read(maker, x, where))
+
+
 def _entries(each: Check, least: int, most: int, expected: str) -> Check:
     """An array whose length lies within bounds, entry by entry."""
 
@@ -242,11 +247,7 @@ moving_vector = Kind(
     file_form.vector,
     alone=True,
 )
-optional_point = Kind(
-    fixed_vector.check,
-    lambda maker, x, where: None if x is None else fixed_vector.read(maker, x, where),
-    fixed_vector.write,
-)
+optional_point = optional(fixed_vector)
 two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x])
 body = Kind(name)
 two_bodies = Kind(
@@ -261,12 +262,9 @@ several_bodies = Kind(
 counted = Kind(
     many(whole, "whole numbers"), lambda maker, x, where: places_of(x, where), lambda x, where: list(x)
 )  # which joints of some bodies, or which motions of joints; none where all are the first
-optional = Kind(constant.check, lambda maker, x, where: None if x is None else maker.reader.constant(x, where), written)
 
 Pair = tuple[Formula, Formula]
-optional_constant = replace(
-    constant, read=lambda maker, x, where: None if x is None else constant.read(maker, x, where)
-)
+optional_constant = optional(constant)
 
 
 def one_or_two(first: str, second: str) -> Kind:

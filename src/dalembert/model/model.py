@@ -21,13 +21,14 @@ from dalembert.model.joints.base import joints_of
 from dalembert.model.keys import make
 from dalembert.model.loads import LoadMakers
 from dalembert.model.making import row_of, several
+from dalembert.model.points import PointMaker
 from dalembert.model.solids import Matter, SolidMaker, together
 from dalembert.model.start import by_coordinate
 from dalembert.model.turns import Rotation, roll_pitch_yaw, turned_inertia
 from dalembert.model.vectors import Name, Values
 
 
-class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers, ContactMakers, EventMaker):
+class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers, ContactMakers, PointMaker, EventMaker):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are

@@ -20,7 +20,18 @@ from dalembert.model.checks.values import Table, value
 from dalembert.model.contacts.base import ContactMaker, Formulas, Held, Push
 from dalembert.model.declared import Places
 from dalembert.model.file_form import vector
-from dalembert.model.keys import NAMED, Key, Keys, Kind, constant, counted, many, optional, several_bodies, two_bodies
+from dalembert.model.keys import (
+    NAMED,
+    Key,
+    Keys,
+    Kind,
+    constant,
+    counted,
+    many,
+    optional_constant,
+    several_bodies,
+    two_bodies,
+)
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import Given, row_of, several
 from dalembert.model.vectors import Formula
@@ -33,7 +44,7 @@ _factors = Kind(
     lambda maker, x, where: tuple(maker.reader.constant(each, where) for each in row_of(x, where, "factors")),
     vector,
 )
-WHICH: Keys = {**dict.fromkeys(("joints", "motions"), Key(counted, usual=[])), "phase": Key(optional)}
+WHICH: Keys = {**dict.fromkeys(("joints", "motions"), Key(counted, usual=[])), "phase": Key(optional_constant)}
 TWO: Keys = {**NAMED, "bodies": Key(two_bodies, required=True)}
 
 

@@ -129,7 +129,7 @@ class Load(ABC):
     forms: ClassVar[Mapping[str, Keys]]  # the kinds of elements in a file that it can be read from, each with its keys
     words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
     drives: ClassVar[bool] = False  # True: a drive of its joint
-    friction: ClassVar[bool] = False  # True: left out where friction is not asked for
+    rubs: ClassVar[bool] = False  # True: left out where friction is not asked for
 
     name: str
 

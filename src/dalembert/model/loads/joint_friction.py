@@ -45,7 +45,7 @@ class JointFriction(InJoint):
             "stribeck": Key(optional_constant),
         }
     }
-    friction: ClassVar[bool] = True
+    rubs: ClassVar[bool] = True
 
     viscous: Formula
     coulomb: Pair

@@ -50,7 +50,7 @@ def law(*names: str) -> Kind:
 
     def read(maker: Maker, given: Written, where: str) -> Formula:
         reader = maker.reader
-        known = replace(reader, coordinates=(), parameters=(*reader.parameters, *names))
+        known = replace(reader, coordinates=(), points={}, parameters=(*reader.parameters, *names))
         formula = known.read(given, where, rates=False)
         used = {symbol.name for symbol in formula.free_symbols}
         for name in sorted(used & {*names} & {*reader.parameters}):

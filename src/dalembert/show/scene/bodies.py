@@ -21,7 +21,7 @@ from dalembert.model import WORLD
 from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.show.scene import colors, solids
 from dalembert.show.scene.extents import corners
-from dalembert.show.scene.layout import Layout, Motion, Placed
+from dalembert.show.scene.layout import Layout, Placed
 from dalembert.show.scene.tracks import Track
 from dalembert.show.scene.values import Shape
 from dalembert.show.scene.wheels import Wheels
