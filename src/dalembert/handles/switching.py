@@ -127,7 +127,7 @@ class Switchboard:
             g = self._surfaces(np.concatenate([y[:n], mechanics.velocities(t, y), t[None]]), values)
             if not isinstance(kernel, SlidingKernel):
                 return g
-            return np.concatenate([g, kernel.mixture(y, t, mechanics.constants)])
+            return np.concatenate([g, kernel.mixture(y, t, mechanics.constants_at(t, y))])
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
         watched = [

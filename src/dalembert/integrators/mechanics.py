@@ -15,6 +15,7 @@ from dalembert.integrators import projection
 from dalembert.integrators.base import MachineCode
 from dalembert.integrators.native_steps import HELD, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
+from dalembert.model.controllers import Inputs
 from dalembert.programs import Function
 from dalembert.programs.numba_code import Machine
 from dalembert.structure import newton, rank
@@ -29,7 +30,8 @@ class Mechanics:
     lengths: Lengths
     energy: Callable[[float, np.ndarray, np.ndarray], tuple[float, float]]  # at (t, q, q̇), and the size of its parts
     values: np.ndarray  # of the parameters
-    constants: np.ndarray  # the same with the constants of the motion
+    constants: np.ndarray  # the same with the constants of the motion; a run may write other inputs into them
+    inputs: Inputs | None = None  # where continuous laws in Python give some of them
 
     @property
     def positions(self) -> int:
@@ -52,7 +54,13 @@ class Mechanics:
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ at one state."""
-        return self.kernel.state_rates(y, t, self.constants)
+        return self.kernel.state_rates(y, t, self.constants_at(t, y))
+
+    def constants_at(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The constants with what laws in Python give at one state or many; laws are asked here."""
+        if self.inputs is None:
+            return self.constants
+        return self.inputs.filled(t, y[: self.positions], self.velocities(t, y), self.constants)
 
     def velocities(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
         """q̇ at one state or many."""
@@ -110,8 +118,7 @@ class Mechanics:
     @cached_property
     def machine(self) -> MachineCode | None:
         """The rates in machine code, and the constraints to bring states back onto; None where an engine has none."""
-        function = self.kernel.rates_function
-        rates = None if function is None else _machine(function, self.constants)
+        rates = None if self.inputs is not None else _machine(self.kernel.rates_function, self.constants)
         if rates is None:
             return None
         surface = self._surface() if self.kernel.phase is None and self.drifts else None
@@ -159,4 +166,4 @@ def _machine(function: Function, parameters: np.ndarray) -> Machine | None:
     native = function.native
     if native is None:
         return None
-    return Machine(native.address, np.array(parameters, dtype=float), np.array(native.tables, dtype=float))
+    return Machine(native.address, np.asarray(parameters, dtype=float), np.array(native.tables, dtype=float))
