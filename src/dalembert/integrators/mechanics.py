@@ -64,6 +64,8 @@ class Mechanics:
 
     def velocities(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
         """q̇ at one state or many."""
+        if self._velocities.are_rates:
+            return y[self.positions : self.kernel.form.n_states]
         return self.kernel.velocities(y, t, self.constants)
 
     def rows(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
