@@ -131,14 +131,6 @@ def test_taylor_needs_heyoka(pendulum):
     )
 
 
-def test_taylor_needs_smooth_formulas():
-    message = refusal(dl.derive(line("-abs(x)"), "lagrange"), 1.0, integrator="taylor")
-    assert message == (
-        "the integrator 'taylor' cannot see where abs, sign, min, max or piecewise switch branches, "
-        "so it would step over them. Use integrator='dop853' for this model."
-    )
-
-
 def test_dense_output_must_be_asked_for_and_has_ends(pendulum):
     run = pendulum.simulate(0.5, samples=3)
     with pytest.raises(InputError, match=r"this run kept only its samples\. Simulate with dense=True"):

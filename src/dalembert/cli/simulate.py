@@ -11,6 +11,7 @@ from dalembert.cli import arguments as shared
 from dalembert.cli import files, output, progress
 from dalembert.errors import InputError
 from dalembert.handles import Trajectory
+from dalembert.integrators.base import listed
 from dalembert.model import Elements
 from dalembert.show import animation, dataset, plots
 
@@ -119,6 +120,8 @@ def _result(motion: Trajectory) -> dict[str, object]:
         "energy_error": motion.energy_error,
         "constraint_error": motion.constraint_error,
         "momentum_error": motion.momentum_error,
+        "events": [{"name": each.name, "t": each.t} for each in motion.events],
+        "switchings": len(motion.switchings),
         "final": {
             "t": float(motion.t[-1]),
             "q": dict(zip(names, motion.q[:, -1].tolist(), strict=True)),
@@ -150,9 +153,19 @@ def _show(motion: Trajectory, notes: list[str]) -> None:
         ("energy error", output.small(motion.energy_error)),
         ("constraint error", output.small(motion.constraint_error)),
         ("momentum error", output.small(motion.momentum_error)),
+        *([("events", _events(motion))] if motion.events else []),
+        *([("switchings", str(len(motion.switchings)))] if motion.switchings else []),
     ]
     head = f"{motion.equations.model.name} by {motion.formalism}: {motion.status}"
     output.show(head, "", output.facts(pairs), _final(motion), *(f"Note: {note}." for note in notes))
+
+
+def _events(motion: Trajectory) -> str:
+    """Each event with its times, shortened where they are many."""
+    times: dict[str, list[float]] = {}
+    for each in motion.events:
+        times.setdefault(each.name, []).append(each.t)
+    return "; ".join(f"{name} at t = {listed(found)}" for name, found in times.items())
 
 
 def _final(motion: Trajectory) -> Table:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -108,13 +109,14 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         if solution.status is Status.TURNED:
             run.rechoose(t, q, qd)
         elif board is not None:
-            run.equations, qd, ends = board.cross(way.halt, q, qd, run.equations)
+            run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
             if ends:
                 run.end(t, y)
                 break
     happened = () if board is None else tuple(board.happened)
     held = None if board is None else board.equations
-    return Trajectory(equations, tuple(run.parts), name, used, way.notes + run.notes, happened, held)
+    notes = way.notes + run.notes + ((board.accumulated,) if board is not None and board.accumulated else ())
+    return Trajectory(equations, tuple(run.parts), name, used, notes, happened, held)
 
 
 def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
@@ -160,7 +162,7 @@ def _problem(
     names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
     taylor = None
     if _has_series(equations):
-        taylor = lambda tolerance, sizes: kernel.taylor.make(tolerance, constants, sizes)  # noqa: E731
+        taylor = partial(way.machine, kernel, constants)
     mechanics = _mechanics(equations, kernel, constants, way.inputs)
     run.use(mechanics)
     continuous = mechanics.inputs is not None
@@ -174,12 +176,11 @@ def _problem(
         mechanics.rates,
         taylor,
         _projection(equations, mechanics) if project else None,
-        True,
         len(q),
         (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None and not (way.slides or continuous) else None,
         lambda: UnreducedFunctions(kernel, constants),
         run.worn if project and run.choosable else None,
-        usual_sizes(equations),
+        way.sizes(equations),
         ((run,) if project and run.choosable else ()) + way.guides(mechanics),
         mechanics.machine,
         (lambda t, y: kernel.state_slopes(y, t, constants)) if kernel.fused and not continuous else None,
@@ -198,6 +199,8 @@ class Way:
         self._watched: tuple[ZeroLengths | BranchPoints, ...] = ()
         self._crossings: Crossings | None = None
         self._kernel: Kernel | None = None
+        self._machines: dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, Any]] = {}
+        self._sizes: dict[int, tuple[Kernel, np.ndarray]] = {}
 
     def guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
         """The guides, on the equations that are in use now; without projection branches are only looked at."""
@@ -216,6 +219,22 @@ class Way:
         """The compiled equations of the next stretch."""
         self._kernel = equations.kernel if self._board is None else self._board.kernel(equations.kernel)
         return self._kernel
+
+    def machine(self, kernel: Kernel, constants: np.ndarray, tolerance: float | None, sizes: np.ndarray) -> Any:
+        """heyoka's integrator of the equations, the same for every stretch with these."""
+        key = id(kernel), tolerance, tuple(sizes)
+        if key not in self._machines:
+            self._machines[key] = kernel, kernel.taylor.make(tolerance, constants, sizes)
+        machine = self._machines[key][1]
+        machine.pars[:] = constants[: len(machine.pars)]
+        return machine
+
+    def sizes(self, equations: Equations) -> np.ndarray:
+        """The sizes of the states, the same for every stretch with the same variables."""
+        key = id(equations.kernel)
+        if key not in self._sizes:
+            self._sizes[key] = equations.kernel, usual_sizes(equations)
+        return self._sizes[key][1]
 
     @property
     def slides(self) -> bool:

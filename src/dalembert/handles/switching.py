@@ -8,7 +8,7 @@ forces on both sides of a surface push the motion onto it, it slides along: the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.algebra import vector
+from dalembert.analysis import consistency
+from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.kernels.sliding import SlidingKernel
+from dalembert.model.events import Event
 from dalembert.model.frozen import Value
 from dalembert.model.switches import held
 from dalembert.programs import Function
@@ -30,8 +33,9 @@ if TYPE_CHECKING:
 
 _SAME = 1e-13  # of the time: crossings as close as this are at one instant
 _ZERO = 1e-15
-_MOST = 100_000  # crossings that follow each other within no time
-_OPEN = 1e-9  # beyond 0 and 1: what rounding may do to a mixture
+_MOST = 200  # crossings that follow each other within no time
+_ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
+_FASTER = 8  # intervals, each shorter than the one before it
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class Switchboard:
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
         self._turned: dict[int, float] = {}  # when each switch was last turned over
+        self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
+        self.accumulated: str | None = None  # what ends a run whose events come ever faster
         self._watched: list[Watched] = []
 
     # the surfaces
@@ -103,7 +109,8 @@ class Switchboard:
         self._lines = np.array(found, dtype=np.intp)
         signs = g[count + len(tables) :]
         self._signs = np.where(np.abs(signs) <= _ZERO, np.where(self._signs == 0, 1.0, self._signs), np.sign(signs))
-        self._fresh = {(i, 0.0) for i in np.flatnonzero(np.abs(g) <= _ZERO) if not count <= i < count + len(tables)}
+        zero = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
+        self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables)}
         return self._now(equations)
 
     def _now(self, equations: Equations) -> Equations:
@@ -135,9 +142,9 @@ class Switchboard:
         ]
         for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
-            watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
+            watched += [Watched(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
         for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
-            up, down = (event.acts and event.direction in (way, "both") for way in ("up", "down"))
+            up, down = (event.acts and event.counts(up=way) for way in (True, False))
             watched.append(Watched(i, float(sign), follows=True, up=up, down=down))
         for i in range(rows + len(self._events), rows + len(self._events) + len(self._sliding)):
             watched += [Watched(i, 1.0, 0.0), Watched(i, -1.0, 1.0)]
@@ -151,20 +158,26 @@ class Switchboard:
         first = len(self._modes) + len(self._lines)
         for passed in crossings.noted:
             k = self._watched[passed.which].row - first
-            way = "down" if self._signs[k] > 0 else "up"
-            self._signs[k] *= -1
-            if self._events[k].direction in (way, "both"):
+            self._signs[k] = 1.0 if passed.up else -1.0
+            if self._events[k].counts(up=passed.up):
                 q, qd = state(passed)
                 self.happened.append(Happening(self._events[k].name, passed.t, q, qd, qd))
 
     def cross(
-        self, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: Equations
+        self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: Equations
     ) -> tuple[Equations, np.ndarray, bool]:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count = self._watched[halt.which], len(self._modes)
+        self._count(halt.t)
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
-            return self._happen(met.row - tables, halt.t, q, qd, equations)
+            ends = False
+            for each in (halt, *also):
+                k = self._watched[each.which].row - tables
+                if 0 <= k < len(self._events):
+                    equations, qd, last = self._happen(k, each, q, qd, equations)
+                    ends = ends or last
+            return equations, qd, ends
         self._fresh = {(met.row, met.offset)}
         if met.row < count:
             self._turn(met.row, halt.t, q, qd)
@@ -191,10 +204,12 @@ class Switchboard:
         self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))
 
     def _happen(
-        self, k: int, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations
+        self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: Equations
     ) -> tuple[Equations, np.ndarray, bool]:
-        event, after = self._events[k], qd.copy()
-        self._signs[k] *= -1
+        event, after, t = self._events[k], qd.copy(), halt.t
+        self._signs[k] = 1.0 if halt.up else -1.0
+        if not event.counts(up=halt.up):
+            return equations, qd, False
         if event.set or event.reset:
             before = sum(len(one.set) + len(one.reset) for one in self._events[:k])
             new = self._changes(np.concatenate([q, qd, [t]]), equations.values)[before:].tolist()
@@ -202,7 +217,51 @@ class Switchboard:
             names = equations.model.coordinate_names
             for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
                 after[names.index(name)] = rate
-            equations = self._settle(t, q, after, replace(equations, changes=equations.changes | values))
+            equations = replace(equations, changes=equations.changes | values)
+            self._require_sound(event, t, q, after, equations)
+            equations = self._settle(t, q, after, equations)
         self._fresh |= {(len(self._modes) + len(self._lines) + k, 0.0)}
         self.happened.append(Happening(event.name, t, q, qd, after))
-        return equations, after, event.stop
+        return equations, after, event.stop or self._comes_ever_faster(event.name)
+
+    def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
+        """Raise where an event leads to no state that the run could go on from."""
+        names = equations.model.coordinate_names
+        new = {name: equations.changes[name] for name in event.set} | dict(zip(names, qd.tolist(), strict=True))
+        for name, value in new.items():
+            if not np.isfinite(value):
+                fact = f"at t = {t:.9g} {event.title} gives '{name}' the value {value}"
+                raise SimulationError(f"{fact}. Expected a finite number.")
+        try:
+            consistency.require_consistent(equations.workspace.manifold, q, qd, t, equations.values)
+        except InconsistentStateError as error:
+            advice = "Reset all rates that the constraints tie together."
+            raise SimulationError(f"{event.title} breaks a constraint: {error} {advice}") from error
+
+    def _comes_ever_faster(self, name: str) -> bool:
+        """True where the intervals of an event shrink so that all that are left come within rounding."""
+        times = [each.t for each in self.happened[-4 * _FASTER :] if each.name == name][-_FASTER - 1 :]
+        gaps = np.diff(times)
+        if len(gaps) < _FASTER or not (gaps > 0).all() or not (gaps[1:] < gaps[:-1]).all():
+            return False
+        ratio = float((gaps[-1] / gaps[0]) ** (1 / (len(gaps) - 1)))
+        left = float(gaps[-1]) * ratio / (1 - ratio)
+        if left > _ZENO * max(1.0, abs(times[-1])):
+            return False
+        self.accumulated = (
+            f"event '{name}' comes ever faster, each interval {ratio:.6g} of the one before: all that are left come "
+            f"before t = {times[-1] + left:.12g}, and the run ends there"
+        )
+        return True
+
+    def _count(self, t: float) -> None:
+        last, count = self._at_once
+        count = count + 1 if abs(t - last) <= _SAME * max(1.0, abs(t)) else 0
+        self._at_once = t, count
+        if count > _MOST:
+            names = sorted({each.name for each in self.happened[-_MOST:]})
+            raise SimulationError(
+                f"at t = {t:.9g} {_MOST} crossings follow each other within no time: {', '.join(names[:3])}. There is no side to "
+                "which the motion can go on. Look for conditions or events that undo each other, or for events that "
+                "reset velocities so that the same event happens again at once."
+            )

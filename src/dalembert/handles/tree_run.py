@@ -241,7 +241,6 @@ def run_tree(equations: TreeEquations, task: Task) -> TreeRun:
         np.concatenate([start.q[:, 0], start.s[:, 0], np.zeros(int(rates.loaded))]),
         rates,
         project=_projection(rates) if task.project else None,
-        smooth=model.smooth,
         positions=tree.n,
         sizes=rates.sizes,
         machine=rates.machine,

@@ -38,6 +38,7 @@ class Halt(NamedTuple):
     t: float
     y: np.ndarray
     which: int
+    up: bool = True  # from below to above
 
 
 class Guide(ABC):
@@ -99,7 +100,6 @@ class InitialValueProblem:
     rates: Callable[[float, np.ndarray], np.ndarray]
     taylor: Callable[[float | None, np.ndarray], Any] | None = None  # heyoka's integrator of y / sizes, for a tolerance
     project: Callable[[float, np.ndarray], np.ndarray] | None = None
-    smooth: bool = True  # False when formulas switch branches
     positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
     dae: Callable[[], DaeFunctions] | None = None  # the same problem as residuals with multipliers
     unreduced: Callable[[], UnreducedFunctions] | None = None  # the same with constraints as they stand

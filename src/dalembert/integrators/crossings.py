@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 from dalembert.integrators.base import Burst, Guide, Halt, Method, Step
 from dalembert.integrators.polynomial import Piece
@@ -22,8 +22,8 @@ _GRID = 33
 _SHARES = np.linspace(0.0, 1.0, _GRID)
 _FINER = 9
 _ROUNDS = 6  # how often a dip is looked at more closely
-_NEAR = np.concatenate([np.exp2(np.arange(-40.0, -5.0)), _SHARES[1:]])  # closer and closer to the start of a step
-_NOISE = 1e-13  # of the largest value along a step: less is zero
+_NEAR = np.concatenate([np.exp2(np.arange(-60.0, -5.0)), _SHARES[1:]])  # closer and closer to the start of a step
+_ROUNDING = 8.9e-16  # of the state: how far it may be off
 
 Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # shares of a step → times (K,) and states (states, K)
 
@@ -53,6 +53,7 @@ class Crossings(Guide):
         self._follows = np.array([each.follows for each in watched])
         self._halts = {1.0: [each.down for each in watched], -1.0: [each.up for each in watched]}  # by the sign before
         self.met: Halt | None = None  # where the run ended
+        self.also: tuple[Halt, ...] = ()  # what is crossed at the same instant
         self.noted: list[Halt] = []  # crossings that do not end it
 
     @property
@@ -102,7 +103,7 @@ class Crossings(Guide):
 
     def _crossing(self, found: tuple[float, int], along: Along) -> Halt:
         t, y = along(np.array([found[0]]))
-        return Halt(float(t[0]), y[:, 0], found[1])
+        return Halt(float(t[0]), y[:, 0], found[1], bool(self._signs[found[1]] < 0))
 
     def _look(self, along: Along) -> tuple[float, int] | None:
         """The first crossing that ends the run; those before it that do not are written down."""
@@ -115,6 +116,8 @@ class Crossings(Guide):
         self._fresh = np.zeros_like(self._fresh)
         for s, j in sorted(roots):
             if self._halts[float(self._signs[j])][j]:
+                both = [(r, i) for r, i in sorted(roots) if i != j and s <= r <= s + _ROUNDING]
+                self.also = tuple(self._crossing(each, along) for each in both)
                 return s, j
             self.noted.append(self._crossing((s, j), along))
             self._signs[j] *= -1
@@ -145,8 +148,11 @@ class Crossings(Guide):
 
     def _returned(self, j: int, at: Callable[[float], float], along: Along) -> float | None:
         """Where a function returns that is zero at the start: at once, if it goes to the side where it may not."""
-        f = self._watch(*along(_NEAR))[j]
-        off = np.flatnonzero(np.abs(f) > _NOISE * np.abs(f).max())
+        f, (t, y) = self._watch(*along(_NEAR))[j], along(np.zeros(1))
+        off = 1 + _ROUNDING * np.array([-1.0, 0.0, 1.0])
+        here = self._watch(t * off, y * off)[j]
+        noise = 8 * float(np.ptp(here)) + 4 * abs(float(here[1]))
+        off = np.flatnonzero(np.abs(f) > noise)
         if not len(off):
             return None
         first = int(off[0])
@@ -166,7 +172,10 @@ def _refined(at: Callable[[float], float], low: float, high: float) -> float:
     """The root between two signs."""
     if at(low) <= 0:
         return low
-    return high if at(high) >= 0 else float(brentq(at, low, high, xtol=1e-16, rtol=8.9e-16))
+    if at(high) >= 0:
+        return high
+    found = root_scalar(at, bracket=(low, high), method="brentq", xtol=1e-16, rtol=8.9e-16)
+    return float(found.root)
 
 
 def _dips(f: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import EngineError, InputError
+from dalembert.errors import EngineError
 from dalembert.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.integrators.polynomial import Piece, Polynomial
 
@@ -24,11 +24,6 @@ class Taylor(Stepper):
             raise EngineError(
                 "the integrator 'taylor' needs heyoka (Linux) and equations that are solved as formulas, and these are solved in "
                 "numbers. Use integrator='dop853', or derive with engine='native' where heyoka is installed."
-            )
-        if not problem.smooth:
-            raise InputError(
-                "the integrator 'taylor' cannot see where abs, sign, min, max or piecewise switch branches, so it would step "
-                "over them. Use integrator='dop853' for this model."
             )
         self._problem = problem
         self._largest = settings.max_step or np.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -184,6 +184,11 @@ class Kernel:
         system = self.form.system
         inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
         return program_of(shortened(nodes(system.algebra, self.rates)), inputs, [str(p) for p in self.parameters])
+
+    @cached_property
+    def kept(self) -> dict[object, Any]:
+        """What others work out from these equations and would like to find again."""
+        return {}
 
     @cached_property
     def _power_of(self) -> Function:

@@ -31,8 +31,10 @@ class SlidingKernel(Kernel):
 
     @classmethod
     def of(cls, kernel: Kernel, surfaces: tuple[Switch, ...]) -> SlidingKernel:
-        """The same form on surfaces."""
-        return cls(kernel.form, kernel.residual, kernel.mode, surfaces)
+        """The same form on surfaces; made once."""
+        if surfaces not in kernel.kept:
+            kernel.kept[surfaces] = cls(kernel.form, kernel.residual, kernel.mode, surfaces)
+        return kernel.kept[surfaces]
 
     @cached_property
     def rows(self) -> list[int]:

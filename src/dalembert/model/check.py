@@ -19,6 +19,7 @@ _PARTS = (
     loops.problems,
     formulas.degrees,
     methods.problems,
+    lambda model: [problem for event in model.events for problem in event.problems(model)],
 )
 
 

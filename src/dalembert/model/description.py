@@ -186,11 +186,6 @@ class Elements(Tabular, ABC):
         return sorted({title for title, f in self.titled_formulas if f.atoms(Piecewise) or tables_in(f)})
 
     @property
-    def smooth(self) -> bool:
-        """False when a formula switches branches."""
-        return not self.switching
-
-    @property
     def longest_table(self) -> int:
         """The rows of the longest table of time in a formula."""
         return max((len(table) for formula in self.formulas for table in tables_in(formula)), default=0)

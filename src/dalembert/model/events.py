@@ -87,6 +87,10 @@ class Event:
         """False for an event that is only written down."""
         return self.stop or bool(self.set) or bool(self.reset)
 
+    def counts(self, *, up: bool) -> bool:
+        """True where a passage in this direction counts."""
+        return self.direction in ("up" if up else "down", "both")
+
     def element(self) -> Element:
         """Its keys as they stand in a model file."""
         return entries(self, self.keys, self.title)

@@ -53,6 +53,8 @@ def with_paths(model: Elements) -> Iterator[tuple[str, Formula]]:
         yield from constraint.numbers()
     for speed in model.speed_list:
         yield f"speed '{speed.name}'", speed.value
+    for event in model.events:
+        yield f"{event.title}, when", event.when
     if model.energies is not None:
         yield "kinetic energy", model.energies.kinetic
         yield "potential energy", model.energies.potential

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import symengine as se
 
@@ -41,6 +41,9 @@ from dalembert.model.mapping import mapped
 from dalembert.model.vectors import WORLD, Formula, Vector3
 from dalembert.spatial import cross
 from dalembert.spatial.frames import Frame
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,11 @@ class Motion(Protocol):
 
     def frame(self, name: str) -> Frame:
         """The frame of a body, or of the world."""
+        ...
+
+    @property
+    def model(self) -> Elements:
+        """What moves."""
         ...
 
     @property
