@@ -66,9 +66,7 @@ def test_vectorized_laws_get_many_states_at_once():
 
     model = pendulum(law, vectorized=True)
     q, qd = np.random.default_rng(3).normal(size=(2, 2, 4))
-    assert np.array_equal(
-        dl.derive(model).accelerations(q, qd), dl.derive(pendulum()).accelerations(q, qd)
-    )
+    assert np.array_equal(dl.derive(model).accelerations(q, qd), dl.derive(pendulum()).accelerations(q, qd))
     assert seen == [(4,)]
 
 
@@ -226,7 +224,9 @@ def twice_as_much(t, state):
 def test_runs_and_equations_travel_with_laws_that_can():
     run = dl.simulate(block(twice_as_much), 0.5, samples=3)
     assert np.array_equal(pickle.loads(pickle.dumps(run)).inputs["push"], run.inputs["push"])
-    with pytest.raises(InputError, match=r"the law of 'push' cannot travel .* Define it as a function or a class of a module"):
+    with pytest.raises(
+        InputError, match=r"the law of 'push' cannot travel .* Define it as a function or a class of a module"
+    ):
         pickle.dumps(block(lambda t, s: 0.0).description)
 
 

@@ -103,4 +103,6 @@ class Sampling(Clock):
         same = _SAME * min(law.period for law in self._laws)
         k = np.searchsorted(np.array(self._times) - same, t, side="right") - 1
         given = np.array(self._given).reshape(-1, len(self._rows))
-        return self._rows, np.where(k < 0, 0.0, given[np.maximum(k, 0)].T) if len(given) else np.zeros((len(self._rows), len(t)))
+        return self._rows, np.where(k < 0, 0.0, given[np.maximum(k, 0)].T) if len(given) else np.zeros(
+            (len(self._rows), len(t))
+        )

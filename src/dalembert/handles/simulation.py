@@ -177,7 +177,9 @@ def _problem(
         taylor,
         _projection(equations, mechanics) if project else None,
         len(q),
-        (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None and not (way.slides or continuous) else None,
+        (lambda: DaeFunctions(kernel, constants))
+        if equations.form.behind is None and not (way.slides or continuous)
+        else None,
         lambda: UnreducedFunctions(kernel, constants),
         run.worn if project and run.choosable else None,
         way.sizes(equations),

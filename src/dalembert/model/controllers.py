@@ -201,4 +201,6 @@ def controller_of(
             "only tries, in no order of time. Give a period, such as period=0.001."
         )
     inputs = tuple(Kind.INPUT.of(f"{load}{end}") for load in loads for end in ends)
-    return Controller(name, tuple(loads), inputs, law, None if period is None else float(period), float(delay), vectorized)
+    return Controller(
+        name, tuple(loads), inputs, law, None if period is None else float(period), float(delay), vectorized
+    )
