@@ -223,7 +223,7 @@ def twice_as_much(t, state):
 
 def test_runs_and_equations_travel_with_laws_that_can():
     run = dl.simulate(block(twice_as_much), 0.5, samples=3)
-    assert np.array_equal(pickle.loads(pickle.dumps(run)).inputs["push"], run.inputs["push"])
+    assert np.array_equal(pickle.loads(pickle.dumps(run)).inputs["push"], run.inputs["push"])  # noqa: S301
     with pytest.raises(
         InputError, match=r"the law of 'push' cannot travel .* Define it as a function or a class of a module"
     ):
