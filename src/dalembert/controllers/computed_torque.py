@@ -1,6 +1,6 @@
 """Computed torque: inverse dynamics of the acceleration that lets errors die out.
 
-    τ = M(q) (q̈_d + kd ė + kp e) + c(q, q̇) + g(q) − loads,     e = q_d − q
+τ = M(q) (q̈_d + kd ė + kp e) + c(q, q̇) + g(q) − loads,     e = q_d − q
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from dalembert.expressions import TIME
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements
 from dalembert.model.controllers import State
-from dalembert.programs import Function, choose_engine, compile_function
 from dalembert.profiles import Profile
+from dalembert.programs import Function, choose_engine, compile_function
 
 
 class ComputedTorque:
     """The torques by which a model follows a designed motion, one for each of `bodies`; continuous or sampled.
 
-    The motion is given as for `dl.feedforward`: a profile for all coordinates, or a law for each that moves; the others rest where the model
-    starts. Errors die out by ë + kd ė + kp e = 0 as far as the given model is that of the run. It is known as it is when the law
-    is made, so an actuator may be added to the same model. Where constraints hold it, `actuated` names the coordinates that
-    are driven, as for `dl.inverse_dynamics`.
+    The motion is given as for `dl.feedforward`: a profile for all coordinates, or a law for each that moves; the others rest where
+    the model starts. Errors die out by ë + kd ė + kp e = 0 as far as the given model is that of the run. It is known as it is
+    when the law is made, so an actuator may be added to the same model. Where constraints hold it, `actuated` names the
+    coordinates that are driven, as for `dl.inverse_dynamics`.
 
     >>> import dalembert as dl
     >>> robot = dl.load("two-link-robot").copy().start([0, 0], [0, 0])

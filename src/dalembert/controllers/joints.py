@@ -21,8 +21,8 @@ def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[t
     for name, (body, joint, motion) in zip(names, places, strict=True):
         if (joint, motion) != (0, 0):
             raise InputError(
-                f"{who}: the coordinate '{name}' is motion {motion} of joint {joint} of body '{body}'. Expected the first of each: "
-                "an actuator by a law for several bodies acts there. Give the joint a body of its own."
+                f"{who}: the coordinate '{name}' is motion {motion} of joint {joint} of body '{body}'. Expected the first of "
+                "each: an actuator by a law for several bodies acts there. Give the joint a body of its own."
             )
     return names, tuple(body for body, _, _ in places)
 

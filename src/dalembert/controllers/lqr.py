@@ -1,6 +1,6 @@
 """The linear–quadratic regulator: the gain that is best for ∫ xᵀQx + uᵀRu dt along ẋ = A x + B u.
 
-    u = u₀ − K (x − x₀),   K = R⁻¹ Bᵀ P,   Aᵀ P + P A − P B R⁻¹ Bᵀ P + Q = 0,   x = (q, q̇)
+u = u₀ − K (x − x₀),   K = R⁻¹ Bᵀ P,   Aᵀ P + P A − P B R⁻¹ Bᵀ P + Q = 0,   x = (q, q̇)
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ def _weights(given: npt.ArrayLike, n: int, name: str) -> np.ndarray:
     if found.ndim < 2 and found.shape in ((), (n,)):
         found = np.diag(np.broadcast_to(found, (n,)))
     if found.shape != (n, n):
-        raise InputError(f"LQR, {name}: got shape {found.shape}. Expected {(n, n)}, its diagonal ({n},), or one number.")
+        raise InputError(
+            f"LQR, {name}: got shape {found.shape}. Expected {(n, n)}, its diagonal ({n},), or one number."
+        )
     return found
 
 

@@ -25,8 +25,8 @@ _RANK = 1e-9  # of the largest: directions in which the point cannot move have n
 class OperationalSpace:
     """The torques by which a point of a body goes to a target in space, one for each of `bodies`; continuous or sampled.
 
-    The target is a point in world axes, a profile of three values, or a function of time that gives a point, or (x, ẋ, ẍ). All joints are
-    driven. Directions in which the point cannot move are left out. `damping`, 1/s, calms the motion that does not move the point.
+    The target is a point in world axes, a profile of three values, or a function of time that gives a point, or (x, ẋ, ẍ). All
+    joints are driven. Directions in which the point cannot move are left out. `damping`, 1/s, calms what does not move the point.
 
     >>> import dalembert as dl
     >>> robot = dl.load("robot-2-link").copy().start([0.3, 1.0], [0, 0])

@@ -1,6 +1,6 @@
 """Proportional, integral and derivative control of one coordinate.
 
-    u = kp e + kd ė + ki ∫ e dt,     e = target − coordinate
+u = kp e + kd ė + ki ∫ e dt,     e = target − coordinate
 """
 
 from __future__ import annotations

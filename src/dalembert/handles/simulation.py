@@ -143,8 +143,8 @@ def _laws_of(model: Description, integrator: str) -> Inputs:
     inputs = model.inputs
     if inputs.continuous and integrator in _BY_FORMULAS:
         raise InputError(
-            f"the integrator '{integrator}' needs formulas, and {inputs.continuous[0][0].title} is a continuous one in Python. Use "
-            "integrator='dop853', rk45, rk4 or radau; or sample the law with a period, such as period=0.001."
+            f"the integrator '{integrator}' needs formulas, and {inputs.continuous[0][0].title} is a continuous one in Python. "
+            "Use integrator='dop853', rk45, rk4 or radau; or sample the law with a period, such as period=0.001."
         )
     return inputs
 

@@ -1,8 +1,8 @@
 """Laws in Python: functions of time and state that give loads their values along a run.
 
-To the equations, what a law gives is an *input*: a parameter u(name) of its own kind. So equations are derived, proved and compiled
-as always, and only who evaluates them asks the law. A continuous law is asked wherever the rates are; a sampled one every
-`period` seconds, in the order of time, and its output is held in between.
+To the equations, what a law gives is an *input*: a parameter u(name) of its own kind. So equations are derived, proved and
+compiled as always, and only who evaluates them asks the law. A continuous law is asked wherever the rates are; a sampled one
+every `period` seconds, in the order of time, and its output is held in between.
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ def controller_of(
         raise InputError(f"{where}: delay is {delay:g} and there is no period. A delay is that of a sampled law.")
     if period is None and isinstance(law, Remembering):
         raise InputError(
-            f"{where}: it has a memory (`reset`), and there is no period. A continuous law is asked at states that the integrator "
-            "only tries, in no order of time. Give a period, such as period=0.001."
+            f"{where}: it has a memory (`reset`), and there is no period. A continuous law is asked at states that the "
+            "integrator only tries, in no order of time. Give a period, such as period=0.001."
         )
     inputs = tuple(Kind.INPUT.of(f"{load}{end}") for load in loads for end in ends)
     return Controller(

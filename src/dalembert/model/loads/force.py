@@ -99,8 +99,8 @@ class ForceMaker(LoadMaker):
         key = self._load_name(name, Force.kind)
         if (force is None) == (law is None) or law is None:
             raise InputError(
-                f"force '{key}': got {'both a force and a law' if law is not None else 'no law'}. Expected a force by formulas, or "
-                "law=... with a function of Python, which may have period, delay and vectorized."
+                f"force '{key}': got {'both a force and a law' if law is not None else 'no law'}. Expected a force by formulas, "
+                "or law=... with a function of Python, which may have period, delay and vectorized."
             )
         by = controller_of(key, [key], law, Timing(period, delay, vectorized), ends=("_x", "_y", "_z"))
         at = None if point is None else vector3(self.reader.constant, point, f"force '{key}', point")
