@@ -82,6 +82,25 @@ def test_a_force_by_a_law_is_the_same_force_by_formulas():
     assert np.allclose(run.load_forces["wind"], expected.load_forces["wind"], atol=1e-8)
 
 
+@pytest.mark.parametrize("formalism", ["lagrange", "hamilton"])
+def test_laws_that_numba_compiled_run_in_machine_code(formalism):
+    """In q̇, and in momenta that velocities follow from: the same to the last bit."""
+    numba = pytest.importorskip("numba")
+
+    def law(t, q, qd, out):
+        out[0] = -4 * q[0] - qd[0] + t
+
+    compiled = dl.derive(block(numba.njit(law)), formalism)
+    asked = []
+    plain = block(lambda t, s: asked.append(t) or -4 * s.q[0] - s.qd[0] + t)
+    run, expected = compiled.simulate(2.0, samples=5), dl.derive(plain, formalism).simulate(2.0, samples=5)
+    assert np.array_equal(run.q, expected.q)
+    assert np.array_equal(run.inputs["push"], expected.inputs["push"])
+    assert len(asked) > 100
+    with pytest.raises(InputError, match=r"Expected law\(t, q, qd, out\)"):
+        block(numba.njit(lambda t, q: 0.0))
+
+
 # sampled
 
 

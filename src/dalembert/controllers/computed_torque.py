@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.algebra import choose, vector
+from dalembert.algebra import Scalar, choose, vector
 from dalembert.analysis.following import Designed, laws_of
 from dalembert.controllers.joints import driven, dynamics_in_rates
 from dalembert.expressions import TIME
@@ -23,7 +23,7 @@ from dalembert.programs import Function, choose_engine, compile_function
 class ComputedTorque:
     """The torques by which a model follows a designed motion, one for each of `bodies`; continuous or sampled.
 
-    The motion is given as for `dl.feedforward`: a profile for all coordinates, or a law for each that moves; the others rest where
+    The motion is given as for `dl.feedforward`: a profile for all coordinates, or a law for each that moves; others rest where
     the model starts. Errors die out by ë + kd ė + kp e = 0 as far as the given model is that of the run. It is known as it is
     when the law is made, so an actuator may be added to the same model. Where constraints hold it, `actuated` names the
     coordinates that are driven, as for `dl.inverse_dynamics`.
@@ -66,11 +66,14 @@ def _compiled(model: Elements, laws: dict[str, Profile]) -> Function:
     (t,) = algebra.symbols([TIME.name])
     lower = Lowering(algebra, {TIME.name: t})
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True))
-    levels: list[list[object]] = [[], [], []]
-    for name in model.coordinate_names:
-        formula = laws[name].formulas[0].subs(values) if name in laws else None
-        for level in levels:
-            level.append((start[name] if level is levels[0] else 0.0) if formula is None else lower(formula))
-            formula = None if formula is None else formula.diff(TIME)
-    outputs = vector([x for level in levels for x in level])
-    return compile_function(algebra, vector([t]), outputs, vector([]), choose_engine(None))
+    outputs: list[Scalar] = []
+    for level in range(3):
+        for name in model.coordinate_names:
+            if name not in laws:
+                outputs.append(0.0 if level else start[name])
+                continue
+            formula = laws[name].formulas[0].subs(values)
+            for _ in range(level):
+                formula = formula.diff(TIME)
+            outputs.append(lower(formula))
+    return compile_function(algebra, vector([t]), vector(outputs), vector([]), choose_engine(None))

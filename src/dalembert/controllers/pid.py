@@ -5,6 +5,7 @@ u = kp e + kd ė + ki ∫ e dt,     e = target − coordinate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from dalembert.arguments import is_real, shown
@@ -89,7 +90,9 @@ class PID(PD):
 
 
 def _ends(limit: float | Sequence[float] | None, where: str) -> tuple[float, float]:
-    ends = (-float("inf"), float("inf")) if limit is None else (-limit, limit) if is_real(limit) else tuple(limit)  # type: ignore
-    if len(ends) != 2 or (limit is not None and not all(map(is_real, ends))) or not ends[0] <= ends[1]:
+    if limit is None:
+        return -math.inf, math.inf
+    ends = tuple(limit) if isinstance(limit, Sequence) else (-limit, limit)
+    if len(ends) != 2 or not all(map(is_real, ends)) or not ends[0] <= ends[1]:
         raise InputError(f"{where}: got {shown(limit)}. Expected a number that is not negative, or (lowest, highest).")
     return float(ends[0]), float(ends[1])

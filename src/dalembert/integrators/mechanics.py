@@ -13,6 +13,7 @@ from dalembert.equations import Velocities
 from dalembert.errors import SimulationError
 from dalembert.integrators import projection
 from dalembert.integrators.base import MachineCode
+from dalembert.integrators.native_laws import Sizes, with_law
 from dalembert.integrators.native_steps import HELD, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.model.controllers import Inputs
@@ -120,11 +121,24 @@ class Mechanics:
     @cached_property
     def machine(self) -> MachineCode | None:
         """The rates in machine code, and the constraints to bring states back onto; None where an engine has none."""
-        rates = None if self.inputs is not None else _machine(self.kernel.rates_function, self.constants)
+        rates = self._rates()
         if rates is None:
             return None
         surface = self._surface() if self.kernel.phase is None and self.drifts else None
         return MachineCode(rates, self.kernel.form.n_states, surface)
+
+    def _rates(self) -> Machine | None:
+        """The rates in machine code, with laws that are machine code, too; None where one is not."""
+        rates = _machine(self.kernel.rates_function, self.constants)
+        if self.inputs is None or rates is None:
+            return rates
+        velocities = None if self._velocities.are_rates else _machine(self.kernel.velocities_function, self.constants)
+        sizes = Sizes(self.positions, self.kernel.form.n_states, len(self.constants))
+        for controller, rows in self.inputs.continuous:
+            if not controller.native or (velocities is None and not self._velocities.are_rates):
+                return None
+            rates = with_law(controller.law, rows, rates, velocities, sizes)
+        return rates
 
     def _surface(self) -> Surface | None:
         kernel, manifold, facts = self.kernel, self.manifold, self.manifold.system.facts

@@ -7,11 +7,12 @@ every `period` seconds, in the order of time, and its output is held in between.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
@@ -91,8 +92,17 @@ class Controller:
         each, k = len(self.inputs) // len(self.loads), self.loads.index(name)
         return self.inputs[k * each : (k + 1) * each]
 
+    @property
+    def native(self) -> bool:
+        """True for law(t, q, qd, out), which Numba has compiled."""
+        return hasattr(self.law, "py_func")
+
     def at(self, t: float, state: State) -> np.ndarray:
         """What the law gives at one state, (inputs,)."""
+        if self.native:
+            out = np.zeros(len(self.inputs))
+            cast("Any", self.law)(t, state.q, state.qd, out)
+            return out
         return self._numbers(self.law(t, state), (), t)
 
     def along(self, t: np.ndarray, known: Mapping[str, tuple[int, int]], q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -189,6 +199,10 @@ def controller_of(
     where, (period, delay, vectorized) = f"the law of '{name}'", timing
     if not callable(law):
         raise InputError(f"{where}: got {shown(law)}. Expected a function law(t, state).")
+    if hasattr(law, "py_func") and (len(inspect.signature(law).parameters) != 4 or vectorized):
+        raise InputError(
+            f"{where}: it is compiled by Numba. Expected law(t, q, qd, out), which writes into `out`, and is not vectorized."
+        )
     if period is not None and not (is_real(period) and period > 0):
         raise InputError(f"{where}, period: got {shown(period)}. Expected a positive number of seconds, or None.")
     if not (is_real(delay) and delay >= 0):

@@ -105,6 +105,16 @@ def address_of(
     return made.address
 
 
+def c_address(entry: Written, signature: str) -> int:
+    """The address of a function that belongs to a user, in machine code that is not kept on disk."""
+    import numba
+
+    made = numba.cfunc(signature, error_model="numpy")(entry)
+    _KEPT.append(made)
+    assert made.address is not None
+    return made.address
+
+
 def machine_code(loop: Written, room: Mapping[str, object], *, nogil: bool = False) -> Written | None:
     """A loop in machine code, with the parts of its module that are called by it, `room`; None where Numba is missing.
 

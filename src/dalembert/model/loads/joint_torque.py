@@ -105,7 +105,7 @@ class JointTorqueMaker(LoadMaker):
         coordinates and rates by name, and state.q and state.qd all of them. It is asked wherever the equations are evaluated or,
         with a `period`, once every so many seconds from the start of the run; what it gives is then held until the next sample,
         and acts `delay` seconds later. A `vectorized` law may get times (batch,) and states (n, batch), and gives as many values.
-        One law may drive several bodies, and gives a value for each.
+        One law may drive several bodies, and gives a value for each. What Numba has compiled is called as law(t, q, qd, out).
 
         >>> from dalembert.model import Model
         >>> model = Model("arm").coordinates("a")
