@@ -57,6 +57,8 @@ def test_dry_friction_sticks_where_the_spring_is_too_weak(engine, integrator):
     assert np.abs(run.qd[0, stuck]).max() < 1e-12
     assert np.abs(run.load_forces["rub"][0, stuck] + 0.2).max() < 1e-8  # of 0.3 that it could
     assert np.ptp(run.balance) < 1e-8
+    assert len(run.parts) == 1
+    assert run.work["rub"][-1] == pytest.approx(-0.3 * (3.4 + 2.2 + 1.0), abs=1e-7)  # F times the way
 
 
 def test_a_block_on_an_incline_sticks_until_it_is_too_steep():
@@ -78,6 +80,17 @@ def test_a_ball_bounces_to_the_end_of_all_bounces(restitution):
     assert run.t[-1] == pytest.approx(end, rel=1e-9)
     assert f"before t = {end:.9g}"[:-1] in run.notes[-1]
     assert run.status == "The simulation was ended by an event."
+
+
+def test_bounces_are_accounted_for_and_travel_in_files(tmp_path):
+    run = dl.simulate(ball(0.5), 1.2, samples=49)
+    lost = [0.5 * float(each.qd[0] ** 2 - each.after[0] ** 2) for each in run.events]
+    assert run.work["bounce"][-1] == pytest.approx(-sum(lost), rel=1e-13)
+    assert np.ptp(run.balance) < 1e-13
+    again = dl.load_run(run.save(tmp_path / "run.nc"))
+    assert (again.q == run.q).all()
+    assert (again.energy == run.energy).all()
+    assert [(each.name, each.t) for each in again.events] == [(each.name, each.t) for each in run.events]
 
 
 def test_events_stop_a_run_and_write_down_without_disturbing_it():
@@ -104,6 +117,7 @@ def test_an_event_gives_parameters_other_values():
     assert np.abs(run.q[0, ~later] - np.cos(run.t[~later])).max() < 1e-13
     assert np.abs(run.q[0, later] + np.sin(2 * (run.t[later] - np.pi / 2)) / 2).max() < 1e-13
     assert np.abs(run.load_forces["push"][0, later] + 4 * run.q[0, later]).max() < 1e-13
+    assert np.abs(run.qdd[0, later] + 4 * run.q[0, later]).max() < 1e-13
 
 
 def test_a_long_table_is_followed_line_by_line():

@@ -70,7 +70,7 @@ def test_mechanisms_run_alike_by_slopes_and_by_differences(name):
 
 def test_slopes_of_the_work_and_of_the_states():
     eom = dl.derive(held(), "kane")
-    assert eom.kernel.has_work
+    assert eom.kernel.working
     y = np.linspace(-0.3, 0.4, 2 * N + 1)
     J = eom.kernel.state_slopes(y, 0.0, eom.values)
     assert J.shape == (2 * N + 1, 2 * N + 1)

@@ -57,8 +57,8 @@ def test_a_torsion_spring_swings_a_wheel_and_its_damping_dies_out():
     assert np.allclose(run.q[0], expected, atol=1e-12)
     assert run.energy_error < 1e-13
     lost = cumulative_simpson(-c * run.qd[0] ** 2, x=run.t, initial=0)
-    assert np.allclose(run.energy - run.energy[0], run.work, atol=1e-13)
-    assert np.allclose(run.work, lost, atol=1e-3)
+    assert np.allclose(run.energy - run.energy[0], run.work.total, atol=1e-13)
+    assert np.allclose(run.work.total, lost, atol=1e-3)
 
 
 def test_a_spring_acts_along_the_motion_of_the_joint_not_along_a_coordinate():
@@ -85,7 +85,7 @@ def test_viscous_friction_dies_out_exponentially():
     run = dl.simulate(wheel(rate=3.0).joint_friction("wheel", viscous=0.2), 5.0, samples=26)
     assert np.allclose(run.qd[0], 3 * np.exp(-0.5 * run.t), atol=1e-12)
     assert run.energy_error < 1e-13
-    assert np.allclose(run.work, run.energy - run.energy[0], atol=1e-12)
+    assert np.allclose(run.work.total, run.energy - run.energy[0], atol=1e-12)
 
 
 def test_coulomb_friction_slows_down_evenly():
@@ -96,7 +96,7 @@ def test_coulomb_friction_slows_down_evenly():
     assert np.allclose(run.qd[0], 5 - 2 * run.t, atol=1e-7)
     assert np.allclose(run.q[0], 5 * run.t - run.t**2, atol=1e-7)
     # what is lost is force times way
-    assert np.allclose(run.work, -4 * run.q[0], atol=1e-6)
+    assert np.allclose(run.work.total, -4 * run.q[0], atol=1e-6)
     assert run.energy_error < 1e-12
 
 
@@ -125,7 +125,7 @@ def test_the_work_of_friction_is_the_loss_of_energy(key):
     assert run.energy[0] - run.energy[-1] > 3
     assert run.energy_error < 1e-11
     power = -(0.3 * run.qd[0] + 0.5 * run.qd[0] / np.hypot(run.qd[0], 0.05)) * run.qd[0]
-    assert np.allclose(run.work, cumulative_simpson(power, x=run.t, initial=0), atol=2e-4)
+    assert np.allclose(run.work.total, cumulative_simpson(power, x=run.t, initial=0), atol=2e-4)
 
 
 # rotors and motors

@@ -160,8 +160,8 @@ def test_the_satellite_is_pushed_by_the_motor_alone(exact):
         # (79) on the boom: the power of push and recoil is F times the rate of the boom
         force = -0.018 * np.sin(0.089 * run.t) + 0.012 * np.cos(0.0485 * run.t)
         work = np.concatenate([[0], np.cumsum((force * run.qd[3])[1:] + (force * run.qd[3])[:-1]) / 2 * 0.1])
-        assert np.abs(run.work).max() > 1e-3
-        assert np.allclose(run.work, work, atol=1e-6)
+        assert np.abs(run.work.total).max() > 1e-3
+        assert np.allclose(run.work.total, work, atol=1e-6)
 
 
 # the published trajectories against ours; the comment behind each bound is the deviation that was measured

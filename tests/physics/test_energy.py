@@ -47,14 +47,14 @@ def test_work_and_energy_balance_with_dampers_and_changing_forces(key):
     run = dl.derive(driven_pendulum(), key).simulate(4.0, samples=401)
     assert run.energy_error <= 1e-13
     work = cumulative_simpson(power_by_hand(run.t, run.q[0], run.qd[0]), x=run.t, initial=0)
-    assert np.allclose(run.work, work, atol=1e-6)
-    assert np.allclose(run.energy - run.energy[0], run.work, atol=1e-12)
+    assert np.allclose(run.work.total, work, atol=1e-6)
+    assert np.allclose(run.energy - run.energy[0], run.work.total, atol=1e-12)
 
 
 def test_energy_of_a_conservative_system_is_constant():
     run = dl.simulate(dl.load("double-pendulum"), 5.0, samples=101)
     assert np.allclose(run.energy, run.energy[0], rtol=1e-13)
-    assert not run.work.any()
+    assert not run.work.total.any()
 
 
 def shaken_pendulum() -> Model:
@@ -64,7 +64,7 @@ def shaken_pendulum() -> Model:
     return model.body("bob", joint=joints, mass=2, center=(0, -0.7, 0))
 
 
-def test_a_driven_joint_puts_in_the_power_of_the_jacobi_function():
+def test_a_driven_joint_puts_in_the_power_of_the_force_on_the_pivot():
     run = dl.simulate(shaken_pendulum(), 6.0, samples=601)
     theta, thetad = run.q[0], run.qd[0]
     pace, push = 0.1 * np.cos(run.t), -0.1 * np.sin(run.t)
@@ -72,8 +72,14 @@ def test_a_driven_joint_puts_in_the_power_of_the_jacobi_function():
     jacobi = 2 / 2 * (0.7**2 * thetad**2 - pace**2) - 2 * G * 0.7 * np.cos(theta)
     slope = 2 * (pace * push + push * 0.7 * thetad * np.cos(theta))  # ∂L/∂t
     assert np.allclose(run.observed.jacobi, jacobi, atol=1e-12)
-    assert np.allclose(run.work, cumulative_simpson(-slope, x=run.t, initial=0), atol=1e-7)
+    assert np.allclose(jacobi - jacobi[0], cumulative_simpson(-slope, x=run.t, initial=0), atol=1e-7)
     assert run.energy_error <= 1e-13
+    # the mass centre needs a horizontal force, and the pivot is all that can exert it
+    force = 2 * (push + 0.7 * (run.qdd[0] * np.cos(theta) - thetad**2 * np.sin(theta)))
+    assert list(run.work) == ["prescribed motion"]
+    assert np.allclose(run.power("prescribed motion"), force * pace, atol=1e-12)
+    assert np.allclose(run.work.total, cumulative_simpson(force * pace, x=run.t, initial=0), atol=1e-7)
+    assert np.allclose(run.energy - run.energy[0], run.work.total, atol=1e-12)
     assert np.ptp(run.energy) > 0.05
 
 
@@ -86,7 +92,7 @@ def test_a_constraint_that_moves_with_time_does_work(key):
     run = dl.derive(model, key).simulate(0.5, samples=101)
     assert run.energy_error <= 1e-12
     power = np.sum(run.reactions * run.qd, axis=0)
-    assert np.allclose(run.work, cumulative_simpson(power, x=run.t, initial=0), atol=1e-6)
+    assert np.allclose(run.work.total, cumulative_simpson(power, x=run.t, initial=0), atol=1e-6)
     # the reaction points to the centre or away from it
     assert np.allclose(run.reactions[0] * run.q[1], run.reactions[1] * run.q[0], atol=1e-9)
     assert np.ptp(run.energy) > 0.1

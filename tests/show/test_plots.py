@@ -96,6 +96,7 @@ def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
         "velocities [rad/s]",
         "velocities [m/s]",
         "energy [J]",
+        "work from the start [J]",
         "energy balance, relative error so far",
         "constraint violation so far [m/s]",
     ]
@@ -199,7 +200,7 @@ def test_the_work_of_drives_is_the_work_of_the_run() -> None:
     model.joint_torque("rod", "k*cos(3*t) - dot(a)", name="motor")
     run = equations_of(model, "lagrange").with_parameters(k=5.0).simulate(2.0, samples=2001)
     power = run.drives["motor"] * run.qd[0]
-    assert np.trapezoid(power, run.t) == pytest.approx(run.work[-1], rel=1e-5)
+    assert np.trapezoid(power, run.t) == pytest.approx(run.work.total[-1], rel=1e-5)
 
 
 def test_names_from_urdf_are_names() -> None:

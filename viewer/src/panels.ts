@@ -9,8 +9,8 @@ import type { Player } from "./player";
 import { colorOf } from "./theme";
 
 const TITLES: Record<string, string> = {
-  coordinates: "Coordinates", speeds: "Speeds", accelerations: "Accelerations", energy: "Energy", violation: "Constraint violation",
-  multipliers: "Multipliers", reactions: "Reactions", efforts: "Drive efforts",
+  coordinates: "Coordinates", speeds: "Speeds", accelerations: "Accelerations", energy: "Energy", work: "Work",
+  violation: "Constraint violation", multipliers: "Multipliers", reactions: "Reactions", efforts: "Drive efforts",
 };
 const OPEN = new Set(["coordinates", "speeds", "energy"]);
 const MANY = 4; // panels that are open at first

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from dalembert.algebra import Array, Scalar, identity, zeros
+from dalembert.algebra import Array, identity, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations.linear_system import LinearSystem, Solver
 from dalembert.equations.surface import Surface
@@ -82,7 +82,8 @@ class Multipliers:
 
     S: Array  # q̇ = qd + S Λ
     J: Array  # the first of them act as Jᵀλ
-    power: tuple[Scalar, Array]  # (a, b): the power is a + b·Λ
+    working: tuple[str, ...]  # what does work
+    power: Array  # (a, b) of each of them: its power is a + b·Λ
     surface: Surface  # the constraints in phase space
 
 

@@ -28,16 +28,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Array, identity, scaled, stack, zeros
+from dalembert.algebra import Array, identity, scaled, stack, vector, zeros
 from dalembert.algebra.linear import PivotOrder
 from dalembert.equations import About, LinearForm, LinearSystem, Multipliers, Rows, Velocities, VelocityMap
 from dalembert.equations.inverses import inverse
 from dalembert.equations.legendre import Canonical, canonical_of
+from dalembert.equations.power import CONSTRAINTS, MOVING, channels_of, told_apart
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.secondary import canonical_surface, pushed
+from dalembert.equations.secondary import canonical_surface
 from dalembert.equations.shared import rates, show_bodies
 from dalembert.equations.surface import Surface
-from dalembert.kinematics import generalized_forces, non_ideal_forces
+from dalembert.kinematics import generalized_forces, non_ideal_forces, working_forces
 from dalembert.structure import System
 
 ABOUT = About(
@@ -67,7 +68,6 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
     can = canonical_of(system, show)
     tau = system.at_rates(generalized_forces(system.motion), can.H_p)
     C = non_ideal_forces(system.motion)
-    push = pushed(system, can)
     known = canonical_surface(system, can)
     n, k = len(can.p), len(known.names)
     M = zeros(n + k, n + k)
@@ -80,10 +80,12 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
     C = None if C is None else stack(system.at_rates(C, can.H_p), zeros(k))
     if show is not SILENT:
         show_laws(system, can, known, show)
+    working, power = powers(system, can, known, change)
     behind = Multipliers(
         S=-known.c_p.T,  # (5.291)
         J=known.c_q if known.on_momenta else system.A,
-        power=(can.H_t + push @ can.H_p, -(change + known.c_p @ push)),  # Ḣ with (5.291), (5.292) and (5.294)
+        working=working,
+        power=power,
         surface=known,
     )
     return LinearForm(
@@ -96,6 +98,23 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
         order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
         notes=_notes(known),
     )
+
+
+def powers(system: System, can: Canonical, known: Surface, change: Array) -> tuple[tuple[str, ...], Array]:
+    """Ḣ = H_t + τ·H_p − (change + c_p τ)·Λ, with (5.291), (5.292) and (5.294), by what works: names, and (a, b) of a + b·Λ."""
+    drift, found = zeros(1)[0], list[tuple[str, Array]]()
+    for each in working_forces(system.motion):
+        Q = system.at_rates(stack(each.Q, vector([each.drift])), can.H_p)
+        Q, beyond = Q[:-1], Q[-1]
+        drift = drift + beyond
+        found.append((each.name, stack(vector([Q @ can.H_p + beyond]), -(known.c_p @ Q))))
+    found.append((MOVING, stack(vector([can.H_t - drift]), zeros(len(change)))))
+    apart, given = told_apart(system), known.given if told_apart(system) else 1
+    for i in range(given):
+        # the multipliers of rows that are implied vanish where all rows hold
+        own = vector([0, *(-x if j % given == i else 0 for j, x in enumerate(change))])
+        found.append((known.names[i] if apart else CONSTRAINTS, own))
+    return channels_of(system, found)
 
 
 def show_laws(system: System, can: Canonical, known: Surface, show: Show) -> None:

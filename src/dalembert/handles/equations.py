@@ -148,6 +148,17 @@ class Equations(Value):
         return tuple(str(v) for v in self.form.velocity.v)
 
     @property
+    def working(self) -> tuple[str, ...]:
+        """What can do work on the system, by name: loads, forces, and constraints that move with time or are not ideal.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> dl.derive(model, "kane").working
+        ('bearing',)
+        """
+        return self.kernel.working
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was detected, chosen and dropped, in sentences."""
         known = self.workspace.facts

@@ -8,6 +8,7 @@ is derived and compiled once, however often it comes back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 from dalembert.kinematics.speeds import speed_map
 from dalembert.model.elements import Formula
-from dalembert.model.frozen import Value
+from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import Function
 from dalembert.structure import Choice
 from dalembert.structure.rank import best_rows, singular_value
@@ -41,11 +42,81 @@ Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
 @dataclass(frozen=True)
 class Part(Value):
-    """A stretch of a run with one choice."""
+    """A stretch of a run with one choice; its works begin at zero."""
 
     equations: Equations
     solution: Solution
     constants: np.ndarray
+    jumps: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) energy that came in where it begins, by name
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """The work since its start, by what did it."""
+        rows = self.solution.y[self.equations.n_states :]
+        return dict(zip(self.equations.working, rows, strict=True))
+
+    @property
+    def work_at_end(self) -> dict[str, float]:
+        """The work at the end of its last step, where the next part begins."""
+        y = self.solution.y[:, -1] if self.solution.end is None else self.solution.end[1]
+        return dict(zip(self.equations.working, y[self.equations.n_states :].tolist(), strict=True))
+
+
+def work_along(parts: Sequence[Part]) -> list[dict[str, np.ndarray]]:
+    """The work since the start of the first part along each of them, jumps included, all under the same names."""
+    names = dict.fromkeys(name for part in parts for name in (*part.equations.working, *part.jumps))
+    done, out = dict.fromkeys(names, 0.0), list[dict[str, np.ndarray]]()
+    for part in parts:
+        found, nothing = part.work, np.zeros(len(part.solution.t))
+        done = {name: so_far + part.jumps.get(name, 0.0) for name, so_far in done.items()}
+        out.append({name: so_far + found.get(name, nothing) for name, so_far in done.items()})
+        done |= {name: done[name] + more for name, more in part.work_at_end.items()}
+    return out
+
+
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The same run with stretches put together that differ in their constants only, which then stand at each sample."""
+    out: list[Part] = []
+    group: list[Part] = []
+    for part in parts:
+        if group and (part.jumps or part.equations.derivation != group[0].equations.derivation):
+            out.append(_one(group))
+            group = []
+        group.append(part)
+    return (*out, _one(group))
+
+
+def _one(group: Sequence[Part]) -> Part:
+    """Stretches one behind the other as one."""
+    if len(group) == 1:
+        return group[0]
+    first, size = group[0], group[0].equations.n_states
+    done, y, constants = np.zeros(len(first.solution.y) - size), list[np.ndarray](), list[np.ndarray]()
+    for i, part in enumerate(group):
+        rows = part.solution.y[:, i > 0 :].copy()
+        rows[size:] += done[:, None]
+        y.append(rows)
+        known = (
+            part.constants
+            if part.constants.ndim == 2
+            else np.repeat(part.constants[:, None], part.solution.y.shape[1], axis=1)
+        )
+        constants.append(known[:, i > 0 :])
+        assert part.solution.end is not None
+        end = (part.solution.end[0], np.concatenate([part.solution.end[1][:size], part.solution.end[1][size:] + done]))
+        done = end[1][size:]
+    solutions = [part.solution for part in group]
+    calls = [each.evaluations for each in solutions]
+    found = replace(
+        solutions[-1],
+        t=np.concatenate([each.t[i > 0 :] for i, each in enumerate(solutions)]),
+        y=np.concatenate(y, axis=1),
+        steps=sum(each.steps for each in solutions),
+        evaluations=None if None in calls else sum(c for c in calls if c is not None),
+        dense=tuple(piece for each in solutions for piece in each.dense),
+        end=end,
+    )
+    return Part(first.equations, found, np.concatenate(constants, axis=1), first.jumps)
 
 
 class Partition(Guide):
@@ -63,6 +134,7 @@ class Partition(Guide):
         self._independence = Independence(len(known.rows))
         self._fresh: tuple[float, float] | None = None
         self._usual = 0.0
+        self._jumps: dict[str, float] = {}
         self._again = 0  # how often the choice was made again
         self._in_speeds = equations.about.uses_speeds
 
@@ -88,7 +160,12 @@ class Partition(Guide):
 
     def keep(self, solution: Solution, constants: np.ndarray) -> None:
         """Remember a stretch."""
-        self.parts.append(Part(self.equations, solution, constants))
+        self.parts.append(Part(self.equations, solution, constants, Frozen(self._jumps)))
+        self._jumps = {}
+
+    def jump(self, name: str, energy: float) -> None:
+        """Account for energy that comes in at once where the next stretch begins, such as by an impact, under a name."""
+        self._jumps[name] = self._jumps.get(name, 0.0) + energy
 
     def end(self, t: float, y: np.ndarray) -> None:
         """End the last stretch with a sample at its very end."""
@@ -97,7 +174,7 @@ class Partition(Guide):
         if t > found.t[-1]:
             found = replace(found, t=np.append(found.t, t), y=np.column_stack([found.y, y]))
             known = known if known.ndim == 1 else np.column_stack([known, known[:, -1]])
-            self.parts[-1] = Part(last.equations, found, known)
+            self.parts[-1] = Part(last.equations, found, known, last.jumps)
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
@@ -159,11 +236,10 @@ class Partition(Guide):
         first, second = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
         return (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
 
-    def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """q, q̇ and the work done at the end of a stretch."""
+    def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and q̇ at the end of a stretch."""
         n, size = len(self.equations.model.coordinate_names), self.equations.n_states
-        qd = self.equations.kernel.velocities(y[:size], t, constants)
-        return y[:n].copy(), qd, float(y[-1]) if self.equations.kernel.has_work else 0.0
+        return y[:n].copy(), self.equations.kernel.velocities(y[:size], t, constants)
 
     def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Go on with the speeds and constraints that are best at this position."""

@@ -18,6 +18,7 @@ from dalembert.exporters import to_toml
 from dalembert.handles.deriving import derived
 from dalembert.handles.equations import Equations
 from dalembert.handles.partition import Part
+from dalembert.handles.switching import Happening, Switchboard
 from dalembert.handles.trajectory import Trajectory
 from dalembert.handles.tree_equations import TreeEquations
 from dalembert.handles.tree_run import TreeRun
@@ -26,6 +27,7 @@ from dalembert.importers import loads_toml
 from dalembert.integrators import Solution, Status
 from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.model import Elements
+from dalembert.model.frozen import Frozen
 from dalembert.programs import ENGINES
 from dalembert.structure import Choice
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     import xarray
 
 _RECORD = "dalembert_run"
-_FORMAT = 1
+_FORMAT = 2
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 
@@ -59,6 +61,8 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
         "cpu_seconds": run.cpu_seconds,
         "notes": run.notes,
         "parts": [_part(part) for part in run.parts],
+        "happened": [_happening(each) for each in run.happened],
+        "held": run.held is not None,
     }
     if isinstance(run.equations, TreeEquations):
         told["recursion"] = {"friction": run.equations.friction, "execution": run.equations.execution}
@@ -80,7 +84,18 @@ def _part(part: Part) -> dict[str, Any]:
         "steps": found.steps,
         "evaluations": found.evaluations,
         "dense": bool(found.dense),
+        "jumps": dict(part.jumps),
     }
+
+
+def _happening(each: Happening) -> dict[str, Any]:
+    state = {"q": each.q.tolist(), "qd": each.qd.tolist(), "after": each.after.tolist()}
+    return {"name": each.name, "t": each.t, **state, "switching": each.switching}
+
+
+def _happened(said: Mapping[str, Any]) -> Happening:
+    q, qd, after = (np.array(said[key], dtype=float) for key in ("q", "qd", "after"))
+    return Happening(str(said["name"]), float(said["t"]), q, qd, after, bool(said["switching"]))
 
 
 def _arrays(part: Part) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
@@ -88,7 +103,7 @@ def _arrays(part: Part) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
     found = part.solution
     yield "t", ("sample",), found.t
     yield "y", ("state", "sample"), found.y
-    yield "constants", ("constant",), part.constants
+    yield "constants", ("constant", "sample")[: part.constants.ndim], part.constants
     if found.end is not None:
         yield "end_t", (), np.array(found.end[0])
         yield "end_y", ("state",), found.end[1]
@@ -144,9 +159,11 @@ def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
     if "recursion" in told:
         equations = TreeEquations(equations.derivation, **told["recursion"])
     equations = equations.with_parameters(told["changes"])
-    parts = tuple(_read_part(data, k, said, equations) for k, said in enumerate(told["parts"]))
+    held = Switchboard(equations).equations if told["held"] else None
+    parts = tuple(_read_part(data, k, said, held or equations) for k, said in enumerate(told["parts"]))
     notes = tuple(str(note) for note in told["notes"])
-    rest = parts, str(told["integrator"]), float(told["cpu_seconds"]), notes
+    happened = tuple(_happened(said) for said in told["happened"])
+    rest = parts, str(told["integrator"]), float(told["cpu_seconds"]), notes, happened, held
     return TreeRun(equations, *rest) if isinstance(equations, TreeEquations) else Trajectory(equations, *rest)
 
 
@@ -160,8 +177,8 @@ def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations:
     choice = _chosen(equations.model, said["choice"])
     own = equations if choice == equations.derivation.setup.choice else equations.with_choice(choice or Choice())
     values = {name: data[f"part{k}_{name}"].to_numpy() for name in ("t", "y", "constants")}
-    if len(values["y"]) not in (own.n_states, own.n_states + 1):
-        raise ValueError(f"{len(values['y'])} states where the equations have {own.n_states}")
+    if len(values["y"]) != (expected := own.n_states + len(own.working)):
+        raise ValueError(f"{len(values['y'])} states, works included, where the equations have {expected}")
     end = None
     if f"part{k}_end_t" in data:
         end = float(data[f"part{k}_end_t"]), data[f"part{k}_end_y"].to_numpy()
@@ -171,4 +188,5 @@ def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations:
         pairs = zip(spans.tolist(), powers, strict=True)
         dense = tuple(Piece(t0, t1, unit, Polynomial(rows)) for (t0, t1, unit), rows in pairs)
     found = Solution(values["t"], values["y"], Status[said["status"]], said["steps"], said["evaluations"], dense, end)
-    return Part(own, found, values["constants"])
+    jumps = {str(name): float(energy) for name, energy in said["jumps"].items()}
+    return Part(own, found, values["constants"], Frozen(jumps))

@@ -13,7 +13,8 @@ import numpy as np
 from dalembert.analysis import consistency
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
-from dalembert.handles.partition import Partition
+from dalembert.expressions import Kind
+from dalembert.handles.partition import Partition, joined
 from dalembert.handles.sampling import Sampling
 from dalembert.handles.switching import Switchboard
 from dalembert.handles.trajectory import Trajectory
@@ -91,32 +92,42 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
     run = Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd))
     if project:
         run.begin(float(grid[0]), start_q, start_qd)
-    q, qd, work, rest, used = start_q, start_qd, 0.0, grid, 0.0
+    q, qd, rest, used = start_q, start_qd, grid, 0.0
     while True:
-        problem, constants = _problem(run, q, qd, work, float(rest[0]), project, way)
+        problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
         begun = time.process_time()
         solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
         used += time.process_time() - begun
         run.keep(solution, way.constants_along(solution, constants))
         if board is not None:
-            board.note(way.crossings, lambda passed, known=constants: run.state(passed.t, passed.y, known)[:2])
+            board.note(way.crossings, lambda passed, known=constants: run.state(passed.t, passed.y, known))
         if solution.status not in (Status.TURNED, Status.MET):
             break
         t, y = solution.end or (float(rest[0]), problem.y0)
-        q, qd, work = run.state(t, y, constants)
+        q, qd = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
         if solution.status is Status.TURNED:
             run.rechoose(t, q, qd)
         elif board is not None:
+            before = run.equations, qd
             run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
+            if board.event is not None:
+                now, then = (_energy(of, t, q, rates) for of, rates in ((run.equations, qd), before))
+                run.jump(board.event, now - then)
             if ends:
                 run.end(t, y)
                 break
     happened = () if board is None else tuple(board.happened)
     held = None if board is None else board.equations
     notes = way.notes + run.notes + ((board.accumulated,) if board is not None and board.accumulated else ())
-    return Trajectory(equations, tuple(run.parts), name, used, notes, happened, held)
+    return Trajectory(equations, joined(run.parts), name, used, notes, happened, held)
+
+
+def _energy(equations: Equations, t: float, q: np.ndarray, qd: np.ndarray) -> float:
+    """The Jacobi function, which is T + V unless bodies move explicitly with time."""
+    seen = equations.workspace.observables.along(np.array([t]), q[:, None], qd[:, None], equations.values)
+    return float(seen.jacobi[0])
 
 
 def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
@@ -150,7 +161,7 @@ def _laws_of(model: Description, integrator: str) -> Inputs:
 
 
 def _problem(
-    run: Partition, q: np.ndarray, qd: np.ndarray, done: float, t: float, project: bool, way: Way
+    run: Partition, q: np.ndarray, qd: np.ndarray, t: float, project: bool, way: Way
 ) -> tuple[InitialValueProblem, np.ndarray]:
     equations = run.equations
     kernel, model = way.kernel(equations), equations.model
@@ -158,8 +169,7 @@ def _problem(
     if kernel.phase is not None:
         kernel.phase.require_on(np.concatenate([q, v]), t, equations.values)
     constants = np.concatenate([equations.values, constants_of_motion])
-    work = [done] if kernel.has_work else []
-    names = (*model.coordinate_names, *equations.velocity_names, *(["work"] if work else []))
+    names = (*model.coordinate_names, *equations.velocity_names, *map(Kind.WORK.of, kernel.working))
     taylor = None
     if _has_series(equations):
         taylor = partial(way.machine, kernel, constants)
@@ -172,7 +182,7 @@ def _problem(
     problem = InitialValueProblem(
         names,
         t,
-        np.concatenate([q, v, work]),
+        np.concatenate([q, v, np.zeros(len(kernel.working))]),
         mechanics.rates,
         taylor,
         _projection(equations, mechanics) if project else None,
@@ -299,7 +309,7 @@ def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None
 
 
 def usual_sizes(equations: Equations) -> np.ndarray:
-    """The sizes of the states (q, v[, work]), rounded to powers of two so that dividing by them is exact.
+    """The sizes of the states (q, v, work), rounded to powers of two so that dividing by them is exact.
 
     Coordinates have the scales of the model. Each velocity variable, be it q̇, a quasi-velocity or a momentum, is as large as
     the velocities of the model's scale make it, at the start and next to it; the work is measured by mass × length² / time².
@@ -316,6 +326,6 @@ def usual_sizes(equations: Equations) -> np.ndarray:
             found, _ = kernel.start(places, qd0[:, None] + moves, 0.0, values)
         v = np.concatenate([v, found[:, 1:] - found[:, :1]], axis=1)
     speeds = np.nan_to_num(np.abs(v), nan=0.0, posinf=0.0).max(axis=1, initial=0.0)
-    work = [scales.mass * (scales.length / scales.time) ** 2] if kernel.has_work else []
+    work = [scales.mass * (scales.length / scales.time) ** 2] * len(kernel.working)
     sizes = np.concatenate([scales.positions, np.where(speeds > 0, speeds, 1.0), work])
     return np.exp2(np.round(np.log2(sizes)))

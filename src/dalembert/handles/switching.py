@@ -70,6 +70,7 @@ class Switchboard:
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
         self._turned: dict[int, float] = {}  # when each switch was last turned over
+        self.event: str | None = None  # what has just changed the state, by name
         self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
         self.accumulated: str | None = None  # what ends a run whose events come ever faster
         self._watched: list[Watched] = []
@@ -168,6 +169,7 @@ class Switchboard:
     ) -> tuple[Equations, np.ndarray, bool]:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count = self._watched[halt.which], len(self._modes)
+        self.event = None
         self._count(halt.t)
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
@@ -211,6 +213,7 @@ class Switchboard:
         if not event.counts(up=halt.up):
             return equations, qd, False
         if event.set or event.reset:
+            self.event = event.name if self.event is None else f"{self.event}, {event.name}"
             before = sum(len(one.set) + len(one.reset) for one in self._events[:k])
             new = self._changes(np.concatenate([q, qd, [t]]), equations.values)[before:].tolist()
             values = dict(zip(event.set, new, strict=False))
@@ -249,7 +252,7 @@ class Switchboard:
         if left > _ZENO * max(1.0, abs(times[-1])):
             return False
         self.accumulated = (
-            f"event '{name}' comes ever faster, each interval {ratio:.6g} of the one before: all that are left come "
+            f"event '{name}' comes ever faster, each interval {ratio:.3g} of the one before: all that are left come "
             f"before t = {times[-1] + left:.12g}, and the run ends there"
         )
         return True

@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algebra import Array, vector
 from dalembert.analysis import observables
 from dalembert.analysis.action import Variation
 from dalembert.analysis.drives import drive_names, joint_efforts, load_forces
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
+from dalembert.analysis.work import Work
 from dalembert.arguments import checked
+from dalembert.equations.power import MOVING, carried_along
 from dalembert.errors import InputError, nearest
-from dalembert.handles.partition import Part
+from dalembert.handles.partition import Part, work_along
 from dalembert.handles.run_places import Places, Samples, asked
 from dalembert.handles.switching import Happening
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
 from dalembert.model import Elements
 from dalembert.model.frozen import Value
-from dalembert.structure import Facts, rank
+from dalembert.structure import Facts, System, rank
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
@@ -73,6 +76,14 @@ def _columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
     y, known = part.solution.y, part.constants
     return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
+
+
+def _carried(system: System) -> Array:
+    return vector([carried_along(system)])
+
+
+def _carrying_rate(system: System) -> Array:
+    return system.derivative(_carried(system))
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,14 +149,76 @@ class Trajectory(Places, Tabular, Value):
         return self._together(lambda part: part.solution.y[:n])
 
     @cached_property
-    def work(self) -> np.ndarray:
-        """The work of the loads that have no potential, from the start."""
-        if not self.equations.kernel.has_work:
-            return np.zeros(len(self.t))
-        return self._together(lambda part: part.solution.y[-1])
+    def work(self) -> Work:
+        """The work of everything that has no potential, from the start: arrays by name, and `total`; T + V grows by it.
+
+        Loads and forces stand by their names, constraints that move with time or are servo constraints by theirs, C as
+        "non-ideal constraints", and what moves bodies by a formula of time as "prescribed motion".
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> run = dl.simulate(model, 1.0, samples=11)
+        >>> list(run.work), bool(abs(run.energy - run.energy[0] - run.work["bearing"]).max() < 1e-12)
+        (['bearing'], True)
+        """
+        found, moved = self._put_in, self._carried_along
+        if moved is not None:
+            found = found | {MOVING: found.get(MOVING, 0.0) + moved - moved[0]}
+        return Work(found, len(self.t))
+
+    @checked
+    def power(self, name: str) -> np.ndarray:
+        """The power of one of `work` along the run: its rate, by the formulas that are integrated.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> run = dl.simulate(model, 1.0, samples=11)
+        >>> bool(abs(run.power("bearing") + 0.1 * run.qd[0] ** 2).max() < 1e-12)
+        True
+        """
+        if name not in self.work:
+            raise InputError(f"power: {self.work.missing(name)}")
+        return self._rates_of_work[name]
+
+    @cached_property
+    def _rates_of_work(self) -> dict[str, np.ndarray]:
+        """The powers along the run; none where something does no work, or works at once."""
+        along = [dict(zip(part.equations.working, self._powers(part), strict=True)) for part in self.parts]
+        nothing = [np.zeros(len(part.solution.t)) for part in self.parts]
+        found = {
+            name: self._end_to_end([each.get(name, none) for each, none in zip(along, nothing, strict=True)])
+            for name in self.work
+        }
+        if self._carried_along is not None:
+            state, equations = (self.q, self._natural, self.qdd), self.equations
+            found[MOVING] += equations.workspace.evaluated(_carrying_rate, state, self.t, equations.values)[0]
+        return found
+
+    def _powers(self, part: Part) -> np.ndarray:
+        """The powers along a stretch."""
+        _, _, t, constants = _columns(part)
+        return part.equations.kernel.state_rates(part.solution.y, t, constants)[part.equations.n_states :]
+
+    @cached_property
+    def _put_in(self) -> dict[str, np.ndarray]:
+        """What the Jacobi function grew by, by what put it in."""
+        along = work_along(self.parts)
+        return {name: self._end_to_end([found[name] for found in along]) for name in along[0]}
+
+    @cached_property
+    def _carried_along(self) -> np.ndarray | None:
+        """What T + V exceeds the Jacobi function by along the run; None where bodies do not move explicitly with time."""
+        space = self.equations.workspace
+        if not space.carries:
+            return None
+        return space.evaluated(_carried, (self.q, self._natural), self.t, self.equations.values)[0]
 
     def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
-        return np.concatenate([values(part)[..., i > 0 :] for i, part in enumerate(self.parts)], axis=-1)
+        return self._end_to_end([values(part) for part in self.parts])
+
+    def _end_to_end(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """What there is along each part, over all samples."""
+        return np.concatenate([each[..., i > 0 :] for i, each in enumerate(values)], axis=-1)
 
     def _evaluated(
         self, work: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -291,7 +364,7 @@ class Trajectory(Places, Tabular, Value):
 
         Where bodies or constraints move explicitly with time, the Jacobi function stands for the energy.
         """
-        return self.observed.jacobi - self.work
+        return self.observed.jacobi - sum(self._put_in.values())
 
     @property
     def momenta(self) -> np.ndarray:
@@ -503,7 +576,7 @@ class Trajectory(Places, Tabular, Value):
         """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to a table.
 
         Tables are .csv, .mat for MATLAB, and .parquet where pyarrow is installed. All hold coordinates, rates, accelerations,
-        speeds, energies, multipliers, reactions, and forces of loads and in joints, with names and units. The file appears
+        speeds, energies, works and powers, multipliers, reactions, and forces of loads and in joints, with names and units. The file appears
         only when it is complete.
         """
         from dalembert.handles.saved import record_of
@@ -514,7 +587,7 @@ class Trajectory(Places, Tabular, Value):
     def plot(self, *what: str | Path, path: str | Path | None = None) -> Plot:
         """Draw the run; returns the figure, which a notebook shows, and saves it where a path is given.
 
-        `what` are names of panels: coordinates, velocities, energy, balance, violation (the overview that is drawn without
+        `what` are names of panels: coordinates, velocities, energy, work, balance, violation (the overview that is drawn without
         names), momenta, multipliers, reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
 
         >>> import dalembert as dl

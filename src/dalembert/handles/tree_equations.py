@@ -49,7 +49,7 @@ class TreeEquations(Equations):
 
     @cached_property
     def rates(self) -> Rates:
-        """ẏ of states y = (q, s[, work]), compiled."""
+        """ẏ of states y = (q, s, work), compiled."""
         return Rates(calls_of(self.model.with_parameters(self.changes), self.engine, self.execution), self.friction)
 
     @property
@@ -86,6 +86,11 @@ class TreeEquations(Equations):
     def velocity_names(self) -> tuple[str, ...]:
         """The names of the speeds: rates of coordinates, or ω for a quaternion."""
         return self.plan.tree.speed_names
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """The loads besides gravity, each of whose work is a state: springs, too."""
+        return self.rates.working
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -162,8 +167,7 @@ class TreeEquations(Equations):
         if not is_whole(threads) or threads < 1:
             raise InputError(f"accelerations: threads is {shown(threads)}. Expected a whole number of at least 1.")
         state, n = read_state(self.plan, q, qd, t), self.plan.tree.n
-        work = np.zeros((int(self.rates.loaded), state.K))
-        found = self.rates(state.t, np.concatenate([state.q, state.s, work]), threads)
+        found = self.rates(state.t, np.concatenate([state.q, state.s]), threads)
         return state.shaped(state.second_rates(found[n : self.n_states]))
 
     @checked

@@ -19,6 +19,7 @@ from dalembert.analysis import dynamics as walk
 from dalembert.analysis.observables import Observed
 from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
+from dalembert.expressions import Kind
 from dalembert.handles.calls import Calls
 from dalembert.handles.partition import Part
 from dalembert.handles.simulation import Task
@@ -33,6 +34,7 @@ from dalembert.programs.numba_code import Machine
 from dalembert.recursive import Plan, moving, read_state
 from dalembert.recursive.energies import energies_of, momenta_of
 from dalembert.recursive.execution import choose_execution
+from dalembert.recursive.loads import working_loads
 from dalembert.recursive.rolled import rolled_function
 from dalembert.recursive.speeds import to_momenta, to_rates, to_second_rates, with_unit_quaternions
 from dalembert.recursive.traced import task_program
@@ -46,7 +48,7 @@ _NONE = np.zeros(0)
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """ẏ of states y = (q, s[, work]) of a tree."""
+    """ẏ of states y = (q, s, work) of a tree."""
 
     calls: Calls
     friction: bool
@@ -57,21 +59,21 @@ class Rates:
         return self.calls.plan
 
     @cached_property
-    def loaded(self) -> bool:
-        """True when loads besides gravity act, so that their work is a state."""
-        return bool((self.plan.model if self.friction else self.plan.frictionless).loads)
+    def working(self) -> tuple[str, ...]:
+        """The loads besides gravity, whose work are states."""
+        return working_loads(self.plan.model if self.friction else self.plan.frictionless)
 
     @cached_property
     def _loops(self) -> Function | None:
         """(q̇, ṡ) as loops over the links, which know of no loads."""
         calls = self.calls
-        if self.loaded or choose_execution(self.plan, "forward", calls.execution, calls.engine) != "rolled":
+        if self.working or choose_execution(self.plan, "forward", calls.execution, calls.engine) != "rolled":
             return None
         return rolled_function(self.plan, "rates")
 
     @cached_property
-    def _pushes(self) -> Function:
-        return function_of(task_program(self.plan, "loads", friction=self.friction), self.calls.engine)
+    def _powers(self) -> Function:
+        return function_of(task_program(self.plan, "powers", friction=self.friction), self.calls.engine)
 
     @property
     def machine(self) -> MachineCode | None:
@@ -92,9 +94,8 @@ class Rates:
         if not (np.abs(found[-1]) <= 1).all() and np.isfinite(y).all():
             walk.forward_dynamics(self.plan.tree.model, q, s, None, t, friction=self.friction)  # says what is wrong
         rates = [self._rates(q, s), found[:-1]]
-        if self.loaded:
-            pushes = self._pushes(np.concatenate([q, s, time]), _NONE, threads)[:-1]
-            rates.append((s * pushes).sum(axis=0)[None])
+        if self.working:
+            rates.append(self._powers(np.concatenate([q, s, time]), _NONE, threads)[:-1])
         return np.concatenate(rates)
 
     def _rates(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -112,7 +113,7 @@ class Rates:
         for i, column in enumerate(tree.columns):
             if column is not None:
                 speeds[column] = scales.qd[i]
-        work = [scales.mass * (scales.length / scales.time) ** 2] if self.loaded else []
+        work = [scales.mass * (scales.length / scales.time) ** 2] * len(self.working)
         return np.concatenate([scales.positions, speeds, work])
 
 
@@ -130,12 +131,7 @@ class TreeRun(Trajectory):
         return self.equations.plan
 
     @property
-    def work(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
-        """The work of all loads but gravity, from the start."""
-        return self.solution.y[-1] if self.equations.rates.loaded else np.zeros(len(self.t))
-
-    @property
-    def v(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def v(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
         """The speeds along the run."""
         return self.solution.y[len(self.q) : self.equations.n_states]
 
@@ -208,6 +204,13 @@ class TreeRun(Trajectory):
         return None
 
     @property
+    def _carried_along(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return None
+
+    def _powers(self, part: Part) -> np.ndarray:
+        return self.equations.rates(part.solution.t, part.solution.y)[self.equations.n_states :]
+
+    @property
     def _loaded(self) -> Elements:
         return self._plan.model if self.equations.friction else self._plan.frictionless
 
@@ -234,11 +237,11 @@ def run_tree(equations: TreeEquations, task: Task) -> TreeRun:
     require_method(name, step=settings.step)
     grid = task.grid(model)
     start = read_state(plan, *start_state(model, task.q0, task.qd0), float(grid[0]))
-    names = (*model.coordinate_names, *tree.speed_names, *(["work"] if rates.loaded else []))
+    names = (*model.coordinate_names, *tree.speed_names, *map(Kind.WORK.of, rates.working))
     problem = InitialValueProblem(
         names,
         float(grid[0]),
-        np.concatenate([start.q[:, 0], start.s[:, 0], np.zeros(int(rates.loaded))]),
+        np.concatenate([start.q[:, 0], start.s[:, 0], np.zeros(len(rates.working))]),
         rates,
         project=_projection(rates) if task.project else None,
         positions=tree.n,

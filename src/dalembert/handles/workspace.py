@@ -19,6 +19,7 @@ from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About, LinearForm
 from dalembert.equations.free_motion import free_equations
+from dalembert.equations.power import carried_along
 from dalembert.equations.quantities import SILENT, Show
 from dalembert.errors import InputError, nearest
 from dalembert.kernels import Kernel, Lengths, Manifold
@@ -111,6 +112,11 @@ class Workspace:
     def observables(self) -> Observables:
         """Energies, momenta and violations as compiled functions."""
         return Observables(self.system)
+
+    @cached_property
+    def carries(self) -> bool:
+        """True when bodies move explicitly with time, so that T + V is not the Jacobi function."""
+        return not self.system.algebra.is_zero(carried_along(self.system))
 
     def compiled(self, outputs: Array, *inputs: Array) -> Function:
         """Outputs over the algebra of the engine as a compiled function of inputs and time, and of the parameters."""

@@ -174,7 +174,7 @@ class Mechanics:
     def balance(self, t: float, y: np.ndarray) -> tuple[float, float]:
         """Energy less the work put in, and the size of the energies."""
         energy, size = self.energy(t, y[: self.positions], self.velocities(t, y))
-        return energy - (float(y[-1]) if self.kernel.has_work else 0.0), size
+        return energy - float(y[self.kernel.form.n_states :].sum()), size
 
 
 def _machine(function: Function, parameters: np.ndarray) -> Machine | None:

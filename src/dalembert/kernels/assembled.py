@@ -21,7 +21,7 @@ from dalembert.programs.function import Code, MachineFunction
 from dalembert.programs.numba_code import Text, address_of, available
 from dalembert.structure import constraint_rows, loops, matrices, rank
 
-Wanted = Literal["rates", "accelerations"]  # (q̇, v̇[, power]) or (q̇, q̈, λ)
+Wanted = Literal["rates", "accelerations"]  # (q̇, v̇, powers) or (q̇, q̈, λ)
 
 
 def parts_of(form: LinearForm) -> Array:
@@ -30,25 +30,25 @@ def parts_of(form: LinearForm) -> Array:
     parts = [linear.M, linear.push, linear.A, linear.beta, velocity.W]
     parts += [] if linear.J is None else [linear.J]
     parts += [velocity.qd, velocity.qdd_bias]
-    parts += [] if own is None else [own.S, [own.power[0]], own.power[1]]
+    parts += [] if own is None else [own.S, own.power]
     return np.concatenate([np.asarray(part, dtype=object).ravel() for part in parts])
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """What is needed to solve a form in numbers: the parts, and the power where it is a function of (q, q̇, q̈, t)."""
+    """What is needed to solve a form in numbers: the parts, and the powers where they are functions of (q, q̇, q̈, t)."""
 
     form: LinearForm
     parts: Function
     power: Function | None
-    has_work: bool
+    n_work: int  # what does work
     wanted: Wanted
 
     @property
     def n_outputs(self) -> int:
         """The number of outputs."""
         n, k = len(self.form.system.q), len(self.form.velocity.v)
-        return n + k + self.has_work if self.wanted == "rates" else 2 * n + len(self.form.directions)
+        return n + k + self.n_work if self.wanted == "rates" else 2 * n + len(self.form.directions)
 
     @property
     def way(self) -> Numeric:
@@ -77,7 +77,7 @@ class Assembly:
             "n_x": len(linear.f),
             "n_rows": len(linear.beta),
             "n_lam": len(form.directions),
-            "has_work": self.has_work,
+            "n_work": self.n_work,
             "own": form.own_multipliers is not None,
             "apart": linear.J is not None,
             "accelerations": self.wanted == "accelerations",
@@ -105,14 +105,14 @@ class Interpreted(Function):
         for k in range(inputs.shape[1]):
             x, lam = solution.unknowns(plan, self._solve, self._numbers, parts[k])
             solution.motion(plan, parts[k], x, lam, moved[:, k], out[:, k])
-        if plan.has_work and power is not None and not plan.accelerations:
+        if power is not None and not plan.accelerations:
             n, k = plan.n_q, plan.n_v
-            out[-1:] = power(np.concatenate([inputs[:n], moved, inputs[n + k :]]), parameters, threads)
+            out[n + k :] = power(np.concatenate([inputs[:n], moved, inputs[n + k :]]), parameters, threads)
         return out
 
 
 class AssembledCode(MachineFunction):
-    """The text as machine code, which calls the programs of the parts and of the power."""
+    """The text as machine code, which calls the programs of the parts and of the powers."""
 
     def __init__(self, assembly: Assembly, parts: MachineFunction, power: Function | None) -> None:
         super().__init__(*parts.sizes, assembly.n_outputs)

@@ -1,6 +1,6 @@
 """The equations of one kernel as a differential-algebraic system with its analytic Jacobian.
 
-    q̇ − W v − X = 0,     M v̇ − f − C − Jᵀλ = 0,     A v̇ − β = 0,     (ẇork − power = 0)
+    q̇ − W v − X = 0,     M v̇ − f − C − Jᵀλ = 0,     A v̇ − β = 0,     (ẇork − powers = 0)
 
 The constraints stand on acceleration level, so the index is one; the multipliers are the algebraic unknowns.
 """
@@ -45,9 +45,9 @@ class DaeFunctions:
         if linear.constrained:
             dynamics = dynamics - linear.directions.T @ lam
         parts = [yd[:n] - form.velocity.qd, dynamics]
-        if self._kernel.has_work:
+        if count := len(self._kernel.working):
             qdd = form.velocity.W @ vd + form.velocity.qdd_bias
-            parts.append(yd[n + m : n + m + 1] - self._kernel.in_state(self._kernel.power, qdd))
+            parts.append(yd[n + m : n + m + count] - self._kernel.in_state(self._kernel.power, qdd))
         return stack(*parts, linear.A @ vd - linear.beta if linear.constrained else zeros(0))
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dalembert.algebra import Array, Scalar, stack, vector, zeros
 from dalembert.algebra.shortening import shortened
 from dalembert.equations import LinearForm, Multipliers
-from dalembert.equations.power import power_into
+from dalembert.equations.power import powers_into
 from dalembert.expressions import Kind
 from dalembert.kernels.assembled import Assembly, Wanted, parts_of
 from dalembert.kernels.phase import Phase
@@ -30,7 +30,7 @@ class Kernel:
     """Compiled functions of one form, each compiled when it is first used.
 
     Fused, the whole right-hand side is one graph; assembled, M, f, A and β are compiled and solved in numbers. States are
-    y = (q, v, work), where work is the integral of the power in (80) and stands there only when some power can flow.
+    y = (q, v, work), where work are the integrals of the powers in (80), one of everything that can do work.
     """
 
     form: LinearForm
@@ -49,18 +49,19 @@ class Kernel:
         return stack(system.algebra.symbols(list(system.model.parameter_values)), self.form.constants.symbols)
 
     @cached_property
-    def power(self) -> Array:
-        """The power as a function of (q, q̇, q̈, t); no entry where it is zero by structure or the form has its own."""
-        value: Scalar = 0 if self._own is not None else power_into(self.form.system)
-        return vector([] if self.form.system.algebra.is_zero(value) else [value])
+    def _powers(self) -> tuple[tuple[str, ...], Array]:
+        """What does work, and its powers: of (q, q̇, q̈, t), or (a, b) of a + b·Λ where multipliers are among the unknowns."""
+        return powers_into(self.form.system) if self._own is None else (self._own.working, self._own.power)
 
-    @cached_property
-    def has_work(self) -> bool:
-        """True when the integral of the power is carried as a state."""
-        if self._own is None:
-            return len(self.power) > 0
-        constant, slope = self._own.power
-        return not all(self.form.system.algebra.is_zero(part) for part in (constant, *slope))
+    @property
+    def working(self) -> tuple[str, ...]:
+        """What does work: each has its work as a state, the integral of its power."""
+        return self._powers[0]
+
+    @property
+    def power(self) -> Array:
+        """The powers as functions of (q, q̇, q̈, t); none where the form has its own."""
+        return self._powers[1] if self._own is None else zeros(0)
 
     @property
     def _own(self) -> Multipliers | None:
@@ -91,13 +92,13 @@ class Kernel:
 
     @cached_property
     def rates(self) -> Array:
-        """ẏ as expressions of (q, v, t): q̇, v̇ and the power."""
+        """ẏ as expressions of (q, v, t): q̇, v̇ and the powers."""
         vd, _ = self._solution
-        if not self.has_work:
+        if not self.working:
             return stack(self._qd, vd)
         if self._own is not None:
-            constant, slope = self._own.power
-            return stack(self._qd, vd, vector([constant + slope @ self._unknowns[0][self._size :]]))
+            power = self._own.power
+            return stack(self._qd, vd, power[:, 0] + power[:, 1:] @ self._unknowns[0][self._size :])
         qdd = self.form.velocity.W @ vd + self.form.velocity.qdd_bias
         return stack(self._qd, vd, self.in_state(self.power, qdd))
 
@@ -164,13 +165,13 @@ class Kernel:
         return self._compile(parts_of(self.form))
 
     def _assembled(self, wanted: Wanted) -> Function:
-        power = self._power_of if self.has_work and self._own is None else None
-        return Assembly(self.form, self._parts, power, self.has_work, wanted).function
+        power = self._power_of if len(self.power) else None
+        return Assembly(self.form, self._parts, power, len(self.working), wanted).function
 
     @cached_property
     def state_symbols(self) -> Array:
         """The symbols of the states (q, v[, work])."""
-        extra = self.form.system.algebra.symbols([Kind.WORK.of()] if self.has_work else [])
+        extra = self.form.system.algebra.symbols([Kind.WORK.of(i + 1) for i in range(len(self.working))])
         return stack(self.form.system.q, self.form.velocity.v, extra)
 
     @cached_property

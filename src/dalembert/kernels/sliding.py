@@ -125,7 +125,7 @@ class Mixed(Function):
         form = kernel.form
         self._kernel = kernel
         self.sizes = form.n_states + 1, len(kernel.parameters)
-        self.n_outputs = form.n_states + kernel.has_work
+        self.n_outputs = form.n_states + len(kernel.working)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The rates of one state (k,) or of many (k, batch)."""

@@ -1,4 +1,4 @@
-"""The text that solves a form at one state: from the parts in numbers to (q̇, v̇, power) or (q̇, q̈, λ)."""
+"""The text that solves a form at one state: from the parts in numbers to (q̇, v̇, powers) or (q̇, q̈, λ)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAN = np.dtype(
         for name in (
             "one",  # the address of this text for one state
             "parts",  # that of the program of the parts
-            "power",  # that of the power, 0 where there is none
+            "power",  # that of the powers, 0 where there is none
             "parts_tables",  # where their tables begin
             "power_tables",
             "inputs",
@@ -31,10 +31,10 @@ PLAN = np.dtype(
             "n_x",  # unknowns: v̇ and what is behind it
             "n_rows",
             "n_lam",
-            "has_work",
+            "n_work",  # powers
             "own",  # multipliers are among the unknowns, and move q
             "apart",  # J is not A
-            "accelerations",  # q̇, q̈ and λ are asked for, not q̇, v̇ and the power
+            "accelerations",  # q̇, q̈ and λ are asked for, not q̇, v̇ and the powers
             "solve",  # the address of one of `WAYS`
             "even",  # in units of equal energy
             "most",  # rows are combined, into no more than these; −1: they are taken as they are
@@ -148,7 +148,7 @@ WAYS: dict[Numeric, Callable[..., None]] = {
 
 
 def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved: np.ndarray, out: np.ndarray) -> None:
-    """Write (q̇, q̈), and what is asked for, but for a power that has a program of its own."""
+    """Write (q̇, q̈), and what is asked for, but for powers that have a program of their own."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
     W = m * m + m + r * m + r
     qd = W + n * k + (r * m if plan.apart else 0)
@@ -170,10 +170,11 @@ def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved:
         return
     for j in range(k):
         out[n + j] = x[j]
-    if plan.has_work and plan.own:
-        out[n + k] = parts[power]
+    for i in range(plan.n_work if plan.own else 0):
+        row = power + i * (1 + m - k)
+        out[n + k + i] = parts[row]
         for j in range(k, m):
-            out[n + k] += parts[power + 1 + j - k] * x[j]
+            out[n + k + i] += parts[row + 1 + j - k] * x[j]
 
 
 # machine code

@@ -40,7 +40,7 @@ class UnreducedFunctions:
         return function_of(program, system.engine), Slopes(program, unknowns, system.engine)
 
     def residual(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows (n, K) and the power (0 or 1, K) at states (q, q̇, q̈, t), (3n + 1, K)."""
+        """The rows (n, K) and the powers (channels, K) at states (q, q̇, q̈, t), (3n + 1, K)."""
         out = self._functions[0](state, self._constants)
         return out[: self.n], out[self.n :]
 

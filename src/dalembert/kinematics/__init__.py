@@ -4,6 +4,7 @@ from dalembert.kinematics.applied import active_forces as active_forces
 from dalembert.kinematics.applied import applied_forces as applied_forces
 from dalembert.kinematics.applied import generalized_forces as generalized_forces
 from dalembert.kinematics.applied import non_ideal_forces as non_ideal_forces
+from dalembert.kinematics.applied import working_forces as working_forces
 from dalembert.kinematics.constraints import Constraints as Constraints
 from dalembert.kinematics.constraints import levels as levels
 from dalembert.kinematics.energies import kinetic as kinetic

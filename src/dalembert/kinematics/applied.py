@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, vector, zeros
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dalembert.algebra import Array, Scalar, vector, zeros
 from dalembert.kinematics.motion import Motion
 from dalembert.model.loads.base import Applied, Span, Wrench
+
+NON_IDEAL = "non-ideal constraints"
+
+
+@dataclass(frozen=True)
+class Working:
+    """What does work by a force of its own, and is accounted for by its name: its power is Q·q̇ + drift."""
+
+    name: str
+    Q: Array
+    drift: Scalar = 0  # F·c, where the velocity is J q̇ + c
 
 
 def spans(motion: Motion) -> list[Span]:
@@ -30,6 +44,7 @@ def _gravity(motion: Motion) -> list[Applied]:
             f"gravity on {body.name}",
             body.mass * g,
             body.B,
+            body.C,
             -body.mass * (g @ body.p_WG),
             (Wrench(body.name, body.mass * g, zeros(3)),),
         )
@@ -55,6 +70,24 @@ def generalized_forces(motion: Motion) -> Array:
         if load.potential is None:
             total = total + load.J.T @ load.force
     return total
+
+
+def working_forces(motion: Motion, potentials: bool = False) -> Iterator[Working]:
+    """Every load but gravity, or every force given with energies, and C; `potentials`: with the part that has a potential."""
+    names = motion.model.coordinate_names
+    if motion.model.energies is not None:
+        for i, force in enumerate(motion.model.energies.forces):
+            Q = zeros(motion.n)
+            Q[i] = motion.lower(force)
+            yield Working(f"force on {names[i]}", Q)
+    for load in motion.model.loads:
+        Q, drift = zeros(motion.n), 0
+        for part in load.applied(motion):
+            if potentials or part.potential is None:
+                Q, drift = Q + part.J.T @ part.force, drift + part.force @ part.c
+        yield Working(load.name, Q, drift)
+    if (C := non_ideal_forces(motion)) is not None:
+        yield Working(NON_IDEAL, C)
 
 
 def active_forces(motion: Motion, W: Array) -> Array:

@@ -97,7 +97,7 @@ def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, 
     H = np.linalg.inv(G)  # (2.3)
     g = _slope(lambda x: _matrix(ours, q + x * qd, t + x) @ qd)  # Ġ q̇ of (3.10)
     M_s, A_s = H.T @ M @ H, A @ H  # (2.13), (3.5)
-    y = np.concatenate([q, G @ qd, [0.0] if ours.kernel.has_work else []])
+    y = np.concatenate([q, G @ qd])
     C = non_ideal_forces(move(ours.model, FLOATS, t, q, qd, ours.model.parameter_values))  # (3.44)
     return State(
         M_s=M_s,

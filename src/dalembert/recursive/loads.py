@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dalembert.algebra import Array, Scalar, vector, zeros
-from dalembert.kinematics.applied import applied_forces, non_ideal_forces
+from dalembert.kinematics.applied import NON_IDEAL, applied_forces, non_ideal_forces, working_forces
 from dalembert.kinematics.motion import JointMotion, Motion, move
 from dalembert.model import Elements
 from dalembert.model.loads import InJoint
@@ -36,16 +36,45 @@ def load_forces(
     tree, algebra = moving.tree, moving.algebra
     if not model.loads and not model.non_ideal_forces:
         return zeros(tree.n_speeds)
-    qd = to_rates(tree, algebra, q, s)
-    if all(isinstance(load, InJoint) for load in model.loads):
-        motion = Motion(model, algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
-    else:
-        motion = move(model, algebra, t, vector(list(q)), qd, dict(parameters))
+    motion = _motion(model, moving, t, q, s, parameters)
     total = zeros(tree.n)
     for load in applied_forces(motion)[_gravities(motion) :]:
         total = total + load.J.T @ load.force
     extra = non_ideal_forces(motion)
     return to_speed_forces(tree, algebra, q, list(total if extra is None else total + extra))
+
+
+def load_powers(
+    model: Elements,
+    moving: Moving,
+    t: Scalar,
+    q: Sequence[Scalar],
+    s: Sequence[Scalar],
+    parameters: Mapping[str, Scalar],
+) -> Array:
+    """The power of each of `working_loads`."""
+    motion = _motion(model, moving, t, q, s, parameters)
+    return vector([each.Q @ motion.qd + each.drift for each in working_forces(motion, potentials=True)])
+
+
+def working_loads(model: Elements) -> tuple[str, ...]:
+    """What does work on a tree besides gravity: the loads, springs too, and C."""
+    return (*(load.name for load in model.loads), *([NON_IDEAL] if model.non_ideal_forces else []))
+
+
+def _motion(
+    model: Elements,
+    moving: Moving,
+    t: Scalar,
+    q: Sequence[Scalar],
+    s: Sequence[Scalar],
+    parameters: Mapping[str, Scalar],
+) -> Motion:
+    """The model in motion, as far as its loads have to know it."""
+    qd = to_rates(moving.tree, moving.algebra, q, s)
+    if all(isinstance(load, InJoint) for load in model.loads):
+        return Motion(model, moving.algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
+    return move(model, moving.algebra, t, vector(list(q)), qd, dict(parameters))
 
 
 def _gravities(motion: Motion) -> int:

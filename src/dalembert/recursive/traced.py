@@ -22,13 +22,14 @@ from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, node
 from dalembert.algebra.walks import ordered
 from dalembert.expressions import Kind
+from dalembert.model import Elements
 from dalembert.programs import Program, program_of
 from dalembert.recursive.coriolis import coriolis_matrix
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.hybrid import hybrid_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.links import Moving, moving
-from dalembert.recursive.loads import load_forces
+from dalembert.recursive.loads import load_forces, load_powers
 from dalembert.recursive.mass import diagonal, mass_matrix
 from dalembert.recursive.places import body_places, mass_center, momentum_matrix, point_jacobian, point_velocity
 from dalembert.recursive.plan import Plan
@@ -127,8 +128,16 @@ class Trace:
     @cached_property
     def loads(self) -> Array:
         """The loads along the speeds."""
-        model = self.plan.model if self.friction else self.plan.frictionless
-        return load_forces(model, self.moving, self.t, self.q, self.s, self.parameters)
+        return load_forces(self._loaded, self.moving, self.t, self.q, self.s, self.parameters)
+
+    @cached_property
+    def powers(self) -> Array:
+        """The power of each load."""
+        return load_powers(self._loaded, self.moving, self.t, self.q, self.s, self.parameters)
+
+    @property
+    def _loaded(self) -> Elements:
+        return self.plan.model if self.friction else self.plan.frictionless
 
     @property
     def at(self) -> tuple[str, Array]:
@@ -167,6 +176,10 @@ def _hybrid(trace: Trace) -> Outputs:
 
 def _loads(trace: Trace) -> Outputs:
     return Outputs(trace.loads)
+
+
+def _powers(trace: Trace) -> Outputs:
+    return Outputs(trace.powers)
 
 
 def _mass(trace: Trace) -> Outputs:
@@ -313,6 +326,7 @@ TASKS: dict[str, Task] = {
     "rows": Task(("q", "s"), _rows),
     "hybrid": Task(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
     "loads": Task(("q", "s"), _loads),
+    "powers": Task(("q", "s"), _powers),
     "mass_matrix": Task(("q",), _mass, _square),
     "bias": Task(("q", "s"), _bias),
     "gravity": Task(("q",), _gravity),

@@ -63,6 +63,9 @@ def _evidence(contents: Contents) -> Iterator[str]:
     }
     rows = tuple((name, short(value)) for name, value in kept.items() if value is not None)
     yield Table(("quantity", "along the run"), rows).html()
+    if run.work:
+        yield "<h2>Work from the start</h2>"
+        yield from (table.html() for table in run.work.tables())
     yield from _reactions(contents)
     if contents.agreement is not None:
         yield "<h2>Do the formalisms agree?</h2>"

@@ -50,7 +50,9 @@ _SERIES = {
     "kinetic": Series((), "kinetic", "kinetic energy T", "J"),
     "potential": Series((), "potential", "potential energy V", "J"),
     "energy": Series((), "energy", "total energy T + V", "J"),
-    "work": Series((), "work", "work of the loads that have no potential, from the start", "J"),
+    "work": Series((), "work", "work of all that has no potential, from the start", "J"),
+    "work_of": Series(("working",), Kind.WORK.of("{}"), "work of loads, forces and constraints by name", "J"),
+    "power_of": Series(("working",), "power({})", "rate of the work of each of them", "W"),
     "balance": Series((), "balance", "energy less work, constant in an exact motion", "J"),
     "momenta": Series(_Q, Kind.MOMENTUM.of("{}"), "generalized momenta ∂L/∂q̇", "momentum_unit"),
     "linear_momentum": Series(_XYZ, "linear_momentum_{}", "linear momentum, world axes", "kg·m/s"),
@@ -82,7 +84,7 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
 
     places = _places(run)
     values = {name: getattr(run, name) for name in _known(run)}
-    for more, of in (_loads(run), _inputs(run), _joints(run)):
+    for more, of in (_work(run), _loads(run), _inputs(run), _joints(run)):
         values, places = values | more, places | of
     shown = units_of(run).shown
     series = {
@@ -96,7 +98,7 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
 def _known(run: Trajectory) -> list[str]:
     """What is asked of the run by its own name."""
     model = run.equations.model
-    absent = {"load_force", "inputs", "joint_force", "joint_moment"}
+    absent = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
     absent |= set() if model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
     absent |= {"multipliers"} if model.canonical_list else set()
     return [name for name in _SERIES if name not in absent]
@@ -126,6 +128,15 @@ def _places(run: Trajectory) -> Places:
         "speed_formula": ("speed", _words(run.speed_formulas)),
         "speed_description": ("speed", _words(said.get(name, "") for name in run.speed_names)),
     }
+
+
+def _work(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+    """The work, in all and by what did it, and the powers."""
+    done = run.work
+    if not done:
+        return {"work": done.total}, {}
+    found = {"work_of": np.stack(list(done.values())), "power_of": np.stack([run.power(name) for name in done])}
+    return {"work": done.total, **found}, {"working": ("working", _words(done))}
 
 
 def _loads(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:

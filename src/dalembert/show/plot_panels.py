@@ -218,6 +218,11 @@ def _energy(run: Trajectory) -> list[Panel]:
     return [Panel("energy", "J", tuple(Line(name, values) for name, values in named))]
 
 
+def _work(run: Trajectory) -> list[Panel]:
+    lines = [("J", Line(for_words(name), values)) for name, values in run.work.items()]
+    return _merged_by_unit(quiet(lines, float(run.kinetic.max())), "work from the start")
+
+
 def _balance(run: Trajectory) -> list[Panel]:
     line = Line("", running_maximum(balance_error(run)))
     return [Panel("energy balance,\nrelative error so far", "1", (line,), drift=True)]
@@ -314,6 +319,7 @@ PANELS: dict[str, Choice] = {
     "coordinates": Choice("the coordinates q", _coordinates),
     "velocities": Choice("the velocity variables of the formalism: rates, or speeds", _velocities),
     "energy": Choice("kinetic, potential and total energy", _energy),
+    "work": Choice("the work of each load, drive and constraint", _work, "loads or constraints that do work"),
     "balance": Choice("the error of the energy balance, the largest so far", _balance),
     "violation": Choice("violations of the constraints, the largest so far", _violation, "constraints"),
     "momenta": Choice("the generalized momenta ∂L/∂q̇", _momenta),
@@ -323,4 +329,4 @@ PANELS: dict[str, Choice] = {
     "drives": Choice("torques and forces of the drives", _drives, "drives"),
     "phase": Choice("phase portraits, the rate of every coordinate over the coordinate", _phase),
 }
-OVERVIEW = ("coordinates", "velocities", "energy", "balance", "violation")
+OVERVIEW = ("coordinates", "velocities", "energy", "work", "balance", "violation")

@@ -57,7 +57,7 @@ class Wrench:
 
 @dataclass(frozen=True)
 class Applied:
-    """A force and the Jacobian of the velocity it works on; `potential` is None when it has none.
+    """A force and J, c of the velocity J q̇ + c it works on; `potential` is None when it has none.
 
     `wrenches` say the same body by body; they are empty for a torque inside a joint.
     """
@@ -65,6 +65,7 @@ class Applied:
     name: str
     force: Array
     J: Array
+    c: Array
     potential: Scalar | None = None
     wrenches: tuple[Wrench, ...] = ()
 
@@ -236,7 +237,7 @@ class InJoint(Load):
 
     def _along(self, motion: Motion, force: Scalar, potential: Scalar | None = None) -> Applied:
         joint = motion.joint(self.body, self.joint, self.motion)
-        return Applied(self.name, vector([force]), matrix([list(joint.gradient)]), potential)
+        return Applied(self.name, vector([force]), matrix([list(joint.gradient)]), vector([joint.drift]), potential)
 
     def _moved(self, watch: Watch) -> Traced:
         """For the evidence: how far the joint has moved."""

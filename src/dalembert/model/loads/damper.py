@@ -34,7 +34,7 @@ class Damper(Between):
         with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
             pull = motion.lower(self.damping) * (line @ (J @ motion.qd + c)) / (line @ line)
             force = scaled(-pull, line)
-        return [Applied(self.name, force, J, wrenches=self._pull(motion, force))]
+        return [Applied(self.name, force, J, c, wrenches=self._pull(motion, force))]
 
     def span(self, motion: Motion) -> Span:
         """Its force has no direction at length zero."""

@@ -57,9 +57,9 @@ class Force(Load):
     def applied(self, motion: Motion) -> list[Applied]:
         """F on the velocity of its point."""
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
-        _, J, _ = motion.frame(self.body).point(point)
+        _, J, c = motion.frame(self.body).point(point)
         force = motion.frame(self.frame).R @ vector_of(motion, self.force)
-        return [Applied(self.name, force, J, wrenches=at_point(motion, self.body, point, force))]
+        return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
     def declared(self, watch: Watch) -> Work:
         """F · δr."""

@@ -32,7 +32,7 @@ class Spring(Between):
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends, and its potential."""
-        span, J, _ = self._line(motion)
+        span, J, c = self._line(motion)
         k, length = motion.lower(self.stiffness), motion.lower(self.natural_length)
         if motion.algebra.is_zero(length):
             force, potential = scaled(-k, span), k * (span @ span) * motion.algebra.half
@@ -41,7 +41,7 @@ class Spring(Between):
             stretch = distance - length
             with np.errstate(all="ignore"):  # 0/0 where the ends meet: told by whoever needs the number, see `span`
                 force, potential = scaled(-k * stretch / distance, span), motion.algebra.half * k * stretch * stretch
-        return [Applied(self.name, force, J, potential, self._pull(motion, force))]
+        return [Applied(self.name, force, J, c, potential, self._pull(motion, force))]
 
     def span(self, motion: Motion) -> Span | None:
         """Only a natural length makes it irregular at length zero."""

@@ -85,7 +85,8 @@ class Torque(Load):
 def _moment(name: str, body: str, torque_W: Array, motion: Motion) -> Applied:
     frame = motion.frame(body)
     moment = frame.R.T @ torque_W
-    return Applied(name, moment, frame.D, wrenches=() if body == WORLD else (Wrench(body, zeros(3), moment),))
+    wrenches = () if body == WORLD else (Wrench(body, zeros(3), moment),)
+    return Applied(name, moment, frame.D, frame.E, wrenches=wrenches)
 
 
 class TorqueMaker(LoadMaker):

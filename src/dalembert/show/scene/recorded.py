@@ -101,6 +101,8 @@ def _energies(run: Trajectory) -> Iterator[History]:
         ("balance", "T + V − W", run.balance),
     ):
         yield key, key, label, unit, "energy", values
+    for name, values in run.work.items():
+        yield Kind.WORK.of(name), f"work of {name}", f"W {name}", unit, "work", values
 
 
 def _constraints(run: Trajectory) -> Iterator[History]:

@@ -1,0 +1,19 @@
+"""The examples of pages that are made of them run and say what the page says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", ["loads.md", "events.md"])
+def test_the_examples_of_the_page_run(name, capsys):
+    page, known = (DOCS / name).read_text(encoding="utf-8"), {}
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, name, "exec"), known)  # our own page
+    for line in capsys.readouterr().out.strip().split("\n"):
+        assert f"    {line}" in page
