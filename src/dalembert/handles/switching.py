@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SAME = 1e-13  # of the time: crossings as close as this are at one instant
 _ZERO = 1e-15
-_MOST = 200  # crossings that follow each other within no time
+_MOST = 2000  # crossings that follow each other within no time
 _ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
 _FASTER = 8  # intervals, each shorter than the one before it
 
@@ -104,6 +104,7 @@ class Switchboard:
         g = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
         count, tables = len(self._modes), self._held.tables
         self._modes, self._sliding = (g[:count] > 0).astype(float), ()
+        self._at_once = t, self._at_once[1]
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
         ]
@@ -170,7 +171,8 @@ class Switchboard:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count = self._watched[halt.which], len(self._modes)
         self.event = None
-        self._count(halt.t)
+        if not self._count(halt.t):
+            self._fresh = set()
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
             ends = False
@@ -180,14 +182,15 @@ class Switchboard:
                     equations, qd, last = self._happen(k, each, q, qd, equations)
                     ends = ends or last
             return equations, qd, ends
-        self._fresh = {(met.row, met.offset)}
+        self._fresh |= {(met.row, met.offset)}
         if met.row < count:
             self._turn(met.row, halt.t, q, qd)
         elif met.row < tables:
             self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
             k = self._sliding[met.row - events]
-            self._modes[k], self._fresh = met.offset, {(k, 0.0)}
+            self._modes[k] = met.offset
+            self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
             self._tell(k, halt.t, q, qd)
         return self._now(equations), qd, False
@@ -197,7 +200,7 @@ class Switchboard:
         last, self._turned[k] = self._turned.get(k, -np.inf), t
         if abs(t - last) <= _SAME * max(1.0, abs(t)):
             self._sliding = tuple(sorted({*self._sliding, k}))
-            self._fresh = set()
+            self._fresh.discard((k, 0.0))
             return
         self._modes[k] = 1.0 - self._modes[k]
         self._tell(k, t, q, qd)
@@ -257,7 +260,8 @@ class Switchboard:
         )
         return True
 
-    def _count(self, t: float) -> None:
+    def _count(self, t: float) -> bool:
+        """True where the last crossing was at the same instant; raises where they do not end."""
         last, count = self._at_once
         count = count + 1 if abs(t - last) <= _SAME * max(1.0, abs(t)) else 0
         self._at_once = t, count
@@ -268,3 +272,4 @@ class Switchboard:
                 "which the motion can go on. Look for conditions or events that undo each other, or for events that "
                 "reset velocities so that the same event happens again at once."
             )
+        return count > 0

@@ -138,8 +138,8 @@ class Bushing(Load):
             force, couple = -(A.R @ pull[:3]), -(A.R @ (E.T @ pull[3:]))
             energies = (motion.algebra.half * (x @ pull), 0) if stores else (None, None)
             pushes, turns = self._wrenches(motion, B.p, force, couple)
-            out.append(Applied(self.name, force, A.R @ J_d, energies[0], pushes))
-            out.append(Applied(f"couple of {self.name}", couple, A.R @ relative, energies[1], turns))
+            out.append(Applied(self.name, force, A.R @ J_d, A.R @ c_d, energies[0], pushes))
+            out.append(Applied(f"couple of {self.name}", couple, A.R @ relative, A.R @ drift, energies[1], turns))
         return out
 
     def _frames(self, motion: Motion) -> Iterator[Frame]:

@@ -54,13 +54,13 @@ class Strut(Between):
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends: first what has a potential, then the rest."""
-        (line, J, _), lower = self._line(motion), self.lowering(motion)
+        (line, J, c), lower = self._line(motion), self.lowering(motion)
         length = lower(measure(LENGTH))
         with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
             energy, rest = self._law.parts
             found = [(energy.diff(measure(LENGTH)), lower(energy)), (rest, None)]
             pulls = [(scaled(-lower(pull) / length, line), V) for pull, V in found if pull != 0]
-        return [Applied(self.name, force, J, V, self._pull(motion, force)) for force, V in pulls]
+        return [Applied(self.name, force, J, c, V, self._pull(motion, force)) for force, V in pulls]
 
     def lowering(self, motion: Motion) -> Lowering:
         """Knowing length and rate."""
