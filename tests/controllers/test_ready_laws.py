@@ -149,5 +149,11 @@ def test_what_cannot_be_regulated_is_refused():
         dl.LQR([[1, 0], [0, -1]], [[0], [1]], Q=1.0, R=1.0)
     with pytest.raises(InputError, match=r"LQR, Q: got shape \(3,\)"):
         dl.LQR([[0, 1], [0, 0]], [[0], [1]], Q=[1, 2, 3], R=1.0)
+    with pytest.raises(InputError, match=r"ComputedTorque, kp: got 'stiff'. Expected a number"):
+        dl.ComputedTorque(robot(), {"q1": 0}, kp="stiff")
+    with pytest.raises(InputError, match=r"Expected a model"):
+        dl.OperationalSpace("robot-2-link", "lower", (0, 0, 0))
+    with pytest.raises(InputError, match=r"Expected names of coordinates"):
+        dl.LQR.about(robot(), Q=1.0, R=1.0, actuated="q1")
     with pytest.raises(InputError, match="theta1' moves 2 joints"):
         dl.ComputedTorque(dl.load("double-pendulum"), {"theta1": 0})

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.algebra import Scalar, choose, vector
 from dalembert.analysis.following import Designed, laws_of
 from dalembert.controllers.joints import driven, dynamics_in_rates
+from dalembert.controllers.targets import gain
 from dalembert.expressions import TIME
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements
@@ -45,7 +46,7 @@ class ComputedTorque:
         *,
         actuated: Sequence[str] | None = None,
     ) -> None:
-        self.kp, self.kd = float(kp), float(kd)
+        self.kp, self.kd = gain(kp, "ComputedTorque, kp"), gain(kd, "ComputedTorque, kd")
         self.coordinates, self.bodies = driven(model, actuated, "ComputedTorque")
         self._rows = [model.coordinate_names.index(name) for name in self.coordinates]
         self._actuated = None if actuated is None else self.coordinates

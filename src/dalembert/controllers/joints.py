@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dalembert.analysis.following import joint_of
+from dalembert.arguments import are_names, shown
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import Kind
 from dalembert.handles import Dynamics, dynamics_of
@@ -13,6 +14,10 @@ from dalembert.model import Elements
 
 def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The coordinates that are driven, all by default, and the bodies whose first joint each of them moves."""
+    if not isinstance(model, Elements):
+        raise InputError(f"{who}, model: got {shown(model)}. Expected a model, such as dl.load(...) gives.")
+    if actuated is not None and not are_names(actuated):
+        raise InputError(f"{who}, actuated: got {shown(actuated)}. Expected names of coordinates in a list or tuple.")
     names = tuple(model.coordinate_names if actuated is None else actuated)
     for name in names:
         if name not in model.coordinate_names:

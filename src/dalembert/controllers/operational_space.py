@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arguments import numbers_given
 from dalembert.controllers.joints import driven, dynamics_in_rates
-from dalembert.controllers.targets import target_of
+from dalembert.controllers.targets import gain, target_of
 from dalembert.model import Elements
 from dalembert.model.controllers import State
 from dalembert.profiles import Profile
@@ -47,9 +48,10 @@ class OperationalSpace:
         point: Sequence[float] = (0.0, 0.0, 0.0),
         damping: float = 0.0,
     ) -> None:
-        self.kp, self.kd, self.damping = float(kp), float(kd), float(damping)
+        gains = {"kp": kp, "kd": kd, "damping": damping}
+        self.kp, self.kd, self.damping = (gain(x, f"OperationalSpace, {name}") for name, x in gains.items())
         self.coordinates, self.bodies = driven(model, None, "OperationalSpace")
-        self._body, self._point = body, tuple(map(float, point))
+        self._body, self._point = body, numbers_given(point, "OperationalSpace, point")
         self._target = target_of(target, (3,), "OperationalSpace, target")
         self._dynamics = dynamics_in_rates(model, "OperationalSpace")
         self._dynamics.kinematics.position(model.initial[0], body, self._point)  # says what is wrong

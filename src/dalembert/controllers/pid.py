@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from dalembert.arguments import is_real, shown
-from dalembert.controllers.targets import Wanted, target_of
+from dalembert.controllers.targets import Wanted, gain, target_of
 from dalembert.errors import InputError
 from dalembert.expressions import Kind
 from dalembert.model.controllers import State
@@ -31,10 +31,12 @@ class PD:
     """
 
     def __init__(self, coordinate: str, target: Target, kp: float, kd: float = 0.0) -> None:
-        self.coordinate, self.kp, self.kd = coordinate, float(kp), float(kd)
+        where = f"{type(self).__name__} of '{coordinate}'"
+        if not isinstance(coordinate, str):
+            raise InputError(f"{type(self).__name__}, coordinate: got {shown(coordinate)}. Expected a name.")
+        self.coordinate, self.kp, self.kd = coordinate, gain(kp, f"{where}, kp"), gain(kd, f"{where}, kd")
         self._rate = Kind.RATE.of(coordinate)
-        self._given = target
-        self._target = target_of(target, (), f"{type(self).__name__} of '{coordinate}', target")
+        self._target = target_of(target, (), f"{where}, target")
 
     def _errors(self, t: float, state: State) -> tuple[float, float]:
         """e and ė."""
@@ -71,7 +73,7 @@ class PID(PD):
         limit: float | Sequence[float] | None = None,
     ) -> None:
         super().__init__(coordinate, target, kp, kd)
-        self.ki = float(ki)
+        self.ki = gain(ki, f"PID of '{coordinate}', ki")
         self.low, self.high = _ends(limit, f"PID of '{coordinate}', limit")
         self._sum, self._last, self._counted = 0.0, 0.0, 0.0
 
@@ -92,7 +94,7 @@ class PID(PD):
 def _ends(limit: float | Sequence[float] | None, where: str) -> tuple[float, float]:
     if limit is None:
         return -math.inf, math.inf
-    ends = tuple(limit) if isinstance(limit, Sequence) else (-limit, limit)
+    ends = (-limit, limit) if is_real(limit) else tuple(limit) if isinstance(limit, list | tuple) else ()
     if len(ends) != 2 or not all(map(is_real, ends)) or not ends[0] <= ends[1]:
         raise InputError(f"{where}: got {shown(limit)}. Expected a number that is not negative, or (lowest, highest).")
     return float(ends[0]), float(ends[1])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from dalembert.arguments import numbers_given, shown
+from dalembert.arguments import is_real, numbers_given, shown
 from dalembert.errors import InputError
 from dalembert.profiles import Profile
 
@@ -18,6 +18,13 @@ class Wanted(NamedTuple):
     position: Any
     rate: Any
     acceleration: Any
+
+
+def gain(given: object, where: str) -> float:
+    """One finite number."""
+    if not is_real(given):
+        raise InputError(f"{where}: got {shown(given)}. Expected a number.")
+    return float(cast("float", given))
 
 
 def target_of(given: object, shape: tuple[int, ...], where: str) -> Callable[[float], Wanted]:

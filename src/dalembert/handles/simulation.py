@@ -87,6 +87,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
     inputs = _laws_of(model, name)
     method = find(name)
     board = Switchboard(equations) if model.switching or model.events else None
+    board = None if board is None or board.idle else board
     sampling = Sampling(inputs, float(grid[0]), start_q, start_qd) if inputs.sampled else None
     way = Way(project, board, inputs, sampling)
     run = Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd))

@@ -75,6 +75,11 @@ class Switchboard:
         self.accumulated: str | None = None  # what ends a run whose events come ever faster
         self._watched: list[Watched] = []
 
+    @property
+    def idle(self) -> bool:
+        """True where nothing can change on the way: parameters alone decide, such as inputs that are cut off at limits."""
+        return not (self._held.surfaces or self._events)
+
     # the surfaces
 
     @cached_property
