@@ -267,6 +267,38 @@ def test_what_is_no_law_is_refused(how, said):
         block().actuator("block", **how)
 
 
+@pytest.mark.parametrize("bodies", [5, (), [3]])
+def test_actuators_want_names_of_bodies(bodies):
+    with pytest.raises(InputError, match="Expected the name of a body, or several"):
+        block().actuator(bodies, law=twice_as_much)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("formalism", "integrator"),
+    [
+        ("lagrange", "rk4"),
+        ("lagrange", "radau"),
+        ("lagrange", "ida"),
+        ("phong", "collocation"),
+        *(
+            (formalism, None)
+            for formalism in ("kane", "volterra_reduced", "dirac", "hamilton", "newton_euler", "maggi")
+        ),
+    ],
+)
+def test_every_integrator_and_formalism_takes_sampled_laws(formalism, integrator):
+    """A closed loop, by all roads against the one by lagrange and dop853."""
+    if integrator == "ida":
+        pytest.importorskip("sksundae")
+    model = dl.load("four-bar").copy()
+    model.actuator(model.bodies[0].name, law=lambda t, s: 0.3 - 0.1 * s.qd[0], period=0.02)
+    expected = dl.simulate(model, 0.4, samples=5, formalism="lagrange", integrator="dop853")
+    run = dl.simulate(model, 0.4, samples=5, formalism=formalism, integrator=integrator)
+    assert np.abs(run.q - expected.q).max() < 1e-8
+    assert run.energy_error < 1e-8
+
+
 def test_forces_want_a_law_or_formulas():
     with pytest.raises(InputError, match="both a force and a law"):
         block().force("block", (1, 0, 0), law=twice_as_much)

@@ -93,7 +93,8 @@ class Explicit(Runner):
             count, why = self._burst(
                 self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
             )
-        self._pace = max(self._pace, float(taken.h[:count].max(initial=0.0)))
+        if self._problem.clock is not None:
+            self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
         self.evaluations = int(now.counts[text.CALLS])
         done, failure = int(now.counts[text.SAMPLE]), self._failure(why, taken, count)
         return Burst(taken.until(count), done, why == text.LEFT, failure)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from dalembert.arguments import checked
+from dalembert.arguments import are_names, checked, shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
@@ -114,8 +114,10 @@ class JointTorqueMaker(LoadMaker):
         >>> model.loads[0].formulas
         (u(servo),)
         """
-        bodies, several = ((body,), False) if isinstance(body, str) else (tuple(body), True)
-        key = self._load_name(name, "actuator")
+        several, key = not isinstance(body, str), self._load_name(name, "actuator")
+        bodies = (body,) if isinstance(body, str) else tuple(body) if are_names(body) else ()
+        if not bodies:
+            raise InputError(f"actuator '{key}', body: got {shown(body)}. Expected the name of a body, or several.")
         where, keys = f"actuator '{key}'", [f"{key} of {each}" for each in bodies] if several else [key]
         if (effort is None) == (law is None):
             got = "both an effort and a law" if law is not None else "neither an effort nor a law"
