@@ -10,6 +10,11 @@
 from dalembert import gallery as gallery
 from dalembert.analysis.dynamics import speed_names as speed_names
 from dalembert.analysis.targets import Target as Target
+from dalembert.controllers import LQR as LQR
+from dalembert.controllers import PD as PD
+from dalembert.controllers import PID as PID
+from dalembert.controllers import ComputedTorque as ComputedTorque
+from dalembert.controllers import OperationalSpace as OperationalSpace
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import EngineError as EngineError
 from dalembert.errors import FormulaError as FormulaError

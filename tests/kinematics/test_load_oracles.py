@@ -171,7 +171,8 @@ def _touching(meeting):
         slope = np.cross([0, 0, 1], p)
         v = turning * slope
         N = 900 * depth - 30 * n @ v
-        assert depth > 0 and N > 0
+        assert depth > 0
+        assert N > 0
         s = v - (n @ v) * n
         return [0.0] * (len(q) - 1) + [(N * n - 0.4 * N * s / np.hypot(np.linalg.norm(s), 0.5)) @ slope]
 

@@ -86,7 +86,7 @@ def feedforward(
     out = at_start(model, motion)
     for name, row in zip(model.coordinate_names, tau, strict=True):
         if np.abs(row).max() > 0:
-            body, joint, place = _joint_of(model, name)
+            body, joint, place = joint_of(model, name, "feedforward")
             out.torque_table(body, times.tolist(), row.tolist(), joint=joint, motion=place, name=f"torque on {name}")
     return out
 
@@ -112,8 +112,8 @@ def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float
     return out
 
 
-def _joint_of(model: Elements, name: str) -> tuple[str, int, int]:
-    """The one joint that moves by a coordinate alone."""
+def joint_of(model: Elements, name: str, who: str) -> tuple[str, int, int]:
+    """The one joint that moves by a coordinate alone: its body, its place and that of the motion."""
     found = [
         ((body.name, index, place), formula)
         for body in model.bodies
@@ -123,7 +123,7 @@ def _joint_of(model: Elements, name: str) -> tuple[str, int, int]:
     ]
     if len(found) != 1 or found[0][1] != coordinate(name):
         raise InputError(
-            f"feedforward: the coordinate '{name}' moves {len(found)} joints, or not by itself. "
+            f"{who}: the coordinate '{name}' moves {len(found)} joints, or not by itself. "
             "Expected one joint whose motion is this coordinate, so that a torque in it acts along the coordinate."
         )
     return found[0][0]

@@ -17,6 +17,7 @@ from dalembert.evidence.differences import Reference, difference_of_acceleration
 from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
+from dalembert.model.controllers import USUAL, Controller
 from dalembert.programs import ENGINES, choose_engine
 from dalembert.structure import samples
 from dalembert.structure.facts import with_regular_speeds
@@ -76,6 +77,7 @@ def verify(
     if states < 1:
         raise InputError(f"verify: states is {states}. Expected at least 1.")
     model.refuse_canonical("verify")  # dirac alone: there is no other road to compare with
+    laws, model = model.controllers, model.without_laws()
     tell = progress or (lambda _: None)
     chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
     spaces = tuple(workspace_of(setup(model, engine)) for engine in chosen)
@@ -95,7 +97,7 @@ def verify(
         tolerance,
         tuple(chosen),
         {key: finding.verdict for key, finding in findings.items()},
-        _notes(task, states, findings),
+        (*_notes(task, states, findings), *(_of_law(controller) for controller in laws)),
         {name: verdict for name, verdict in rows.items() if verdict is not None},
     )
 
@@ -194,6 +196,11 @@ def _notes(task: Task, asked: int, findings: Mapping[str, Finding]) -> tuple[str
             "not determine the velocities well enough"
         )
     return tuple(out)
+
+
+def _of_law(controller: Controller) -> str:
+    inputs = ", ".join(f"{name} = {USUAL:g}" for name in controller.inputs)
+    return f"{controller.title} is no formula and is not asked: the equations are compared with {inputs}"
 
 
 def _nothing(model: Elements, findings: Mapping[str, Finding]) -> str:

@@ -45,6 +45,11 @@ def to_toml(model: Elements) -> str:
     samples = 501
     <BLANKLINE>
     """
+    for controller in model.controllers:
+        raise InputError(
+            f"model '{model.name}' cannot be written as TOML: '{controller.name}' is given by a law in Python, and a file holds "
+            "formulas only. Write the law as a formula, or leave the load out."
+        )
     try:
         text = "\n".join(_blocks(model))
         loads_toml(text, "what would be written")

@@ -82,7 +82,7 @@ class Equations(ReadableEquations):
             return self.accelerations(positions, velocities, time)
 
         state = np.concatenate([positions, velocities, time[None]])
-        return self._block_values.at(tuple(keys), state, accelerations, self.values)
+        return self._block_values.at(tuple(keys), state, accelerations, self._values_at(positions, velocities, time))
 
     @cached_property
     def _block_values(self) -> BlockValues:
@@ -173,7 +173,8 @@ class Equations(ReadableEquations):
         """The force and moment in every joint at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
         qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
         positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
-        return joint_reactions(self, self.values, frame, (positions, velocities, qdd, time, lam))
+        values = self._values_at(positions, velocities, time)
+        return joint_reactions(self, values, frame, (positions, velocities, qdd, time, lam))
 
     def gaussian(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, qdd: npt.ArrayLike | None = None
@@ -197,8 +198,9 @@ class Equations(ReadableEquations):
         positions, velocities, time = self._given(q, qd, t)
         if positions.ndim != 1:
             raise InputError(f"quasi_accelerations: q has shape {positions.shape}. Expected one state.")
-        v, _ = self.kernel.start(positions, velocities, time, self.values)
-        out, n = self._quasi(np.concatenate([positions, v, [float(time)]]), self.values), len(positions)
+        values, n = self._values_at(positions, velocities, time), len(positions)
+        v, _ = self.kernel.start(positions, velocities, time, values)
+        out = self._quasi(np.concatenate([positions, v, [float(time)]]), values)
         M_s, S, A_s, b_s = np.split(out, np.cumsum([n * n, n, n * len(self.workspace.facts.rows)]))
         return QuasiAccelerations(v, M_s.reshape(n, n), S, A_s.reshape(-1, n), b_s)
 
@@ -222,7 +224,8 @@ class Equations(ReadableEquations):
         """
         self.model.refuse_canonical("constraint_space")
         positions, velocities, time = self._given(q, qd, t)
-        return constraint_space(self.workspace, positions, velocities, time, self.values)
+        values = self._values_at(positions, velocities, time)
+        return constraint_space(self.workspace, positions, velocities, time, values)
 
     @checked
     def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
@@ -256,6 +259,7 @@ class Equations(ReadableEquations):
     @property
     def _actions(self) -> Actions:
         self.model.refuse_canonical("action")
+        self.model.refuse_laws("action", "Write the law as a formula.")
         space, values = self.workspace, self.values
         return Actions(
             space.system,
@@ -275,7 +279,15 @@ class Equations(ReadableEquations):
 
     def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """M and h of the motion without constraints, batch on the first axis."""
-        return self.workspace.free_motion(np.asarray(q, float), np.asarray(qd, float), t, self.values)
+        positions, velocities = np.asarray(q, float), np.asarray(qd, float)
+        return self.workspace.free_motion(positions, velocities, t, self._values_at(positions, velocities, t))
+
+    def _values_at(self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike) -> np.ndarray:
+        """The values of the parameters: for each state of a batch where laws in Python give some of them."""
+        if not self.model.controllers:
+            return self.values
+        self.model.inputs.refuse_sampled(f"equations of '{self.model.name}' at a state")
+        return self.model.inputs.filled(t, q, qd, self.values)
 
     def _given(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
@@ -297,10 +309,11 @@ class Equations(ReadableEquations):
     def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """q, v, t, parameters with constants of the motion, and q̇."""
         positions, velocities, time = self._given(q, qd, t)
-        v, constants = self.kernel.start(positions, velocities, time, self.values)
+        values = self._values_at(positions, velocities, time)
+        v, constants = self.kernel.start(positions, velocities, time, values)
         if not len(constants):  # one column of parameters serves the whole batch
-            return positions, v, time, self.values, velocities
-        known = self.values if positions.ndim == 1 else np.repeat(self.values[:, None], positions.shape[1], axis=1)
+            return positions, v, time, values, velocities
+        known = values if positions.ndim == values.ndim else np.repeat(values[:, None], positions.shape[1], axis=1)
         return positions, v, time, np.concatenate([known, constants], axis=0), velocities
 
     # simulating

@@ -274,7 +274,7 @@ def kinematics_of(model: Elements, *, engine: str | None = None) -> Kinematics:
     array([3., 0., 0.])
     """
     require_bodies(model)
-    return Kinematics(model.description, choose_engine(engine))
+    return Kinematics(model.without_laws().description, choose_engine(engine))
 
 
 def require_bodies(model: Elements) -> None:

@@ -49,7 +49,7 @@ class Places(ABC):
         equations = self.samples.equations
         known = equations.derivation.setup
         require_bodies(known.declared)
-        return Kinematics(known.declared, known.engine, changes=equations.changes)
+        return Kinematics(known.declared.without_laws(), known.engine, changes=equations.changes)
 
     @cached_property
     def _motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

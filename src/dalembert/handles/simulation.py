@@ -15,6 +15,7 @@ from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
 from dalembert.expressions import Kind
 from dalembert.handles.partition import Partition, joined
+from dalembert.handles.sampling import Sampling
 from dalembert.handles.switching import Switchboard
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Solution, Status, find, integrate
@@ -28,6 +29,7 @@ from dalembert.kernels.dae import DaeFunctions
 from dalembert.kernels.sliding import SlidingKernel
 from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.model import Description
+from dalembert.model.controllers import Inputs
 from dalembert.model.methods import require_method
 from dalembert.model.start import Start, start_state
 from dalembert.programs import heyoka
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
 Projection = Callable[[float, np.ndarray], np.ndarray]
+_BY_FORMULAS = ("taylor", "ida", "collocation")  # integrators that need more of the rates than their values
 _AWAY = 0.3  # how far from the start a second look is taken at the sizes of states, in scales of the coordinates
 
 
@@ -81,9 +84,12 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
     if settings.step is None and name == model.integrator:
         settings = replace(settings, step=model.step)
     require_method(name, step=settings.step)
+    inputs = _laws_of(model, name)
     method = find(name)
     board = Switchboard(equations) if model.switching or model.events else None
-    way = Way(project, board)
+    board = None if board is None or board.idle else board
+    sampling = Sampling(inputs, float(grid[0]), start_q, start_qd) if inputs.sampled else None
+    way = Way(project, board, inputs, sampling)
     run = Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd))
     if project:
         run.begin(float(grid[0]), start_q, start_qd)
@@ -140,8 +146,19 @@ def _default_integrator(equations: Equations) -> str:
 
 
 def _has_series(equations: Equations) -> bool:
-    """True where heyoka can step the equations."""
-    return equations.kernel.fused and heyoka.is_installed()
+    """True where heyoka can step the equations: laws in Python have no series."""
+    return equations.kernel.fused and heyoka.is_installed() and not equations.model.inputs.continuous
+
+
+def _laws_of(model: Description, integrator: str) -> Inputs:
+    """What laws in Python give; raises where a method cannot ask them."""
+    inputs = model.inputs
+    if inputs.continuous and integrator in _BY_FORMULAS:
+        raise InputError(
+            f"the integrator '{integrator}' needs formulas, and {inputs.continuous[0][0].title} is a continuous one in Python. "
+            "Use integrator='dop853', rk45, rk4 or radau; or sample the law with a period, such as period=0.001."
+        )
+    return inputs
 
 
 def _problem(
@@ -157,8 +174,11 @@ def _problem(
     taylor = None
     if _has_series(equations):
         taylor = partial(way.machine, kernel, constants)
-    mechanics = _mechanics(equations, kernel, constants)
+    mechanics = _mechanics(equations, kernel, constants, way.inputs)
     run.use(mechanics)
+    continuous = mechanics.inputs is not None
+    if way.sampling is not None:
+        way.sampling.use(constants, lambda t, y: (y[: len(q)], mechanics.velocities(t, y)))
 
     problem = InitialValueProblem(
         names,
@@ -168,13 +188,17 @@ def _problem(
         taylor,
         _projection(equations, mechanics) if project else None,
         len(q),
-        (lambda: DaeFunctions(kernel, constants)) if equations.form.behind is None and not way.slides else None,
+        (lambda: DaeFunctions(kernel, constants))
+        if equations.form.behind is None and not (way.slides or continuous)
+        else None,
         lambda: UnreducedFunctions(kernel, constants),
         run.worn if project and run.choosable else None,
         way.sizes(equations),
         ((run,) if project and run.choosable else ()) + way.guides(mechanics),
         mechanics.machine,
-        (lambda t, y: kernel.state_slopes(y, t, constants)) if kernel.fused else None,
+        (lambda t, y: kernel.state_slopes(y, t, constants)) if kernel.fused and not continuous else None,
+        way.sampling,
+        constants,
     )
     return problem, constants
 
@@ -182,8 +206,9 @@ def _problem(
 class Way:
     """What a run keeps an eye on from its start to its end, whatever choices are made again on the way."""
 
-    def __init__(self, project: bool, board: Switchboard | None) -> None:
+    def __init__(self, project: bool, board: Switchboard | None, inputs: Inputs, sampling: Sampling | None) -> None:
         self._project, self._board = project, board
+        self.inputs, self.sampling = inputs, sampling
         self._watched: tuple[ZeroLengths | BranchPoints, ...] = ()
         self._crossings: Crossings | None = None
         self._kernel: Kernel | None = None
@@ -230,12 +255,20 @@ class Way:
         return isinstance(self._kernel, SlidingKernel)
 
     def constants_along(self, solution: Solution, constants: np.ndarray) -> np.ndarray:
-        """The constants of a stretch, at each sample where what holds it changes along it."""
-        kernel = self._kernel
-        if not isinstance(kernel, SlidingKernel):
+        """The constants of a stretch, at each sample where laws change them, or what holds it changes along it."""
+        kernel, t, y = self._kernel, solution.t, solution.y
+        assert kernel is not None
+        if not isinstance(kernel, SlidingKernel) and not self.inputs.controllers:
             return constants
-        along = np.repeat(constants[:, None], len(solution.t), axis=1)
-        along[kernel.rows] = np.clip(kernel.mixture(solution.y, solution.t, along), 0.0, 1.0)
+        along = np.repeat(constants[:, None], len(t), axis=1)
+        if self.sampling is not None:
+            rows, given = self.sampling.along(t)
+            along[rows] = given
+        if self.inputs.continuous:
+            n = len(self.inputs.coordinates)
+            along = self.inputs.filled(t, y[:n], kernel.velocities(y, t, along), along)
+        if isinstance(kernel, SlidingKernel):
+            along[kernel.rows] = np.clip(kernel.mixture(y, t, along), 0.0, 1.0)
         return along
 
     @property
@@ -256,7 +289,7 @@ class Way:
         return tuple(note for guide in reversed(self._watched) for note in guide.notes)
 
 
-def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray) -> Mechanics:
+def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray, inputs: Inputs) -> Mechanics:
     """The equations as the guides ask for them."""
     space, values = equations.workspace, equations.values
 
@@ -264,7 +297,8 @@ def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray) -> M
         seen = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
         return float(seen.jacobi[0]), float(np.abs(seen.kinetic[0]) + np.abs(seen.potential[0]))
 
-    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants)
+    asked = inputs if inputs.continuous else None
+    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked)
 
 
 def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None:

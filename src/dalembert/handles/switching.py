@@ -76,6 +76,11 @@ class Switchboard:
         self._watched: list[Watched] = []
         self._known_felt: dict[tuple[float, ...], tuple[bool, ...]] = {}
 
+    @property
+    def idle(self) -> bool:
+        """True where nothing can change on the way: parameters alone decide, such as inputs that are cut off at limits."""
+        return not (self._held.surfaces or self._events)
+
     # the surfaces
 
     @cached_property
@@ -168,7 +173,7 @@ class Switchboard:
             g = self._surfaces(np.concatenate([y[:n], mechanics.velocities(t, y), t[None]]), values)
             if not isinstance(kernel, SlidingKernel):
                 return g
-            return np.concatenate([g, kernel.mixture(y, t, mechanics.constants)])
+            return np.concatenate([g, kernel.mixture(y, t, mechanics.constants_at(t, y))])
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
         watched = [

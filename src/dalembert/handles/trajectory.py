@@ -122,9 +122,9 @@ class Trajectory(Places, Tabular, Value):
     @cached_property
     def values(self) -> np.ndarray:
         """The values of the parameters of `used`: (parameters,), or (parameters, samples) where they change on the way."""
-        if self.held is None:
+        if self.held is None and not self.equations.model.controllers:
             return self.equations.values
-        count = len(self.held.values)
+        count = len(self.used.values)
         return self._together(lambda part: _columns(part)[3][:count])
 
     @property
@@ -450,6 +450,22 @@ class Trajectory(Places, Tabular, Value):
         names = [name for name in self.constraint_names if name in drive_names(model)]
         rows = dict(zip(self.constraint_names, self.multipliers, strict=True)) if names else {}
         return joint_efforts(model, values, self.t, self.q, self.qd) | {name: rows[name] for name in names}
+
+    @cached_property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """What laws in Python gave along the run, by the name of their load: (samples,), or (3, samples) for a force.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().actuator("bob", law=lambda t, state: 2 * t, name="motor")
+        >>> dl.simulate(model, 1.0, samples=3).inputs["motor"]
+        array([0., 1., 2.])
+        """
+        known, out = self.equations.model.inputs, dict[str, np.ndarray]()
+        for controller in known.controllers:
+            for load in controller.loads:
+                rows = self.values[known.rows(controller.of_load(load))]
+                out[load] = rows if len(rows) > 1 else rows[0]
+        return out
 
     @cached_property
     def load_forces(self) -> dict[str, np.ndarray]:

@@ -69,6 +69,19 @@ class Guide(ABC):
             self.mend(stepper, burst.step(k), end)
 
 
+class Clock(ABC):
+    """Instants at which constants of the equations change, whatever the motion does: a step ends at each of them."""
+
+    @property
+    @abstractmethod
+    def next(self) -> float:
+        """The next instant."""
+
+    @abstractmethod
+    def tick(self, t: float, y: np.ndarray) -> None:
+        """Change the constants, in their place, at an instant and the state there; asked once."""
+
+
 class MachineCode(NamedTuple):
     """The rates of a problem in machine code, and its constraints where those are machine code too."""
 
@@ -95,6 +108,8 @@ class InitialValueProblem:
     guides: tuple[Guide, ...] = ()
     machine: MachineCode | None = None  # None: the rates are known to Python only
     slope: Callable[[float, np.ndarray], np.ndarray] | None = None  # ∂(rates)/∂y at (t, y); None: by differences
+    clock: Clock | None = None
+    constants: np.ndarray | None = None  # what a clock changes; rates and machine code read them in their place
 
     def errors(self, tolerance: float) -> np.ndarray:
         """The absolute error allowed in each state by a tolerance that has no unit."""
@@ -201,6 +216,10 @@ class Method(ABC):
     def restart(self, y: np.ndarray) -> None:
         """Go on from `y` at the present time (after a projection)."""
 
+    @abstractmethod
+    def renew(self, y: np.ndarray) -> None:
+        """Go on from `y` at the present time with other constants, in memory of the pace."""
+
 
 class Stepper(Method):
     """A method that is led step by step."""
@@ -212,6 +231,10 @@ class Stepper(Method):
 
 class Runner(Method):
     """A method that takes many steps in one go, with samples and projections."""
+
+    @abstractmethod
+    def head_for(self, end: float) -> None:
+        """Let a step end at `end`, and none go beyond."""
 
     @abstractmethod
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
@@ -249,7 +272,11 @@ class _Run:
         )
 
     def go_on(self) -> None:
-        """One step, or a burst of them."""
+        """One step, or a burst of them, from where constants have changed if they do."""
+        clock = self._problem.clock
+        if clock is not None and clock.next <= self._t:
+            clock.tick(self._t, self._last)
+            self._method.renew(self._last)
         if isinstance(self._method, Runner):
             self._run(self._method)
         else:
@@ -259,11 +286,17 @@ class _Run:
         if told is not None and told((self._t - self._start) / (self._end - self._start)):
             self.status = Status.STOPPED
 
+    @property
+    def _goal(self) -> float:
+        """Where the present constants end."""
+        clock = self._problem.clock
+        return self._end if clock is None else min(self._end, clock.next)
+
     def _lead(self, stepper: Stepper) -> None:
         problem = self._problem
         with np.errstate(all="ignore"):  # what is not finite is told below
             limits = [guide.limit(self._t) for guide in problem.guides]
-            step = stepper.advance(min([self._end, *limits]) if limits else self._end)
+            step = stepper.advance(min([self._goal, *limits]) if limits else self._goal)
         self._steps += 1
         if not np.isfinite(step.y1).all():
             raise not_finite(problem, self._t, self._last, step.y1)
@@ -284,7 +317,11 @@ class _Run:
     def _run(self, runner: Runner) -> None:
         problem, settings, times = self._problem, self._settings, self._times
         most = min(_BURST, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
-        stop = self._end if settings.progress is None else min(self._end, self._t + (self._end - self._start) / _TOLD)
+        stop = goal = self._goal
+        if settings.progress is not None:
+            stop = min(goal, self._t + (self._end - self._start) / _TOLD)
+        if problem.clock is not None:
+            runner.head_for(goal)
         burst = runner.burst(times, self._samples, self.done, stop, most)
         self.done, sure = burst.done, len(burst) - burst.left
         turned = self._turn(burst.steps.t1[:sure], burst.steps.last[:sure])

@@ -60,6 +60,10 @@ class Collocation(Stepper):
         """Go on from another state."""
         self._y = y
 
+    def renew(self, y: np.ndarray) -> None:
+        """Go on with other accelerations."""
+        self._y, self._qdd = y, self._problem.rates(self._t, y)[self._n : 2 * self._n]
+
     def advance(self, limit: float) -> Step:
         """One accepted step."""
         room = limit - self._t

@@ -50,7 +50,7 @@ class Crossings(Guide):
         self._rows = np.array([each.row for each in watched], dtype=np.intp)
         self._signs = np.array([each.sign for each in watched])
         self._offsets = np.array([each.offset for each in watched])
-        self._fresh = np.array([each.fresh for each in watched])
+        self._fresh = np.array([each.fresh for each in watched], dtype=bool)
         self._follows = np.array([each.follows for each in watched])
         self._halts = {1.0: [each.down for each in watched], -1.0: [each.up for each in watched]}  # by the sign before
         self.met: Halt | None = None  # where the run ended

@@ -21,6 +21,7 @@ class Explicit(Runner):
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, n = problem, len(problem.y0)
+        self._pace = 0.0  # the longest step since the last goal
         self._scheme = self.scheme()._replace(positions=problem.positions)
         K = np.zeros((len(self._scheme.c), n))
         self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
@@ -64,6 +65,17 @@ class Explicit(Runner):
             self._now.y[:] = y
             self._now.counts[text.KNOWN] = 0
 
+    def renew(self, y: np.ndarray) -> None:
+        """Go on with other constants; the slope here is another, too."""
+        self._now.y[:], self._now.counts[text.KNOWN] = y, 0
+
+    def head_for(self, end: float) -> None:
+        """Let a step end at `end`; one that was short to end at the last such time does not set the pace."""
+        if end != self._control.end:
+            self._control = self._control._replace(end=end)
+            self._now.clock[text.H] = max(self._now.clock[text.H], self._pace)
+            self._pace = 0.0
+
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
         """Up to `most` steps with their samples (times, states), of which `done` are there already."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
@@ -81,6 +93,8 @@ class Explicit(Runner):
             count, why = self._burst(
                 self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
             )
+        if self._problem.clock is not None:
+            self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
         self.evaluations = int(now.counts[text.CALLS])
         done, failure = int(now.counts[text.SAMPLE]), self._failure(why, taken, count)
         return Burst(taken.until(count), done, why == text.LEFT, failure)
@@ -101,10 +115,21 @@ class FixedStepper(Explicit):
 
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
         """Their length and number."""
-        span = end - problem.t0
-        wanted = settings.step or min(settings.max_step or np.inf, span / 1000)
-        count = max(1, int(np.ceil(span / wanted - 1e-9)))
-        return span / count, Control(atol=np.zeros(len(problem.y0)), number=count)
+        self._wanted = settings.step or min(settings.max_step or np.inf, (end - problem.t0) / 1000)
+        h, count = self._equal(end - problem.t0)
+        return h, Control(atol=np.zeros(len(problem.y0)), number=count)
+
+    def _equal(self, span: float) -> tuple[float, int]:
+        count = max(1, int(np.ceil(span / self._wanted - 1e-9)))
+        return span / count, count
+
+    def head_for(self, end: float) -> None:
+        """Equal steps from here to `end`, no longer than asked for."""
+        if end != self._control.end:
+            t = float(self._now.clock[text.T])
+            self._now.clock[text.H], count = self._equal(end - t)
+            self._now.counts[text.DONE] = 0
+            self._control = self._control._replace(start=t, end=end, number=count)
 
 
 def unheld(mode: int) -> Surface:

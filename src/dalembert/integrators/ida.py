@@ -64,6 +64,10 @@ class Ida(Stepper):
         self._y, self._yd = self._dae.start(self._t, y)
         self._solver.init_step(self._t, self._y, self._yd)
 
+    def renew(self, y: np.ndarray) -> None:
+        """Begin again: what was remembered belongs to other constants."""
+        self.restart(y)
+
     def advance(self, limit: float) -> Step:
         """One internal step."""
         t0, y0, slope0 = self._t, self._y[: self._size].copy(), self._yd[: self._size].copy()

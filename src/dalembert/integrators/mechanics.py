@@ -13,8 +13,10 @@ from dalembert.equations import Velocities
 from dalembert.errors import SimulationError
 from dalembert.integrators import projection
 from dalembert.integrators.base import MachineCode
+from dalembert.integrators.native_laws import Sizes, with_law
 from dalembert.integrators.native_steps import HELD, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
+from dalembert.model.controllers import Inputs
 from dalembert.programs import Function
 from dalembert.programs.loops import Machine
 from dalembert.structure import newton, rank
@@ -29,7 +31,8 @@ class Mechanics:
     lengths: Lengths
     energy: Callable[[float, np.ndarray, np.ndarray], tuple[float, float]]  # at (t, q, q̇), and the size of its parts
     values: np.ndarray  # of the parameters
-    constants: np.ndarray  # the same with the constants of the motion
+    constants: np.ndarray  # the same with the constants of the motion; a run may write other inputs into them
+    inputs: Inputs | None = None  # where continuous laws in Python give some of them
 
     @property
     def positions(self) -> int:
@@ -52,10 +55,18 @@ class Mechanics:
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ at one state."""
-        return self.kernel.state_rates(y, t, self.constants)
+        return self.kernel.state_rates(y, t, self.constants_at(t, y))
+
+    def constants_at(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The constants with what laws in Python give at one state or many; laws are asked here."""
+        if self.inputs is None:
+            return self.constants
+        return self.inputs.filled(t, y[: self.positions], self.velocities(t, y), self.constants)
 
     def velocities(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
         """q̇ at one state or many."""
+        if self._velocities.are_rates:
+            return y[self.positions : self.kernel.form.n_states]
         return self.kernel.velocities(y, t, self.constants)
 
     def rows(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,12 +121,24 @@ class Mechanics:
     @cached_property
     def machine(self) -> MachineCode | None:
         """The rates in machine code, and the constraints to bring states back onto; None where an engine has none."""
-        function = self.kernel.rates_function
-        rates = None if function is None else _machine(function, self.constants)
+        rates = self._rates()
         if rates is None:
             return None
         surface = self._surface() if self.kernel.phase is None and self.drifts else None
         return MachineCode(rates, self.kernel.form.n_states, surface)
+
+    def _rates(self) -> Machine | None:
+        """The rates in machine code, with laws that are machine code, too; None where one is not."""
+        rates = _machine(self.kernel.rates_function, self.constants)
+        if self.inputs is None or rates is None:
+            return rates
+        velocities = None if self._velocities.are_rates else _machine(self.kernel.velocities_function, self.constants)
+        sizes = Sizes(self.positions, self.kernel.form.n_states, len(self.constants))
+        for controller, rows in self.inputs.continuous:
+            if not controller.native or (velocities is None and not self._velocities.are_rates):
+                return None
+            rates = with_law(controller.law, rows, rates, velocities, sizes)
+        return rates
 
     def _surface(self) -> Surface | None:
         kernel, manifold, facts = self.kernel, self.manifold, self.manifold.system.facts
@@ -159,4 +182,4 @@ def _machine(function: Function, parameters: np.ndarray) -> Machine | None:
     native = function.native
     if native is None:
         return None
-    return Machine(native.address, np.array(parameters, dtype=float), np.array(native.tables, dtype=float))
+    return Machine(native.address, np.asarray(parameters, dtype=float), np.array(native.tables, dtype=float))

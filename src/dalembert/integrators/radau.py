@@ -44,13 +44,18 @@ class RadauIIA(Stepper):
     def restart(self, y: np.ndarray) -> None:
         """Go on from a projected state, with the step size already found."""
         solver = self._solver
-        if solver.status == "running" and not np.array_equal(y, solver.y):
-            self._before += solver.nfev
-            self._solver = self._begin(solver.t, y, min(solver.h_abs, self._end - solver.t))
+        if solver.t < self._end and not np.array_equal(y, solver.y):
+            self.renew(y)
+
+    def renew(self, y: np.ndarray) -> None:
+        """Begin again, with the step size already found."""
+        solver, self._before = self._solver, self._before + self._solver.nfev
+        self._solver = self._begin(solver.t, y, min(solver.h_abs, self._end - solver.t))
 
     def advance(self, limit: float) -> Step:
         """One accepted step."""
         solver = self._solver
+        solver.t_bound, solver.status = min(limit, self._end), "running"
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RuntimeWarning)
             solver.step()

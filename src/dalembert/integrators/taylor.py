@@ -38,6 +38,12 @@ class Taylor(Stepper):
         """Go on from a projected state."""
         self._state[:] = y / self._sizes
 
+    def renew(self, y: np.ndarray) -> None:
+        """Go on with other parameters of the machine."""
+        assert self._problem.constants is not None
+        self._machine.pars[:] = self._problem.constants[: len(self._machine.pars)]
+        self.restart(y)
+
     def go_on(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:
         """The same step with another length s, and perhaps another end y or fewer orders; the next begins there."""
         assert step.coefficients is not None

@@ -24,6 +24,7 @@ from dalembert.expressions.reading import decimal
 from dalembert.model.checks.values import value as evaluate
 from dalembert.model.constraints import Canonical, FormulaConstraint, Holonomic, Loop, Nonholonomic
 from dalembert.model.contacts import Contact
+from dalembert.model.controllers import Controller, Inputs
 from dalembert.model.elements import (
     Body,
     Coordinate,
@@ -70,6 +71,7 @@ class Elements(Tabular, ABC):
     rotors: tuple[Rotor, ...] = ()
     points: tuple[Point, ...] = ()
     events: tuple[Event, ...] = ()
+    controllers: tuple[Controller, ...] = ()
     limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
     shapes: tuple[Shape, ...] = ()
     published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused
@@ -198,6 +200,22 @@ class Elements(Tabular, ABC):
             raise NotApplicableError(
                 f"{who}: the constraint '{self.canonical_list[0].name}' of model '{self.name}' contains momenta. "
                 "Only the formalism dirac treats such constraints; remove it, or derive by dirac."
+            )
+
+    @property
+    def inputs(self) -> Inputs:
+        """The parameters that laws in Python give, and these laws."""
+        return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.parameter_list))
+
+    def without_laws(self) -> Self:
+        """The same without laws in Python: what they gave are parameters u(name), which have the value 1 unless they are told."""
+        return self.replaced(controllers=()) if self.controllers else self
+
+    def refuse_laws(self, who: str, advice: str) -> None:
+        """Raise when loads of the model are given by laws in Python, where `who` needs formulas."""
+        for controller in self.controllers:
+            raise NotApplicableError(
+                f"{who}: '{controller.name}' of model '{self.name}' is given by a law in Python. Expected formulas. {advice}"
             )
 
     @property

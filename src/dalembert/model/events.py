@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.expressions import TIME
+from dalembert.expressions import TIME, kind_of
 from dalembert.expressions.formula import Formula, Written
 from dalembert.expressions.writing import written
 from dalembert.model.file_form import Element
@@ -34,7 +34,9 @@ def _assignments(what: str) -> Kind:
     """A table from names of parameters or coordinates to formulas."""
 
     def names(maker: Maker) -> tuple[str, ...]:
-        return tuple(maker.parameter_values) if what == "parameter" else maker.coordinate_names
+        if what != "parameter":
+            return maker.coordinate_names
+        return tuple(name for name in maker.parameter_values if kind_of(name) is None)  # inputs belong to their laws
 
     def check(value: object, where: str, maker: Maker) -> Iterator[Problem]:
         if not isinstance(value, dict):

@@ -32,7 +32,10 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
         (c.name, short(float(c.start)), short(float(c.start_rate)), c.unit, c.description)
         for c in model.coordinate_list
     ]
-    parameters = [(p.name, short(float(p.value)), p.unit, p.description) for p in model.parameter_list]
+    given = {name for controller in model.controllers for name in controller.inputs}
+    parameters = [
+        (p.name, short(float(p.value)), p.unit, p.description) for p in model.parameter_list if p.name not in given
+    ]
     constraints = [(name, kind) for kind, names in _constraints(model).items() for name in names]
     found = (
         _table("coordinate, start, rate, unit, meaning", coordinates),

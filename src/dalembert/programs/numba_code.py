@@ -67,7 +67,7 @@ def address_of(
     know, and `numbers` the constants of other modules.
     """
     import numba
-    from numba import carray, extending  # pyright: ignore[reportPrivateImportUsage]
+    from numba import extending
     from numba.core.errors import NumbaPerformanceWarning
 
     for module in called:
@@ -75,8 +75,8 @@ def address_of(
             if inspect.isfunction(text) and text.__module__ == module.__name__ and text not in _KNOWN | {*instead}:
                 _KNOWN.add(text)
                 extending.register_jitable(error_model="numpy")(text)
-    own = {call: _jump(numba), array_at: lambda address, shape, dtype: carray(address, shape, dtype)}
-    for text, other in (own | dict(instead)).items():
+    tell_of_addresses()
+    for text, other in instead.items():
         _stand_in(text, other)
     version = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers))])
     entry.__qualname__ = f"{entry.__name__}_{hashlib.sha256(version.encode()).hexdigest()[:16]}"
@@ -89,6 +89,25 @@ def address_of(
     _KEPT.append(made)
     assert made.address is not None
     return made.address
+
+
+def c_address(entry: Written, signature: str) -> int:
+    """The address of a function that belongs to a user, in machine code that is not kept on disk."""
+    import numba
+
+    made = numba.cfunc(signature, error_model="numpy")(entry)
+    _KEPT.append(made)
+    assert made.address is not None
+    return made.address
+
+
+def tell_of_addresses() -> None:
+    """Tell Numba what `call` and `array_at` are in machine code."""
+    import numba
+    from numba import carray  # pyright: ignore[reportPrivateImportUsage]
+
+    _stand_in(call, _jump(numba))
+    _stand_in(array_at, lambda address, shape, dtype: carray(address, shape, dtype))
 
 
 def _stand_in(text: Written, other: Written) -> None:

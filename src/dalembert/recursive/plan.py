@@ -65,6 +65,7 @@ def plan_of(model: Elements) -> Plan:
 @lru_cache(maxsize=64)
 def _plan(model: Description) -> Plan:
     model.require_sound()
+    model.refuse_laws("dynamics", "Take the model without this load, and pass what the law gives as tau.")
     links = tree_of(model)
     written = _without_norms(with_contacts(model), len(model.holonomic_list), model)
     values = dict(model.parameter_values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -64,6 +64,7 @@ _SERIES = {
     "load_force": Series(
         ("load",), "load({})", "forces and torques of loads, world axes or along a joint", "load_unit"
     ),
+    "inputs": Series(("input",), Kind.INPUT.of("{}"), "what laws in Python gave to their loads", "input_unit"),
     "joint_force": Series(_IN_JOINT, "joint_force_{1}({0})", "force of the parent on the child, world axes", "N"),
     "joint_moment": Series(_IN_JOINT, "joint_moment_{1}({0})", "moment of the parent on the child, world axes", "N·m"),
     "violation": Series(("violation_of",), "violation({})", "φ, then φ̇ and ψ", "violation_unit"),
@@ -83,7 +84,7 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
 
     places = _places(run)
     values = {name: getattr(run, name) for name in _known(run)}
-    for more, of in (_work(run), _loads(run), _joints(run)):
+    for more, of in (_work(run), _loads(run), _inputs(run), _joints(run)):
         values, places = values | more, places | of
     shown = units_of(run).shown
     series = {
@@ -97,7 +98,7 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
 def _known(run: Trajectory) -> list[str]:
     """What is asked of the run by its own name."""
     model = run.equations.model
-    absent = {"work", "work_of", "power_of", "load_force", "joint_force", "joint_moment"}
+    absent = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
     absent |= set() if model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
     absent |= {"multipliers"} if model.canonical_list else set()
     return [name for name in _SERIES if name not in absent]
@@ -140,15 +141,27 @@ def _work(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
 
 def _loads(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
     """The forces of loads, component by component."""
-    units, found = units_of(run), run.load_forces
+    return _parted(run, "load", "load_force", run.load_forces)
+
+
+def _inputs(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+    """What laws in Python gave, component by component."""
+    return _parted(run, "input", "inputs", {name: np.atleast_2d(given) for name, given in run.inputs.items()})
+
+
+def _parted(
+    run: Trajectory, place: str, key: str, found: Mapping[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], Places]:
+    """What loads have of one or three components, under a key along a dimension."""
+    units = units_of(run)
     if not found:
         return {}, {}
     parts = [(name, end) for name, force in found.items() for end in (("",) if len(force) == 1 else ("_x", "_y", "_z"))]
     places: Places = {
-        "load": ("load", _words(f"{name}{end}" for name, end in parts)),
-        "load_unit": ("load", _words(units.shown(units.load(name)) for name, _ in parts)),
+        place: (place, _words(f"{name}{end}" for name, end in parts)),
+        f"{place}_unit": (place, _words(units.shown(units.load(name)) for name, _ in parts)),
     }
-    return {"load_force": np.concatenate(list(found.values()))}, places
+    return {key: np.concatenate(list(found.values()))}, places
 
 
 def _joints(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:

@@ -328,7 +328,9 @@ def _letter_for_latex(part: str) -> str:
 
 def _upright(word: str) -> str:
     escaped = word.replace("_", r"\_")
-    return rf"\text{{{escaped}}}" if "-" in word else rf"\mathrm{{{escaped}}}"  # a hyphen is no minus
+    return (
+        rf"\text{{{escaped}}}" if {"-", " "} & set(word) else rf"\mathrm{{{escaped}}}"
+    )  # a hyphen is no minus, and a space stays
 
 
 def _indices(text: str) -> str:

@@ -14,11 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
+import symengine as se
+
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.lower import Lowering
 from dalembert.expressions.numbers import written_out
+from dalembert.model.controllers import USUAL, Controller
 from dalembert.model.declared import Action, Traced, Watch, Work
+from dalembert.model.elements import Parameter
 from dalembert.model.file_form import Element, unsaid
 from dalembert.model.joints.base import JointMotion
 from dalembert.model.keys import (
@@ -96,11 +100,6 @@ class Motion(Protocol):
 
     def frame(self, name: str) -> Frame:
         """The frame of a body, or of the world."""
-        ...
-
-    @property
-    def model(self) -> Elements:
-        """What moves."""
         ...
 
     @property
@@ -253,6 +252,14 @@ class LoadMaker(Maker):
     """What the makers of loads share."""
 
     loads: tuple[Load, ...]
+    parameter_list: tuple[Parameter, ...]
+    controllers: tuple[Controller, ...]
+
+    def _controlled(self, by: Controller) -> list[Formula]:
+        """The inputs that a law gives, declared as parameters of the model."""
+        self.controllers += (by,)
+        self.parameter_list += tuple(Parameter(name, USUAL, f"given by {by.title}") for name in by.inputs)
+        return [se.Symbol(name) for name in by.inputs]
 
     def _load_name(self, name: str | None, kind: str) -> str:
         key = name or f"{kind}{len(self.loads) + 1}"

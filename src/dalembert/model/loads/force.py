@@ -9,12 +9,14 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dalembert.arguments import checked
+from dalembert.errors import InputError
+from dalembert.model.controllers import Law, Timing, controller_of
 from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
 from dalembert.model.file_form import Element
 from dalembert.model.keys import AT, BODY, FRAME, NAMED, Key, Keys, entries, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.loads.tables import in_words, timed
-from dalembert.model.making import Given
+from dalembert.model.making import Given, vector3
 from dalembert.model.vectors import WORLD, Vector3
 
 
@@ -68,7 +70,31 @@ class ForceMaker(LoadMaker):
 
     @checked
     def force(
-        self, body: str, force: Given, *, point: Given | None = None, frame: str = WORLD, name: str | None = None
+        self,
+        body: str,
+        force: Given | None = None,
+        *,
+        law: Law | None = None,
+        period: float | None = None,
+        delay: float = 0.0,
+        vectorized: bool = False,
+        point: Given | None = None,
+        frame: str = WORLD,
+        name: str | None = None,
     ) -> Self:
-        """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`."""
-        return self._load(Force, name, body=body, force=force, point=point, frame=frame)
+        """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`.
+
+        It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
+        """
+        if law is None and period is None and not delay and not vectorized and force is not None:
+            return self._load(Force, name, body=body, force=force, point=point, frame=frame)
+        key = self._load_name(name, Force.kind)
+        if (force is None) == (law is None) or law is None:
+            raise InputError(
+                f"force '{key}': got {'both a force and a law' if law is not None else 'no law'}. Expected a force by formulas, "
+                "or law=... with a function of Python, which may have period, delay and vectorized."
+            )
+        by = controller_of(key, [key], law, Timing(period, delay, vectorized), ends=("_x", "_y", "_z"))
+        at = None if point is None else vector3(self.reader.constant, point, f"force '{key}', point")
+        x, y, z = self._controlled(by)
+        return self._add(Force(key, body, (x, y, z), at, frame))

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from dalembert.arguments import checked
+from dalembert.arguments import are_names, checked, shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.symbols import maximum, minimum
 from dalembert.expressions.writing import knots, limited, written
 from dalembert.model.checks.values import value as evaluate
+from dalembert.model.controllers import Law, Timing, controller_of
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import Element
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant, entries, limit, moving
@@ -86,21 +87,55 @@ class JointTorqueMaker(LoadMaker):
     @checked
     def actuator(
         self,
-        body: str,
-        effort: Written,
+        body: str | Sequence[str],
+        effort: Written | None = None,
         *,
+        law: Law | None = None,
+        period: float | None = None,
+        delay: float = 0.0,
+        vectorized: bool = False,
         limit: Written | Sequence[Written] | None = None,
         joint: int = 0,
         motion: int = 0,
         name: str | None = None,
     ) -> Self:
-        """Drive the joint of a body by `effort`, cut off at ±`limit` or at `limit` = (lowest, highest)."""
-        key = self._load_name(name, "actuator")
-        where = f"actuator '{key}'"
-        value = self.reader.read(effort, f"{where}, effort")
+        """Drive the joint of a body by `effort`, or by `law`, cut off at ±`limit` or at `limit` = (lowest, highest).
+
+        A law is a function in Python: law(t, state) gives the torque or force, where state["theta"] and state["dot(theta)"] are
+        coordinates and rates by name, and state.q and state.qd all of them. It is asked wherever the equations are evaluated or,
+        with a `period`, once every so many seconds from the start of the run; what it gives is then held until the next sample,
+        and acts `delay` seconds later. A `vectorized` law may get times (batch,) and states (n, batch), and gives as many values.
+        One law may drive several bodies, and gives a value for each. What Numba has compiled is called as law(t, q, qd, out).
+
+        >>> from dalembert.model import Model
+        >>> model = Model("arm").coordinates("a")
+        >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
+        >>> _ = model.actuator("link", law=lambda t, state: -4 * state["a"] - 2 * state["dot(a)"], name="servo")
+        >>> model.loads[0].formulas
+        (u(servo),)
+        """
+        several, key = not isinstance(body, str), self._load_name(name, "actuator")
+        bodies = (body,) if isinstance(body, str) else tuple(body) if are_names(body) else ()
+        if not bodies:
+            raise InputError(f"actuator '{key}', body: got {shown(body)}. Expected the name of a body, or several.")
+        where, keys = f"actuator '{key}'", [f"{key} of {each}" for each in bodies] if several else [key]
+        if (effort is None) == (law is None):
+            got = "both an effort and a law" if law is not None else "neither an effort nor a law"
+            raise InputError(f"{where}: got {got}. Expected a formula as effort, or law=... with a function of Python.")
+        if effort is not None:
+            if several or period is not None or delay or vectorized:
+                raise InputError(
+                    f"{where}: several bodies, period, delay and vectorized are for a law in Python. Got a formula."
+                )
+            values = [self.reader.read(effort, f"{where}, effort")]
+        else:
+            keys = [self._load_name(each, "actuator") for each in keys]
+            values = self._controlled(controller_of(key, keys, law, Timing(period, delay, vectorized)))
         if limit is not None:
-            value = self._cut_off(value, list(limit) if isinstance(limit, list | tuple) else [limit], f"{where}, limit")
-        return self._add(JointTorque(key, body, joint, motion, value))
+            ends = list(limit) if isinstance(limit, list | tuple) else [limit]
+            values = [self._cut_off(value, ends, f"{where}, limit") for value in values]
+        each = zip(keys, bodies, values, strict=True)
+        return self._add(*(JointTorque(name, part, joint, motion, value) for name, part, value in each))
 
     @checked
     def torque_table(

@@ -1,0 +1,220 @@
+"""Laws in Python: functions of time and state that give loads their values along a run.
+
+To the equations, what a law gives is an *input*: a parameter u(name) of its own kind. So equations are derived, proved and
+compiled as always, and only who evaluates them asks the law. A continuous law is asked wherever the rates are; a sampled one
+every `period` seconds, in the order of time, and its output is held in between.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+
+from dalembert.arguments import is_real, shown
+from dalembert.errors import InputError, nearest
+from dalembert.expressions import Kind
+
+USUAL = 1.0  # what an input is where no law is asked, as in facts about the model: any number but zero
+Law: TypeAlias = Callable[[Any, "State"], Any]
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A law with a memory, such as an integral: it begins anew at the start of every run."""
+
+    def reset(self, t0: float, state: State) -> None:
+        """Forget what was, and begin at `t0` with this state."""
+        ...
+
+
+class Timing(NamedTuple):
+    """How a law is asked: every `period` seconds, or continuously (None); for many states at once where `vectorized`."""
+
+    period: float | None = None
+    delay: float = 0.0
+    vectorized: bool = False
+
+
+class State:
+    """Where a model is: the arrays q and q̇ in the order of the coordinates, and every coordinate and rate by name.
+
+    >>> state = State(places(("x", "phi")), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> float(state["phi"]), float(state["dot(x)"]), state.q.tolist()
+    (2.0, 3.0, [1.0, 2.0])
+    """
+
+    __slots__ = ("_places", "q", "qd")
+
+    def __init__(self, known: Mapping[str, tuple[int, int]], q: np.ndarray, qd: np.ndarray) -> None:
+        self._places, self.q, self.qd = known, q, qd
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            rate, row = self._places[name]
+        except KeyError:
+            raise InputError(f"the state has no '{name}'. {nearest(name, self._places)}") from None
+        return self.qd[row] if rate else self.q[row]
+
+    def __repr__(self) -> str:
+        return f"State({', '.join(f'{name}={self[name]}' for name in self._places)})"
+
+
+def places(names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Where coordinates and rates stand in a state, by name."""
+    return {name: (0, i) for i, name in enumerate(names)} | {Kind.RATE.of(x): (1, i) for i, x in enumerate(names)}
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A law and the inputs it gives, as many for each of its loads: continuous, or sampled and held."""
+
+    name: str
+    loads: tuple[str, ...]
+    inputs: tuple[str, ...]  # the names of the parameters
+    law: Law = field(repr=False)
+    period: float | None = None  # None: continuous
+    delay: float = 0.0  # from the sample to its effect
+    vectorized: bool = False  # the law takes many states at once
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"the law of '{self.name}'"
+
+    def of_load(self, name: str) -> tuple[str, ...]:
+        """The inputs of one of its loads."""
+        each, k = len(self.inputs) // len(self.loads), self.loads.index(name)
+        return self.inputs[k * each : (k + 1) * each]
+
+    @property
+    def native(self) -> bool:
+        """True for law(t, q, qd, out), which Numba has compiled."""
+        return hasattr(self.law, "py_func")
+
+    def at(self, t: float, state: State) -> np.ndarray:
+        """What the law gives at one state, (inputs,)."""
+        if self.native:
+            out = np.zeros(len(self.inputs))
+            cast("Any", self.law)(t, state.q, state.qd, out)
+            return out
+        return self._numbers(self.law(t, state), (), t)
+
+    def along(self, t: np.ndarray, known: Mapping[str, tuple[int, int]], q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """What the law gives at many states, (inputs, batch)."""
+        if self.vectorized:
+            return self._numbers(self.law(t, State(known, q, qd)), t.shape, t)
+        each = zip(t.tolist(), q.T, qd.T, strict=True)
+        return np.stack([self.at(s, State(known, x, v)) for s, x, v in each], axis=1)
+
+    def _numbers(self, given: Any, batch: tuple[int, ...], t: Any) -> np.ndarray:
+        count = len(self.inputs)
+        try:
+            found = np.asarray(given, dtype=float)
+            if found.ndim <= len(batch) and count == 1:
+                found = found[None]
+            return np.broadcast_to(found if found.ndim else found[None], (count, *batch)) if batch else self._one(found)
+        except (TypeError, ValueError):
+            said = "one number" if count == 1 else f"{count} numbers"
+            many = f" for each of {batch[0]} states" if batch else ""
+            when = f" at t = {float(t):.9g}" if not batch else ""
+            raise InputError(f"{self.title}{when} gave {shown(given)}. Expected {said}{many}.") from None
+
+    def _one(self, found: np.ndarray) -> np.ndarray:
+        if found.shape != (len(self.inputs),):
+            raise ValueError(found.shape)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            pickle.dumps(self.law)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InputError(
+                f"{self.title} cannot travel to another process or into a pickle: {error}. Define it as a function or a class "
+                "of a module, not as a lambda or inside a function; or work in one process."
+            ) from error
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a model among its parameters, and the laws that give them."""
+
+    controllers: tuple[Controller, ...]
+    coordinates: tuple[str, ...]
+    parameters: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where coordinates and rates stand in a state."""
+        return places(self.coordinates)
+
+    @cached_property
+    def continuous(self) -> tuple[tuple[Controller, list[int]], ...]:
+        """The continuous laws, each with the places of its inputs."""
+        return tuple((c, self.rows(c.inputs)) for c in self.controllers if c.period is None)
+
+    @cached_property
+    def sampled(self) -> tuple[tuple[Controller, list[int]], ...]:
+        """The sampled laws, each with the places of its inputs."""
+        return tuple((c, self.rows(c.inputs)) for c in self.controllers if c.period is not None)
+
+    def rows(self, names: Sequence[str]) -> list[int]:
+        """Where inputs stand among the parameters."""
+        return [self.parameters.index(name) for name in names]
+
+    def filled(self, t: Any, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Values of the parameters, and of what stands behind them, with what the continuous laws give; one state or many."""
+        if not self.continuous:
+            return values
+        if q.ndim == 1:
+            out, state = values.copy(), State(self.places, q, qd)
+            for controller, rows in self.continuous:
+                out[rows] = controller.at(float(t), state)
+            return out
+        times = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
+        out = np.repeat(values[:, None], q.shape[1], axis=1) if values.ndim == 1 else values.copy()
+        for controller, rows in self.continuous:
+            out[rows] = controller.along(times, self.places, q, qd)
+        return out
+
+    def refuse_sampled(self, who: str) -> None:
+        """Raise where an input is no function of the state."""
+        for controller, _ in self.sampled:
+            raise InputError(
+                f"{who}: {controller.title} is sampled and held, so its input is no function of the state. Ask a run, such as "
+                "run.qdd; or the model without its laws, model.without_laws(), whose inputs are parameters."
+            )
+
+
+def controller_of(
+    name: str, loads: Sequence[str], law: object, timing: Timing, *, ends: Sequence[str] = ("",)
+) -> Controller:
+    """A law that was given by a user, or what is wrong with it; each load has as many inputs as there are ends of names."""
+    where, (period, delay, vectorized) = f"the law of '{name}'", timing
+    if not callable(law):
+        raise InputError(f"{where}: got {shown(law)}. Expected a function law(t, state).")
+    if hasattr(law, "py_func") and (len(inspect.signature(law).parameters) != 4 or vectorized):
+        raise InputError(
+            f"{where}: it is compiled by Numba. Expected law(t, q, qd, out), which writes into `out`, and is not vectorized."
+        )
+    if period is not None and not (is_real(period) and period > 0):
+        raise InputError(f"{where}, period: got {shown(period)}. Expected a positive number of seconds, or None.")
+    if not (is_real(delay) and delay >= 0):
+        raise InputError(f"{where}, delay: got {shown(delay)}. Expected a number of seconds that is not negative.")
+    if period is None and delay:
+        raise InputError(f"{where}: delay is {delay:g} and there is no period. A delay is that of a sampled law.")
+    if period is None and isinstance(law, Remembering):
+        raise InputError(
+            f"{where}: it has a memory (`reset`), and there is no period. A continuous law is asked at states that the "
+            "integrator only tries, in no order of time. Give a period, such as period=0.001."
+        )
+    inputs = tuple(Kind.INPUT.of(f"{load}{end}") for load in loads for end in ends)
+    return Controller(
+        name, tuple(loads), inputs, law, None if period is None else float(period), float(delay), vectorized
+    )
