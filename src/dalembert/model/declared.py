@@ -118,6 +118,10 @@ class Places(Protocol):
         """How far a joint has moved along one of its motions."""
         ...
 
+    def started(self, body: str, joint: int, motion: int) -> Scalar:
+        """How far it has moved in the initial state of the model."""
+        ...
+
 
 class Watch(Protocol):
     """A model that is watched while it moves: how anything that follows from positions changes."""

@@ -17,7 +17,7 @@ from dalembert.expressions import parse
 from dalembert.expressions.writing import written
 from dalembert.model import file_form
 from dalembert.model.file_form import ORIGIN, Element, Value, unless
-from dalembert.model.making import Maker, motion, motions, pair, points, unit_vector, vector3
+from dalembert.model.making import Maker, motion, motions, names_of, pair, places_of, points, unit_vector, vector3
 from dalembert.model.vectors import WORLD, Formula
 
 MAX_ELEMENTS = 2000
@@ -235,6 +235,18 @@ two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [fi
 body = Kind(name)
 two_bodies = Kind(
     array(2, name, "names of bodies"), lambda maker, x, where: pair(x, where), lambda x, where: list(x), alone=True
+)
+several_bodies = Kind(
+    many(name, "names of bodies"),
+    lambda maker, x, where: names_of(x, where),
+    lambda x, where: list(x),
+    alone=True,
+)
+counted = Kind(
+    many(whole, "whole numbers"), lambda maker, x, where: places_of(x, where), lambda x, where: list(x)
+)  # which joints of some bodies, or which motions of joints; none where all are the first
+optional = Kind(
+    constant.check, lambda maker, x, where: None if x is None else maker.reader.constant(x, where), written
 )
 
 NAMED: Keys = {"name": Key(name)}

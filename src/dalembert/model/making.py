@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.algebra.folding import exact
 from dalembert.algebra.surds import Component, unit
-from dalembert.arguments import shown
+from dalembert.arguments import is_whole, shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.formulas import Reader
@@ -158,3 +158,20 @@ def pair(bodies: object, where: str) -> tuple[str, str]:
         case [str(first), str(second)]:
             return first, second
     raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected two names, of bodies or 'world'.")
+
+
+def names_of(bodies: object, where: str) -> tuple[str, ...]:
+    """Names of bodies, two or more."""
+    match list(bodies) if several(bodies) else bodies:
+        case [str(), str(), *_] as names if all(isinstance(name, str) for name in names):
+            return tuple(map(str, names))
+    raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected names of two bodies or more.")
+
+
+def places_of(given: object, where: str) -> tuple[int, ...]:
+    """Which joints or motions, counted from 0; none where all are the first."""
+    found = [x if is_whole(x) else -1 for x in row_of(given, where, "whole numbers, counted from 0")]
+    if min(found, default=0) < 0:
+        raise InputError(f"{where}: got {shown(given)}. Expected whole numbers, counted from 0.")
+    whole = tuple(map(int, found))
+    return whole if any(whole) else ()

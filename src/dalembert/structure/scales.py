@@ -127,8 +127,8 @@ def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
     for loop in model.loops:
         yield loop.bodies[0], loop.joint.position
         yield loop.bodies[1], loop.position
-    for load in model.loads:
-        yield from load.fixed_points
+    for element in (*model.loads, *model.contacts):
+        yield from element.fixed_points
 
 
 def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:

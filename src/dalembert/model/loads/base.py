@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.errors import InputError, Problem
@@ -35,6 +35,9 @@ from dalembert.model.making import Maker
 from dalembert.model.vectors import WORLD, Formula, Vector3
 from dalembert.spatial import cross
 from dalembert.spatial.frames import Frame
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,11 @@ class Span:
 
 class Motion(Protocol):
     """A model in motion over one algebra, as far as loads and contacts have to know it."""
+
+    @property
+    def model(self) -> Elements:
+        """The model that moves."""
+        ...
 
     @property
     def algebra(self) -> Algebra:
@@ -143,7 +151,7 @@ class Load(ABC):
     def formulas(self) -> tuple[Formula, ...]:
         """Its formulas of coordinates, velocities or time: the load itself, which stands under no key."""
         own = (getattr(self, key) for key, about in self.keys.items() if about.kind.alone)
-        return tuple(formula for value in own for _, formula in _formulas(value, self.title))
+        return tuple(formula for value in own for _, formula in formulas_in(value, self.title))
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -154,7 +162,7 @@ class Load(ABC):
         """Every formula with its path, the constants first."""
         for key in sorted(self.keys, key=lambda key: key not in self.constants):
             path = self.title if self.keys[key].kind.alone else f"{self.title}, {key}"
-            yield from _formulas(getattr(self, key), path)
+            yield from formulas_in(getattr(self, key), path)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         """What is wrong with its numbers, `table` holding a value of every symbol at the start."""
@@ -242,11 +250,11 @@ class LoadMaker(Maker):
         return self
 
 
-def _formulas(value: object, path: str) -> Iterator[tuple[str, Formula]]:
+def formulas_in(value: object, path: str) -> Iterator[tuple[str, Formula]]:
     """The formulas of a field with their paths; names and numbers are none."""
     if isinstance(value, tuple):
         for i, each in enumerate(value):
-            yield from _formulas(each, f"{path}[{i}]")
+            yield from formulas_in(each, f"{path}[{i}]")
     elif isinstance(value, Formula):
         yield path, value
 

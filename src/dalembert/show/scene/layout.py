@@ -175,7 +175,7 @@ class Layout:
 
     def contacts(self, body: str) -> list[RollingDisk | KnifeEdge]:
         """The contacts of a body with the ground."""
-        return [c for c in self.model.contacts if c.body == body and isinstance(c, RollingDisk | KnifeEdge)]
+        return [c for c in self.model.contacts if isinstance(c, RollingDisk | KnifeEdge) and c.body == body]
 
     @cached_property
     def unit(self) -> float:
