@@ -114,8 +114,8 @@ def _lengths(model: Elements) -> Iterator[float]:
         if load.length is not None:
             yield _number(load.length, model)
     for contact in model.contacts:
-        if contact.length is not None:
-            yield _number(contact.length, model)
+        if contact.size is not None:
+            yield _number(contact.size, model)
 
 
 def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:

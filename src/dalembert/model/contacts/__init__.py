@@ -11,10 +11,21 @@ from dalembert.model.contacts.belt import Belt as Belt
 from dalembert.model.contacts.belt import BeltMaker
 from dalembert.model.contacts.coupling import Coupling as Coupling
 from dalembert.model.contacts.coupling import CouplingMaker
+from dalembert.model.contacts.distance import Distance as Distance
+from dalembert.model.contacts.distance import DistanceMaker
 from dalembert.model.contacts.gear import Gear as Gear
 from dalembert.model.contacts.gear import GearMaker
 from dalembert.model.contacts.knife_edge import KnifeEdge as KnifeEdge
 from dalembert.model.contacts.knife_edge import KnifeEdgeMaker
+from dalembert.model.contacts.point_in_plane import PointInPlane as PointInPlane
+from dalembert.model.contacts.point_in_plane import PointInPlaneMaker
+from dalembert.model.contacts.point_on_line import PointOnLine as PointOnLine
+from dalembert.model.contacts.point_on_line import PointOnLineMaker
+from dalembert.model.contacts.point_on_surface import OnSurfaces as OnSurfaces
+from dalembert.model.contacts.point_on_surface import PointOnCurve as PointOnCurve
+from dalembert.model.contacts.point_on_surface import PointOnSurface as PointOnSurface
+from dalembert.model.contacts.point_on_surface import PointOnSurfaceMaker
+from dalembert.model.contacts.points import BetweenPoints as BetweenPoints
 from dalembert.model.contacts.rack_and_pinion import RackAndPinion as RackAndPinion
 from dalembert.model.contacts.rack_and_pinion import RackAndPinionMaker
 from dalembert.model.contacts.rolling_disk import RollingDisk as RollingDisk
@@ -23,10 +34,33 @@ from dalembert.model.contacts.worm import Worm as Worm
 from dalembert.model.contacts.worm import WormMaker
 
 # in the order in which a file is read
-CONTACTS: tuple[type[Contact], ...] = (KnifeEdge, RollingDisk, Coupling, Gear, Belt, RackAndPinion, Worm)
+CONTACTS: tuple[type[Contact], ...] = (
+    KnifeEdge,
+    RollingDisk,
+    Coupling,
+    Gear,
+    Belt,
+    RackAndPinion,
+    Worm,
+    Distance,
+    PointOnLine,
+    PointInPlane,
+    PointOnSurface,
+    PointOnCurve,
+)
 
 
 class ContactMakers(
-    KnifeEdgeMaker, RollingDiskMaker, CouplingMaker, GearMaker, BeltMaker, RackAndPinionMaker, WormMaker
+    KnifeEdgeMaker,
+    RollingDiskMaker,
+    CouplingMaker,
+    GearMaker,
+    BeltMaker,
+    RackAndPinionMaker,
+    WormMaker,
+    DistanceMaker,
+    PointOnLineMaker,
+    PointInPlaneMaker,
+    PointOnSurfaceMaker,
 ):
     """What ties bodies to each other and to the ground without a joint."""

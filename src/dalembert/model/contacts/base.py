@@ -71,7 +71,7 @@ class Contact(ABC):
         return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names)]
 
     @property
-    def length(self) -> Formula | None:
+    def size(self) -> Formula | None:
         """A length among its constants, if there is one."""
         return first_of(self, self.keys, constant_length)
 
