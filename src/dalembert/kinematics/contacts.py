@@ -40,6 +40,6 @@ def with_contacts(model: Elements) -> Elements:
 
 
 def pushes(declared: Elements, motion: Motion) -> dict[str, list[Push]]:
-    """Constraint by constraint, where its force acts: contacts on their bodies, loops on the second body and back on the first."""
+    """Constraint by constraint, where its force acts: contacts on their bodies, loops on the second and back on the first."""
     out = {name: acting for contact in declared.contacts for name, acting in contact.pushes(motion).items()}
     return out | {row.name: pushed(row.bodies, row.force, row.point, row.moment) for row in loop_rows(motion)}

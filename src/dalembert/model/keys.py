@@ -245,9 +245,7 @@ several_bodies = Kind(
 counted = Kind(
     many(whole, "whole numbers"), lambda maker, x, where: places_of(x, where), lambda x, where: list(x)
 )  # which joints of some bodies, or which motions of joints; none where all are the first
-optional = Kind(
-    constant.check, lambda maker, x, where: None if x is None else maker.reader.constant(x, where), written
-)
+optional = Kind(constant.check, lambda maker, x, where: None if x is None else maker.reader.constant(x, where), written)
 
 NAMED: Keys = {"name": Key(name)}
 PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}

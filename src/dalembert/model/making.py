@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
 from dalembert.algebra.folding import exact
 from dalembert.algebra.surds import Component, unit
-from dalembert.arguments import is_whole, shown
+from dalembert.arguments import shown
 from dalembert.errors import InputError
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.formulas import Reader
@@ -170,8 +170,8 @@ def names_of(bodies: object, where: str) -> tuple[str, ...]:
 
 def places_of(given: object, where: str) -> tuple[int, ...]:
     """Which joints or motions, counted from 0; none where all are the first."""
-    found = [x if is_whole(x) else -1 for x in row_of(given, where, "whole numbers, counted from 0")]
-    if min(found, default=0) < 0:
+    row = row_of(given, where, "whole numbers, counted from 0")
+    found = tuple(int(x) for x in row if isinstance(x, Integral) and not isinstance(x, bool) and x >= 0)
+    if len(found) < len(row):
         raise InputError(f"{where}: got {shown(given)}. Expected whole numbers, counted from 0.")
-    whole = tuple(map(int, found))
-    return whole if any(whole) else ()
+    return found if any(found) else ()

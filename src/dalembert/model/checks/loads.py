@@ -25,7 +25,7 @@ def problems(model: Elements) -> list[Problem]:
 
 def _on_bodies(model: Elements, table: Table) -> list[Problem]:
     names = {body.name for body in model.bodies}
-    found = [problem for contact in model.contacts for problem in _of_contact(contact, names, model, table)]
+    found = [problem for contact in model.contacts for problem in contact_problems(contact, model, table)]
     found += [problem for loop in model.loops for problem in loop.problems(model, table)]
     for rotor in model.rotors:
         found += unknown(rotor.title, rotor.body, names)
@@ -41,8 +41,9 @@ def _on_bodies(model: Elements, table: Table) -> list[Problem]:
     return found
 
 
-def _of_contact(contact: Contact, names: set[str], model: Elements, table: Table) -> list[Problem]:
+def contact_problems(contact: Contact, model: Elements, table: Table) -> list[Problem]:
     """Bodies, joints and motions that do not exist, else what the contact itself finds."""
+    names = {body.name for body in model.bodies}
     known = names if contact.in_joints or len(contact.named) == 1 else {WORLD, *names}
     found = [problem for _, name in contact.named for problem in unknown(contact.title, name, known)]
     for place in contact.in_joints:

@@ -137,9 +137,12 @@ class ContactMaker(Maker):
     def constraint_names(self) -> tuple[str, ...]:
         """The names of the constraints as declared."""
 
+    def _contact_name(self, kind: type[Contact], name: str | None) -> str:
+        return name or f"{kind.kind}{len(self.contacts) + 1}"
+
     def _contact(self, kind: type[Contact], name: str | None, **given: object) -> Self:
         """Add a contact of this kind, each value read as its key says."""
-        key = name or f"{kind.kind}{len(self.contacts) + 1}"
+        key = self._contact_name(kind, name)
         where = f"{kind.kind} '{key}'"
         if key in self.constraint_names or any(contact.name == key for contact in self.contacts):
             raise InputError(f"{where}: declared twice. Give each constraint its own name.")

@@ -21,7 +21,7 @@ from dalembert.model.declared import Places
 from dalembert.model.file_form import vector
 from dalembert.model.keys import NAMED, Key, Keys, Kind, constant, counted, many, optional, several_bodies, two_bodies
 from dalembert.model.loads.base import Motion
-from dalembert.model.making import Given, row_of
+from dalembert.model.making import Given, row_of, several
 from dalembert.model.vectors import Formula
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Tied(Held):
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         """Factors of zero, a motion that is named twice, and motions that no coordinate moves."""
         found = [
-            Problem(self.title, f"'{body}' counts by {size:g}, so it is not tied.", "Give another ratio, or remove it.")
+            Problem(self.title, f"the motion of '{body}' counts by {size:g}.", "Expected a number that is not 0.")
             for body, factor in zip(self.bodies, self.weights, strict=True)
             if (size := value(factor, table)) == 0
         ]
@@ -130,16 +130,13 @@ class TiedMaker(ContactMaker):
     def _tied(
         self, kind: type[Tied], name: str | None, bodies: Sequence[str], joints: Given, motions: Given, **given: object
     ) -> Self:
-        """Add a coupling of this kind; joints and motions are as many as bodies, or none."""
-        self._contact(kind, name, bodies=bodies, joints=joints, motions=motions, **given)
-        made = self.contacts[-1]
-        assert isinstance(made, Tied)
-        for key, found in (("factors", made.weights), ("joints", made.joints), ("motions", made.motions)):
-            if found and len(found) != len(made.bodies):
-                self.contacts = self.contacts[:-1]
-                expected = f"Expected {len(made.bodies)}, one for each of the bodies."
-                raise InputError(f"{made.title}, {key}: got {len(found)}. {expected}")
-        return self
+        """Add a coupling of this kind; factors, and joints and motions where they are given, are as many as bodies."""
+        counts = {"joints": joints or None, "motions": motions or None, "factors": given.get("factors")}
+        for key, found in counts.items():
+            if several(found) and several(bodies) and len(found) != len(bodies):
+                where = f"{kind.kind} '{self._contact_name(kind, name)}', {key}"
+                raise InputError(f"{where}: got {len(found)}. Expected {len(bodies)}, one for each of the bodies.")
+        return self._contact(kind, name, bodies=bodies, joints=joints, motions=motions, **given)
 
 
 class CouplingMaker(TiedMaker):

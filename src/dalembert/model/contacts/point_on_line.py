@@ -46,9 +46,7 @@ class PointOnLine(BetweenPoints):
     def parts(self, places: Places) -> Array:
         """What of the way to the point is not along the line: a cross product, which has three rows."""
         (a, b, c), (p, r) = places.frames[self.bodies[0]].along(self.axis), self._found(places)
-        rows = [
-            [r[i] * v, -p[i] * v, -r[j] * u, p[j] * u] for i, j, u, v in ((1, 2, b, c), (2, 0, c, a), (0, 1, a, b))
-        ]
+        rows = [[r[i] * v, -p[i] * v, -r[j] * u, p[j] * u] for i, j, u, v in ((1, 2, b, c), (2, 0, c, a), (0, 1, a, b))]
         return matrix(rows)
 
 

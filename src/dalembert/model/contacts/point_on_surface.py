@@ -44,7 +44,9 @@ def _read(maker: Maker, given: Written, where: str) -> Formula:
 
 def _two(maker: Maker, given: object, where: str) -> tuple[Formula, ...]:
     if not several(given, 2):
-        raise InputError(f"{where}: got {shown(given)}. Expected two formulas of x, y and z, which vanish on the curve.")
+        raise InputError(
+            f"{where}: got {shown(given)}. Expected two formulas of x, y and z, which vanish on the curve."
+        )
     return tuple(_read(maker, each, f"{where}[{i}]") for i, each in enumerate(given))
 
 

@@ -17,7 +17,7 @@ from dalembert.model.vectors import Formula
 
 @dataclass(frozen=True)
 class Worm(Tied):
-    """A turn of the worm, the first body, moves the wheel, the second, on by `starts` of its `teeth`; backwards if left-handed."""
+    """A turn of the worm, the first body, moves the second on by `starts` of its `teeth`; backwards if left-handed."""
 
     kind: ClassVar[str] = "worm"
     keys: ClassVar[Keys] = {
