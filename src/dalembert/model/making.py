@@ -171,7 +171,7 @@ def names_of(bodies: object, where: str) -> tuple[str, ...]:
 def places_of(given: object, where: str) -> tuple[int, ...]:
     """Which joints or motions, counted from 0; none where all are the first."""
     row = row_of(given, where, "whole numbers, counted from 0")
-    found = tuple(int(x) for x in row if isinstance(x, Integral) and not isinstance(x, bool) and x >= 0)
+    found = tuple(int(x) for x in row if isinstance(x, Integral) and not isinstance(x, bool) and int(x) >= 0)
     if len(found) < len(row):
         raise InputError(f"{where}: got {shown(given)}. Expected whole numbers, counted from 0.")
     return found if any(found) else ()
