@@ -185,7 +185,7 @@ REFUSED = {
     ),
     "rotor 'push': URDF has no inertia of motors": lambda m: m.rotor("rod", 1, name="push"),
     "loop 'pin': URDF describes trees": lambda m: m.loop("pin", ("bob", "world"), m.revolute((0, 1, 0), 0)),
-    "contact 'edge'": lambda m: m.knife_edge("rod", (1, 0, 0), name="edge"),
+    "knife_edge 'edge': URDF has no contacts": lambda m: m.knife_edge("rod", (1, 0, 0), name="edge"),
     "nonholonomic 'slow'": lambda m: m.nonholonomic("dot(a) - dot(b)", name="slow"),
     "holonomic 'curve': URDF has no constraints but": lambda m: m.holonomic("a - b**2", name="curve"),
     "holonomic 'all': URDF has no constraints but": lambda m: m.holonomic("a - b - c", name="all"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class Tied(Held):
         found = [
             Problem(self.title, f"the motion of '{body}' counts by {size:g}.", "Expected a number that is not 0.")
             for body, factor in zip(self.bodies, self.weights, strict=True)
-            if (size := value(factor, table)) == 0
+            if not 0 < abs(size := value(factor, table)) < math.inf
         ]
         tied = self.in_joints
         if len(set(tied)) < len(tied):
