@@ -3,6 +3,7 @@
 | what is known | what is drawn |
 |---|---|
 | a disc that rolls, a blade | the disc with spokes, the blade |
+| gears, belts, racks | wheels with the radii and teeth that the law gives them, the rack |
 | joints and ends | rods between them, along the joint's axis first; a plate where they are three or more in a plane |
 | a mass centre beyond the last joint | a rod with the length that its inertia tells, or the box that has this inertia |
 | a mass without inertia | a ball |
@@ -12,6 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from dalembert.show.scene import colors, solids
 from dalembert.show.scene.extents import corners
 from dalembert.show.scene.layout import Layout, Placed
 from dalembert.show.scene.values import Shape
+from dalembert.show.scene.wheels import Wheels
 
 SLENDER = 0.3
 _BARREL = 3.0  # lengths of the mechanism: what slides farther runs on a rail
@@ -49,7 +52,9 @@ class Sketch:
         placed = self.layout.placed[name]
         shapes = [shape for contact in self.layout.contacts(name) for shape in self._contact(placed, contact, color)]
         discs = any(isinstance(contact, RollingDisk) for contact in self.layout.contacts(name))
-        solid = [] if discs else self._solid(name, placed, color)
+        toothed = self._toothed(name, color)
+        solid = [] if discs or (toothed and not self._distinct(name, placed)) else self._solid(name, placed, color)
+        solid += toothed
         # a blade and its path are seen through the body
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
@@ -63,10 +68,25 @@ class Sketch:
         margin = 2 * self.radius
         return bool(np.all((reach.min(axis=0) - margin <= point) & (point <= reach.max(axis=0) + margin)))
 
+    @cached_property
+    def wheels(self) -> Wheels:
+        """The wheels of gears and belts, and racks."""
+        return Wheels(self.layout)
+
+    def _toothed(self, name: str, color: str) -> list[Shape]:
+        """The wheels and the rack of a body, with marks on the wheels."""
+        travel = self.travel.get((name, 0), Travel(0.0, 0.0))
+        shapes = list(self.wheels.shapes(name, color, self.radius, (travel.low, travel.high)))
+        for wheel in self.wheels.wheels.get(name, []):
+            if not wheel.inside:
+                size = 0.8 * wheel.radius, 2.2 * self.radius
+                shapes += self._spokes(Shape("disc", size, color, "body", wheel.at, wheel.turn))
+        return shapes
+
     def rails(self, name: str) -> list[Shape]:
         """What the parent of a body carries for it: its rail or barrel, in the parent's axes."""
         placed = self.layout.placed[name]
-        if placed.floats or not placed.slides:
+        if placed.floats or not placed.slides or name in self.wheels.bars:
             return []
         index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
         if not motion.first or motion.along is None:

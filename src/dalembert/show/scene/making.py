@@ -15,6 +15,7 @@ from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.motion import values
 from dalembert.model import WORLD, Elements
+from dalembert.model.contacts import Distance
 from dalembert.model.loads.between import Between
 from dalembert.show.names import for_text
 from dalembert.show.scene import camera, colors, ground, guides
@@ -286,10 +287,10 @@ class _Making:
 
     @property
     def cords(self) -> tuple[Cord, ...]:
-        """Springs and dampers between two points, and strings that formulas stand for."""
+        """Springs, dampers and rods between two points, belts, and strings that formulas stand for."""
         out = []
-        for load in self.declared.loads:
-            if isinstance(load, Between):
-                first, second = (self.layout.vector(point) for point in load.points)
-                out.append(Cord(load.name, load.kind, load.bodies, (first, second), colors.CORD))
-        return (*out, *guides.strings(self.layout))
+        for element in (*self.declared.loads, *self.declared.contacts):
+            if isinstance(element, Between | Distance):
+                first, second = (self.layout.vector(point) for point in element.points)
+                out.append(Cord(element.name, element.kind, element.bodies, (first, second), colors.CORD))
+        return (*out, *self.sketch.wheels.belts, *guides.strings(self.layout))
