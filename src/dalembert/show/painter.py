@@ -253,5 +253,7 @@ def _area(ring: np.ndarray) -> float:
 
 
 def _outline(shape: Shape) -> np.ndarray:
-    """Points whose hull is the silhouette of a shape."""
-    return corners(shape) if shape.kind in ("line", "frame") else surface_of(shape).corners.reshape(-1, 3)
+    """Points whose hull is the silhouette of a shape; those of a line one after the other."""
+    if shape.kind == "line" and shape.points is not None:
+        return shape.points
+    return corners(shape) if shape.kind == "frame" else surface_of(shape).corners.reshape(-1, 3)

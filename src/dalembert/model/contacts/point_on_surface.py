@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -26,10 +26,9 @@ from dalembert.model.making import ZERO, Given, Maker, several
 from dalembert.model.vectors import Formula
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dalembert.model.description import Elements
 
+Lower = Callable[[Formula], Scalar]
 _PLACE = ("x", "y", "z")
 
 
@@ -80,40 +79,42 @@ class OnSurfaces(BetweenPoints):
         fact, advice = "contains neither x nor y nor z.", "Use the place of the point, in axes of the first body."
         return [Problem(self.title, f"'{f}' {fact}", advice) for f in idle] or super().problems(model, table)
 
+    def values(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Scalar]:
+        """The formulas at a place, `lower` giving parameters and time."""
+        return {name: _at(f, algebra, lower, place) for name, f in self.surfaces.items()}
+
+    def gradients(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Array]:
+        """Their slopes along x, y and z."""
+        return {
+            name: vector([_at(se.diff(f, coordinate(x)), algebra, lower, place) for x in _PLACE])
+            for name, f in self.surfaces.items()
+        }
+
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
         """The formulas at the place of the point."""
-        at = _lowered(motion.algebra, motion.lower, self._seen(motion))
-        return {name: at(f) for name, f in self.surfaces.items()}, {}
+        return self.values(motion.algebra, motion.lower, self._seen(motion)), {}
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
         """Along the gradients, at the point."""
         R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
-        at = _lowered(motion.algebra, motion.lower, self._seen(motion))
-        out = {}
-        for name, f in self.surfaces.items():
-            gradient = vector([at(se.diff(f, coordinate(x))) for x in _PLACE])
-            out[name] = pushed(self.bodies, R @ gradient, point)
-        return out
+        slopes = self.gradients(motion.algebra, motion.lower, self._seen(motion))
+        return {name: pushed(self.bodies, R @ slope, point) for name, slope in slopes.items()}
 
     def parts(self, places: Places) -> Array:
         """The terms of the formulas as they are written."""
         (first, second), R = self._found(places), places.frames[self.bodies[0]].R
-        way = second - first
-        at = _lowered(places.algebra, places.lower, vector([R[:, i] @ way for i in range(3)]))
-        rows = [[at(term) for term in (f.args if isinstance(f, se.Add) else (f,))] for f in self.surfaces.values()]
+        seen = vector([R[:, i] @ (second - first) for i in range(3)])
+        terms = [f.args if isinstance(f, se.Add) else (f,) for f in self.surfaces.values()]
+        rows = [[_at(term, places.algebra, places.lower, seen) for term in each] for each in terms]
         most = max(map(len, rows))
         return matrix([[*row, *[0] * (most - len(row))] for row in rows])
 
 
-def _lowered(algebra: Algebra, lower: Callable[[Formula], Scalar], place: Array) -> Callable[[Formula], Scalar]:
-    """Makes scalars of formulas of x, y and z at a place."""
+def _at(formula: Formula, algebra: Algebra, lower: Lower, place: Array) -> Scalar:
+    """A formula of x, y and z at a place."""
     here = dict(zip(_PLACE, place, strict=True))
-
-    def at(formula: Formula) -> Scalar:
-        known = {s.name: lower(s) for s in formula.free_symbols if s.name not in here}
-        return Lowering(algebra, {**known, **here})(formula)
-
-    return at
+    known = {s.name: lower(s) for s in formula.free_symbols if s.name not in here}
+    return Lowering(algebra, {**known, **here})(formula)
 
 
 @dataclass(frozen=True)

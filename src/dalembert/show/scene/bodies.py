@@ -22,6 +22,7 @@ from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.show.scene import colors, solids
 from dalembert.show.scene.extents import corners
 from dalembert.show.scene.layout import Layout, Placed
+from dalembert.show.scene.tracks import Track
 from dalembert.show.scene.values import Shape
 from dalembert.show.scene.wheels import Wheels
 
@@ -47,14 +48,17 @@ class Sketch:
     normal: np.ndarray | None  # of a plane model
     travel: dict[tuple[str, int], Travel]
 
-    def body(self, name: str, color: str) -> list[Shape]:
-        """The shapes of a body."""
+    def body(self, name: str, color: str, cam: Track | None = None) -> list[Shape]:
+        """The shapes of a body; a cam is given by its outline."""
         placed = self.layout.placed[name]
         shapes = [shape for contact in self.layout.contacts(name) for shape in self._contact(placed, contact, color)]
         discs = any(isinstance(contact, RollingDisk) for contact in self.layout.contacts(name))
         toothed = self._toothed(name, color)
-        solid = [] if discs or (toothed and not self._distinct(name, placed)) else self._solid(name, placed, color)
+        round_ = bool(toothed or cam) and not self._distinct(name, placed)
+        solid = [] if discs or round_ else self._solid(name, placed, color)
         solid += toothed
+        if cam is not None and self.normal is not None:
+            solid.append(cam.plate(2.2 * self.radius, color, self.layout.poses[name].R.T @ self.normal))
         # a blade and its path are seen through the body
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]

@@ -6,7 +6,7 @@ linear in the coordinate that points upwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from dalembert.expressions import TIME, coordinate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD
+from dalembert.model.constraints import Holonomic
 from dalembert.show.scene import colors
 from dalembert.show.scene.layout import Layout, Placed
 from dalembert.show.scene.program_form import Places, moved
@@ -113,12 +114,16 @@ def _middle(phi: Formula, names: tuple[str, str, str]) -> list[Formula] | None:
 
 
 def surfaces(
-    layout: Layout, parameters: dict[str, float], up: np.ndarray, paths: dict[str, np.ndarray]
+    layout: Layout,
+    constraints: Sequence[Holonomic],
+    parameters: dict[str, float],
+    up: np.ndarray,
+    paths: dict[str, np.ndarray],
 ) -> Iterator[Shape]:
     """The surface of every formula that is linear in the coordinate upwards, around the path (3, k) of its particle."""
     axis = int(np.argmax(np.abs(up)))
     for particle in particles(layout):
-        for constraint in (each for each in layout.model.holonomic_list if not each.feedback):
+        for constraint in (each for each in constraints if not each.feedback):
             height = _height(constraint.phi, particle.names[axis])
             known = {*parameters, *particle.names} - {particle.names[axis]}
             if height is not None and {str(x) for x in height.free_symbols} <= known:

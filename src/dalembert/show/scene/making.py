@@ -15,7 +15,8 @@ from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.motion import values
 from dalembert.model import WORLD, Elements
-from dalembert.model.contacts import Distance
+from dalembert.model.constraints import Holonomic
+from dalembert.model.contacts import Distance, PointInPlane, PointOnSurface
 from dalembert.model.loads.between import Between
 from dalembert.show.names import for_text
 from dalembert.show.scene import camera, colors, ground, guides
@@ -26,6 +27,7 @@ from dalembert.show.scene.layout import Layout
 from dalembert.show.scene.plane import normal_of
 from dalembert.show.scene.program_form import Forms, Places, moved
 from dalembert.show.scene.recorded import recorded_of
+from dalembert.show.scene.tracks import Track, tracks
 from dalembert.show.scene.values import Cord, Part, Scene, Shape, Slider, Trail, View
 from dalembert.show.units import Units
 from dalembert.structure.scales import scales_of, turning_coordinates
@@ -145,12 +147,32 @@ class _Making:
         shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
         for k, name in enumerate(names):
             color = colors.of_body(k, len(names))
-            shapes[name] = [] if self._covered(name) else self.sketch.body(name, color)
+            shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
             shapes[name] += given.get(name, [])
         for name, placed in self.layout.placed.items():
             if not self._covered(name):
                 shapes[placed.body.parent] += self.sketch.rails(name)
+        for track in self.tracks:
+            if track is not self.cams.get(track.body):
+                shapes[track.body].append(track.line(0.3 * self.sketch.radius))
         return tuple(Part(name, tuple(each)) for name, each in shapes.items()), notes
+
+    @property
+    def surfaces(self) -> list[Holonomic]:
+        """The constraints that may be surfaces of the world: declared formulas, and what holds points on surfaces."""
+        names = {c.name for c in self.declared.contacts if isinstance(c, PointOnSurface | PointInPlane)}
+        found = (c for c in self.forms.model.holonomic_list if c.name in names)
+        return [*self.declared.holonomic_list, *found]
+
+    @cached_property
+    def tracks(self) -> tuple[Track, ...]:
+        return tuple(tracks(self.layout, self.places, self.normal, self.sketch.unit))
+
+    @cached_property
+    def cams(self) -> dict[str, Track]:
+        """The outlines of bodies that are cams: closed curves in a plane model."""
+        plane = self.normal is not None
+        return {track.body: track for track in self.tracks if plane and track.closed and track.body != WORLD}
 
     def _covered(self, name: str) -> bool:
         """Whether declared shapes reach all joints of a body, and one of them its own, so that nothing has to be added."""
@@ -206,7 +228,7 @@ class _Making:
         parts, notes = self.parts
         world, *bodies = parts
         paths = {name: self.places[name][1] for name in self.layout.placed}
-        below = guides.surfaces(self.layout, self.forms.values, self.view.up, paths) if self.run else ()
+        below = guides.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
         held = guides.held(self.layout, self.places) if self.declared.holonomic_list else guides.Held()
         fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
         return Scene(

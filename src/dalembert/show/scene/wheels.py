@@ -203,7 +203,7 @@ def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
         np.full(len(rim), wheel.radius + 4 * wheel.module) if wheel.inside else np.full(len(rim), 1e-3 * wheel.radius)
     )
     rings = [np.stack([r * np.cos(angles), r * np.sin(angles)], axis=1) for r in (base, rim)]
-    yield _prism(rings[0], rings[1], thick, color, wheel.at, wheel.turn, closed=True)
+    yield prism(rings[0], rings[1], thick, color, wheel.at, wheel.turn, closed=True)
 
 
 def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> Shape:
@@ -213,10 +213,10 @@ def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> Shap
     corners = [((k + along) * bar.pitch, across * module) for k in range(first, last + 1) for along, across in _TOOTH]
     rim = np.array(corners)
     base = np.column_stack([rim[:, 0], np.full(len(rim), -4 * module)])
-    return _prism(base, rim, 2.2 * thin, color, bar.at, bar.turn, closed=False)
+    return prism(base, rim, 2.2 * thin, color, bar.at, bar.turn, closed=False)
 
 
-def _prism(
+def prism(
     base: np.ndarray, rim: np.ndarray, thick: float, color: str, at: np.ndarray, turn: np.ndarray, *, closed: bool
 ) -> Shape:
     """The strip between two lines of a plane, with a thickness: four corners at each place along it."""
