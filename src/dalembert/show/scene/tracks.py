@@ -109,7 +109,7 @@ def _surfaces(contact: OnSurfaces, layout: Layout, x: np.ndarray) -> tuple[np.nd
 
 def _followed(rows: Rows, path: np.ndarray, unit: float) -> np.ndarray | None:
     """The curve through the first point of a path, both ways."""
-    step, far = _STEP * unit, _FAR * unit
+    step, far = _STEP * unit, (_FAR if path.shape[1] > 1 else 2.0) * unit  # without a run nobody knows how far it goes
     with np.errstate(all="ignore"):
         halves = []
         for sign in (1.0, -1.0):
@@ -129,7 +129,7 @@ def _half(rows: Rows, path: np.ndarray, step: float, far: float) -> tuple[list[n
         way = np.cross(*slopes)
         way = way / np.linalg.norm(way) * (np.sign(way @ before) or np.sign(step))
         x = points[-1] + abs(step) * way
-        for _ in range(4):
+        for _ in range(2):
             value, slopes = rows(x)
             if not (np.isfinite(value).all() and np.isfinite(slopes).all()):
                 return points, False
