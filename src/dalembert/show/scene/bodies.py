@@ -84,7 +84,8 @@ class Sketch:
         for wheel in self.wheels.wheels.get(name, []):
             if not wheel.inside:
                 size = 0.8 * wheel.radius, 2.2 * self.radius
-                shapes += self._spokes(Shape("disc", size, color, "body", wheel.at, wheel.turn))
+                at = wheel.at + 1.1 * size[1] * wheel.level * wheel.turn[:, 2]
+                shapes += self._spokes(Shape("disc", size, color, "body", at, wheel.turn))
         return shapes
 
     def rails(self, name: str) -> list[Shape]:

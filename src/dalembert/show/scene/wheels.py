@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.model.contacts import Belt, Gear, RackAndPinion
 from dalembert.show.scene import colors, solids
-from dalembert.show.scene.layout import Layout, Placed, Pose
+from dalembert.show.scene.layout import Layout, Placed
 from dalembert.show.scene.values import Cord, Shape
 
 _PARALLEL = 1e-9
@@ -32,6 +32,7 @@ class Wheel:
     teeth: int = 0
     phase: float = 0.0
     inside: bool = False
+    level: int = 0  # wheels side by side on one body: how many lie before it
 
     @property
     def module(self) -> float:
@@ -52,6 +53,7 @@ class Bar:
     at: np.ndarray
     turn: np.ndarray
     pitch: float
+    lift: np.ndarray  # the direction in which its pinion may lie beside another wheel, by its level
 
 
 @dataclass
@@ -82,10 +84,22 @@ class Wheels:
             return None
         return placed, placed.attached.p, placed.attached.R @ placed.motions[0].about
 
-    def _add(self, placed: Placed, radius: float, center: np.ndarray, axis: np.ndarray, **teeth: object) -> Wheel:
+    def _add(
+        self,
+        placed: Placed,
+        radius: float,
+        center: np.ndarray,
+        axis: np.ndarray,
+        *,
+        teeth: int = 0,
+        phase: float = 0.0,
+        inside: bool = False,
+        level: int = 0,
+    ) -> Wheel:
         """A wheel about an axis of the parent."""
-        back: Pose = placed.pose.inverse
-        made = Wheel(placed.body.name, radius, back.of(center), solids.along(back.R @ axis), **teeth)  # pyright: ignore[reportArgumentType]
+        back = placed.pose.inverse
+        at, turn = back.of(center), solids.along(back.R @ axis)
+        made = Wheel(placed.body.name, radius, at, turn, teeth, phase, inside, level)
         self.wheels.setdefault(made.body, []).append(made)
         return made
 
@@ -111,15 +125,16 @@ class Wheels:
         inside = [ratio < 0 and k == large for k in (0, 1)]
         known = self._known(one.body.name, radii[0])
         if known is None:
-            teeth = _teeth(abs(ratio))
+            teeth, level = _teeth(abs(ratio)), max(len(self.wheels.get(body, [])) for body in gear.bodies)
             phase = _angle(one, way, n)
-            known = self._add(one, radii[0], p, n, teeth=teeth, phase=phase, inside=inside[0])
+            known = self._add(one, radii[0], p, n, teeth=teeth, phase=phase, inside=inside[0], level=level)
         count = max(3, round(known.teeth * abs(ratio)))
         lag = known.missed(one.pose.R.T @ way)
         side = -way if ratio > 0 else way
         turn = lag - 0.5 if ratio > 0 else -lag - 0.5
         phase = _angle(two, side, n) + turn * 2 * np.pi / count
-        self._add(two, radii[1], r - ((r - p) @ n) * n, n, teeth=count, phase=phase, inside=inside[1])
+        place = r - ((r - p) @ n) * n
+        self._add(two, radii[1], place, n, teeth=count, phase=phase, inside=inside[1], level=known.level)
 
     def _rack(self, rack: RackAndPinion) -> None:
         hinge, bar = self._hinge(rack.bodies[0]), self.layout.placed[rack.bodies[1]]
@@ -133,13 +148,14 @@ class Wheels:
         side = np.cross(way, n) * np.sign(radius)  # where the rim moves as the rack does
         known = self._known(pinion.body.name, abs(radius))
         if known is None:
-            known = self._add(pinion, abs(radius), p, n, teeth=18, phase=_angle(pinion, side, n))
+            level = len(self.wheels.get(pinion.body.name, []))
+            known = self._add(pinion, abs(radius), p, n, teeth=18, phase=_angle(pinion, side, n), level=level)
         back, pitch = bar.pose.inverse, 2 * np.pi * abs(radius) / known.teeth
         lag = known.missed(pinion.pose.R.T @ side)
         spin = float(np.sign(np.cross(n, side) @ way))
         at = p + abs(radius) * side + (0.5 - lag) * spin * pitch * way
         turn = np.column_stack([back.R @ way, back.R @ -side, back.R @ np.cross(way, -side)])
-        self.bars[bar.body.name] = Bar(bar.body.name, back.of(at), turn, pitch)
+        self.bars[bar.body.name] = Bar(bar.body.name, back.of(at), turn, pitch, known.level * (back.R @ n))
 
     def _belt(self, belt: Belt) -> None:
         found = [self._hinge(body) for body in belt.bodies]
@@ -192,8 +208,9 @@ def _angle(placed: Placed, way: np.ndarray, axis: np.ndarray) -> float:
 
 def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
     thick = 2.2 * thin
+    at = wheel.at + 1.1 * thick * wheel.level * wheel.turn[:, 2]
     if not wheel.teeth:
-        yield Shape("cylinder", (wheel.radius, thick), color, "body", wheel.at, wheel.turn)
+        yield Shape("cylinder", (wheel.radius, thick), color, "body", at, wheel.turn)
         return
     pitch, way = 2 * np.pi / wheel.teeth, -1 if wheel.inside else 1
     corners = [(k + along, way * across) for k in range(wheel.teeth) for along, across in _TOOTH]
@@ -203,7 +220,7 @@ def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
         np.full(len(rim), wheel.radius + 4 * wheel.module) if wheel.inside else np.full(len(rim), 1e-3 * wheel.radius)
     )
     rings = [np.stack([r * np.cos(angles), r * np.sin(angles)], axis=1) for r in (base, rim)]
-    yield prism(rings[0], rings[1], thick, color, wheel.at, wheel.turn, closed=True)
+    yield prism(rings[0], rings[1], thick, color, at, wheel.turn, closed=True)
 
 
 def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> Shape:
@@ -213,7 +230,7 @@ def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> Shap
     corners = [((k + along) * bar.pitch, across * module) for k in range(first, last + 1) for along, across in _TOOTH]
     rim = np.array(corners)
     base = np.column_stack([rim[:, 0], np.full(len(rim), -4 * module)])
-    return prism(base, rim, 2.2 * thin, color, bar.at, bar.turn, closed=False)
+    return prism(base, rim, 2.2 * thin, color, bar.at + 1.1 * 2.2 * thin * bar.lift, bar.turn, closed=False)
 
 
 def prism(
@@ -240,4 +257,8 @@ def prism(
         quad(low, high, over, under)
         last = count - 1
         quad(high + last, low + last, under + last, over + last)
-    return Shape("mesh", (1.0, 1.0, 1.0), color, "body", points=points, faces=np.array(faces))
+    # the outside of every face is seen: the rim goes round to the left of the way from base to rim
+    along, out = np.diff(rim, axis=0), (rim - base)[:-1]
+    turned = float(np.sum(along[:, 0] * out[:, 1] - along[:, 1] * out[:, 0])) > 0
+    corners = np.array(faces)[:, ::-1] if turned else np.array(faces)
+    return Shape("mesh", (1.0, 1.0, 1.0), color, "body", points=points, faces=corners)
