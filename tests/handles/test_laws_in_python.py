@@ -321,6 +321,15 @@ def test_what_needs_formulas_refuses_laws():
         model.event("e", when="x", set={"u(push)": 1})
 
 
+def test_inputs_are_parameters_only_where_no_law_gives_them():
+    eom = dl.derive(block(twice_as_much))
+    assert eom.parameters == {}
+    with pytest.raises(InputError, match=r"u\(push\) is what the law of 'push' gives"):
+        eom.with_parameters({"u(push)": 3.0})
+    alone = dl.derive(block(twice_as_much).without_laws())
+    assert alone.with_parameters({"u(push)": 3.0}).accelerations([0.0], [0.0])[0] == 1.5
+
+
 def test_wrong_outputs_of_laws_are_told():
     with pytest.raises(InputError, match=r"the law of 'push' at t = 0 gave 'fast'. Expected one number"):
         dl.simulate(block(lambda t, s: "fast"), 1.0)
