@@ -5,8 +5,11 @@
 Poses are those of random postures within the limits, by Pinocchio's forward kinematics. Each is solved from the posture in which
 the robot starts. CPU microseconds per solved pose: ours for all poses at once and one call after the other, Pinocchio's loop as
 its documentation has it (steps of 0.1, until 1e-4, at most 1000), and the same loop with full steps until 1e-10. A pose counts as
-solved where Pinocchio finds position and orientation of our posture within 1e-10 of the target. Robotics Toolbox solves poses of
-its own models by `ikine_LM` where it is installed. Needs pin and example-robot-data.
+solved where Pinocchio finds position and orientation of our posture within 1e-10 of the target. Needs pin and example-robot-data.
+
+Robotics Toolbox (roboticstoolbox-python, optional) gets the same arm, placements and limits as Pinocchio has them, the same
+poses, start and tolerance: `ikine_LM`, which is Python, and `ik_LM`, the same method in C++. It is given tol = 1e-20 / 2, since
+it compares half the square of the error, and a pose counts as solved as ours does. Its further searches begin at random.
 """
 
 from __future__ import annotations
@@ -28,8 +31,9 @@ import robots
 from measure import best, timed
 
 ARMS = {"panda": "panda_hand", "ur5": "wrist_3_link", "puma560": "flange", "kuka-kr5": "flange"}
-TOOLBOX = {"panda": "Panda", "ur5": "UR5", "puma560": "Puma560"}  # its models; those from files need its data
 SEED, ROUNDS, REACHED = 17, 3, 1e-10
+TOOLBOX = {"toolbox": "ikine_LM", "toolbox_fast": "ik_LM"}
+SLOW = 200  # poses for what takes milliseconds each
 Row = dict[str, Any]
 
 
@@ -68,6 +72,7 @@ class Arm:
     body: str
     frame: int
     places: list[int]  # of Pinocchio's coordinates among ours
+    limits: np.ndarray  # (2, n) of our coordinates, half a turn each way where there are none
     poses: list[Any]
 
     def their_q(self, q: np.ndarray) -> np.ndarray:
@@ -88,6 +93,10 @@ class Arm:
         pin.framesForwardKinematics(self.theirs, data, self.their_q(q))
         return data.oMf[self.frame].copy()
 
+    def off(self, q: np.ndarray, pose: Any) -> float:
+        """How far the body is from a pose: the largest difference of the matrices."""
+        return float(np.abs(self.pose(q).homogeneous - pose.homogeneous).max())
+
 
 def arm_of(name: str, count: int) -> Arm:
     """An arm by its name."""
@@ -100,9 +109,9 @@ def arm_of(name: str, count: int) -> Arm:
     ours, theirs = loads_urdf(text, name), pin.buildModelFromXML(text)
     names = ours.coordinate_names
     places = [names.index(label) for label in list(theirs.names)[1:]]
-    arm = Arm(ours, theirs, body, theirs.getFrameId(body), places, [])
     lower, upper = limits_of(ours)
     low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
+    arm = Arm(ours, theirs, body, theirs.getFrameId(body), places, np.array([low, high]), [])
     rng = np.random.default_rng(SEED)
     postures = [low + (high - low) * rng.uniform(size=len(low)) for _ in range(count)]
     return replace(arm, poses=[arm.pose(q) for q in postures])
@@ -116,10 +125,7 @@ def solved_by_us(arm: Arm) -> Row:
     dl.inverse_kinematics(arm.ours, arm.body, T[:, :, 0])  # the program, and Numba's part
     runs = [timed(lambda: dl.inverse_kinematics(arm.ours, arm.body, T)) for _ in range(ROUNDS)]
     found = runs[0][0]
-    off = [
-        np.abs(arm.pose(q).homogeneous - pose.homogeneous).max() for q, pose in zip(found.q.T, arm.poses, strict=True)
-    ]
-    good = int(np.sum(np.array(off) <= REACHED))
+    good = sum(arm.off(q, pose) <= REACHED for q, pose in zip(found.q.T, arm.poses, strict=True))
     few = T[:, :, :100]
     one = best([timed(lambda: [dl.inverse_kinematics(arm.ours, arm.body, each) for each in few.T.swapaxes(1, 2)])[1]])
     return {
@@ -135,26 +141,36 @@ def solved_by_loop(arm: Arm, dt: float, eps: float, most: int) -> tuple[float, f
     """The share of the poses that Pinocchio's loop reaches, and microseconds per solved one."""
     frame = arm.theirs.frames[arm.frame]
     start = arm.their_q(arm.ours.initial[0])
-    targets = [pose * frame.placement.inverse() for pose in arm.poses[:200]]
+    targets = [pose * frame.placement.inverse() for pose in arm.poses[:SLOW]]
     good, took = timed(
         lambda: sum(documented(arm.theirs, frame.parentJoint, start, each, dt, eps, most) for each in targets)
     )
     return good / len(targets), took.cpu / max(good, 1) * 1e6
 
 
-def solved_by_toolbox(name: str, count: int) -> tuple[float, float] | None:
-    """The same for Robotics Toolbox's `ikine_LM`; None where it, or its robot, is missing."""
+def solved_by_toolbox(arm: Arm, method: str, poses: Sequence[Any]) -> tuple[float, float] | None:
+    """The same for a method of Robotics Toolbox; None where it is not installed."""
     try:
         import roboticstoolbox as rtb
-
-        robot = getattr(rtb.models.DH if name == "puma560" else rtb.models, TOOLBOX[name])()
-    except (ImportError, KeyError, AttributeError, FileNotFoundError):
+    except ImportError:
         return None
-    rng = np.random.default_rng(SEED)
-    low, high = robot.qlim
-    poses = [robot.fkine(low + (high - low) * rng.uniform(size=robot.n)) for _ in range(count)]
-    good, took = timed(lambda: sum(bool(robot.ikine_LM(pose, tol=1e-10).success) for pose in poses))
-    return good / count, took.cpu / max(good, 1) * 1e6
+    frame = arm.theirs.frames[arm.frame]
+    chain, places, parts = list(arm.theirs.supports[frame.parentJoint])[1:], [], []
+    for joint in chain:
+        places.append(arm.places[joint - 1])
+        turn = getattr(rtb.ET, "R" + arm.theirs.joints[joint].shortname()[-1].lower())
+        parts += [rtb.ET.SE3(arm.theirs.jointPlacements[joint].homogeneous), turn(qlim=arm.limits[:, places[-1]])]
+    ets, solved = rtb.ETS([*parts, rtb.ET.SE3(frame.placement.homogeneous)]), []
+    home = arm.ours.initial[0]
+    solve, goals = getattr(ets, method), [pose.homogeneous for pose in poses]
+    more = {} if method == "ik_LM" else {"seed": SEED}
+    found, took = timed(lambda: [solve(T, q0=home[places], tol=REACHED**2 / 2, **more).q for T in goals])
+    for q, pose in zip(found, poses, strict=True):
+        whole = home.copy()
+        whole[places] = q
+        solved.append(arm.off(whole, pose) <= REACHED)
+    good = sum(solved)
+    return good / len(poses), took.cpu / max(good, 1) * 1e6
 
 
 def measured(name: str, count: int) -> Row:
@@ -163,9 +179,10 @@ def measured(name: str, count: int) -> Row:
     row = {"robot": name, **solved_by_us(arm)}
     for key, given in {"loop": (0.1, 1e-4, 1000), "full": (1.0, 1e-10, 1000)}.items():
         row[f"{key}_reached"], row[key] = solved_by_loop(arm, *given)
-    found = solved_by_toolbox(name, 50)
-    if found is not None:
-        row["toolbox_reached"], row["toolbox"] = found
+    for key, method in TOOLBOX.items():
+        found = solved_by_toolbox(arm, method, arm.poses[: SLOW if method == "ikine_LM" else None])
+        if found is not None:
+            row[f"{key}_reached"], row[key] = found
     return row
 
 
@@ -178,19 +195,21 @@ def shown(rows: Sequence[Row]) -> Table:
         "ours, one",
         "Pinocchio's loop",
         "with full steps",
-        "ikine_LM",
+        *TOOLBOX.values(),
         "steps, starts",
     ):
         table.add_column(head, justify="right")
     for row in rows:
-        toolbox = f"{row['toolbox']:.0f} ({row['toolbox_reached']:.1%})" if "toolbox" in row else "not installed"
         table.add_row(
             row["robot"],
             f"{row['batch']:.1f} ({row['reached']:.1%})",
             f"{row['single']:.0f}",
-            f"{row['loop']:.0f} ({row['loop_reached']:.1%}) ×{row['loop'] / row['batch']:.0f}",
-            f"{row['full']:.0f} ({row['full_reached']:.1%}) ×{row['full'] / row['batch']:.0f}",
-            toolbox,
+            *(
+                f"{row[key]:.0f} ({row[f'{key}_reached']:.1%}) ×{row[key] / row['batch']:.0f}"
+                if key in row
+                else "not installed"
+                for key in ("loop", "full", *TOOLBOX)
+            ),
             f"{row['steps']:.1f}, {row['starts']:.2f}",
         )
     return table

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from latex2mathml.converter import convert
+from dalembert.show import html
 
 
 def math_fence(source: str, language: str, css_class: str, options: dict[str, Any], md: Any, **more: Any) -> str:
     """A ```math fence, as code hosts show it too."""
-    return f'<div class="{css_class}">{convert(source.strip(), display="block")}</div>'
+    block = html.math(source.strip()).replace("<math ", '<math display="block" ', 1)
+    return f'<div class="{css_class}">{block}</div>'

@@ -26,7 +26,16 @@ LONGEST = 10.0  # seconds of a motion
 SAMPLES = 301
 SHOWN = 0.37  # of a motion: where its picture is taken
 # where another moment shows more, or fewer trails
-MOMENTS = {"cart-pendulum": 0.16, "gripper": 0.1, "parallel-3-rrr": 0.06, "robot-2-link": 0.15, "robot-3-link": 0.12}
+MOMENTS = {
+    "appell-hamel": 0.9,
+    "bead-on-wire": 0.97,
+    "bead-on-wire-cartesian": 0.97,
+    "cart-pendulum": 0.16,
+    "gripper": 0.1,
+    "parallel-3-rrr": 0.06,
+    "robot-2-link": 0.15,
+    "robot-3-link": 0.12,
+}
 
 
 def motion(name: str) -> Trajectory:

@@ -134,6 +134,43 @@ LOADS: dict[str, Callable[[Model], Any]] = {
         ("world", "arm"), curve=[[0, 1 / 3], [1, -2]], rate_curve=[[-1, "k"], [2, 3]], points=((1, 0, 0), (0, 1, 0))
     ),
     "joint_strut": lambda m: m.joint_strut("arm", pull="k*angle**3 + sign(rate)", curve=[[0, 0], [0.1, 25]]),
+    "two frictions": lambda m: m.joint_friction("arm", coulomb=("k", 2), static=3, stribeck=0.1),
+    "bushing": lambda m: m.bushing(
+        ("world", "arm"), stiffness=[1, 2, "k", 4, 5, 6], damping=np.eye(6).tolist(), rotations=((0, 0, 0), (0, "k", 1))
+    ),
+    "motor": lambda m: m.motor("arm", stall_torque="k", no_load_speed=9, command="max(-1, min(1, 3 - x))"),
+    "dc_motor": lambda m: m.dc_motor("arm", voltage="k*sin(t)", resistance=2, torque_constant=0.1, ratio=-8),
+    "drag": lambda m: m.drag("arm", density=1.2, area="k", coefficient=0.3, wind=("sin(t)", 0, 0), point=(0, 1, 0)),
+    "still air": lambda m: m.drag("arm", density=1.2, area="k", coefficient=0.3, smoothing=0.1),
+    "point_gravity": lambda m: m.point_gravity(("world", "arm"), mu="k", point=(3, 0, 0)),
+    "two bodies": lambda m: m.point_gravity(("slider", "arm"), mu=3),
+    "tyre": lambda m: m.tyre(
+        "arm", radius="k", load="3*t", stiffness=(3, "k"), mu=0.9, normal=(1, 2, 3), center=(1, 0, 0)
+    ),
+    "linear tyre": lambda m: m.tyre(
+        "arm", radius=1, load=3, stiffness="k", low_speed=0.5, axis=(0, 0, 1), normal=(0, 1, 0)
+    ),
+    "sphere_on_plane": lambda m: m.sphere_on_plane(
+        "arm",
+        radius="k/9",
+        center=(0, 1, 0),
+        ground="cart",
+        point=(0, 0, "k"),
+        normal=(1, 2, 2),
+        stiffness="k",
+        damping=0.3,
+        friction=0.1,
+        viscous="k",
+    ),
+    "point on a plane": lambda m: m.sphere_on_plane("arm", push="k*depth**2 + rate*t", friction="k", planar=(0, 1, 0)),
+    "sphere_on_sphere": lambda m: m.sphere_on_sphere(
+        "arm", radius="k", ground="cart", ground_radius=0.2, ground_center=(0, 0, "k"), stiffness=3
+    ),
+    "sphere_on_box": lambda m: m.sphere_on_box(
+        "arm", (1, "k", 2), position=(0, 1, 0), rotation=(0.1, 0, 0), stiffness=3
+    ),
+    "disk_on_plane": lambda m: m.disk_on_plane("arm", "k", axis=(0, 1, 1), center=(0, 1, 0), stiffness=3),
+    "hunt crossley": lambda m: m.sphere_on_plane("arm", stiffness="k", exponent="3/2", dissipation=0.2),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),
     "torque table": lambda m: m.torque_table("arm", [0, 0.3, 1e6], [1 / 3, -2, 5]),

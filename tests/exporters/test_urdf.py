@@ -90,7 +90,7 @@ def test_accelerations_survive_too():
 def test_limits_friction_shapes_gravity_and_start_survive():
     model, again = arm(), loads_urdf(to_urdf(arm()))
     assert again.limits == {**model.limits, "turn": Limits(-1, 2), "finger": Limits(velocity=7)}
-    assert {load.name: (load.body, float(load.viscous), float(load.coulomb)) for load in again.loads} == {
+    assert {load.name: (load.body, float(load.viscous), float(load.coulomb[0])) for load in again.loads} == {
         "friction of turn": ("upper-arm", 0.3, 0.13),
         "friction of wrist_b": ("hand", 0.06, 0),
     }
@@ -185,7 +185,7 @@ REFUSED = {
     ),
     "rotor 'push': URDF has no inertia of motors": lambda m: m.rotor("rod", 1, name="push"),
     "loop 'pin': URDF describes trees": lambda m: m.loop("pin", ("bob", "world"), m.revolute((0, 1, 0), 0)),
-    "contact 'edge'": lambda m: m.knife_edge("rod", (1, 0, 0), name="edge"),
+    "knife_edge 'edge': URDF has no contacts": lambda m: m.knife_edge("rod", (1, 0, 0), name="edge"),
     "nonholonomic 'slow'": lambda m: m.nonholonomic("dot(a) - dot(b)", name="slow"),
     "holonomic 'curve': URDF has no constraints but": lambda m: m.holonomic("a - b**2", name="curve"),
     "holonomic 'all': URDF has no constraints but": lambda m: m.holonomic("a - b - c", name="all"),

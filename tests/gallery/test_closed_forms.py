@@ -143,6 +143,34 @@ def test_the_same_bead_in_cartesian_coordinates(key):
     assert is_near(run.reactions / r, [-np.sin(turned) * push / r, np.cos(turned) * push / r], error)
 
 
+@pytest.mark.parametrize("key", ["lagrange", "kane"])
+def test_the_gate_rises_evenly_behind_its_gear_train(key):
+    data, error = known("gear-train")
+    run = dl.simulate(dl.load("gear-train"), formalism=key)
+    fall = np.exp(-run.t / data["time"])
+    assert is_near(run.qd[0] / data["rate"], 1 - fall, error)
+    assert run.q[3, -1] == pytest.approx(data["lift"], rel=error)
+    teeth, _, rack = run.multipliers
+    assert is_near(rack, -40 * (9.81 + run.qdd[3]), 400 * error)
+    assert is_near(teeth, 0.08 * run.qdd[0] - (12 - 0.4 * run.qd[0]), 12 * error)
+    assert data["time"] == pytest.approx(data["inertia"] / 0.4)
+    assert data["rate"] == pytest.approx((12 - data["load"]) / 0.4)
+
+
+def test_the_cam_keeps_its_energy_and_pushes_its_follower():
+    data, error = known("cam-follower")
+    run = dl.simulate(dl.load("cam-follower"))
+    lift = 0.01 * (1 - np.cos(run.q[0]))
+    assert is_near(run.q[1], 0.03 + lift, 0.03 * error)
+    energy = 0.002 * 30**2 - 2 * 0.2 * 9.81 * lift - 400 * ((0.01 + lift) ** 2 - 0.01**2)
+    assert is_near(run.qd[0], np.sqrt(energy / (0.002 + 0.2 * (0.01 * np.sin(run.q[0])) ** 2)), 30 * error)
+    assert is_near(run.multipliers[0], 0.2 * (9.81 + run.qdd[1]) + 400 * (0.01 + lift), 10 * error)
+    assert run.qd[0].min() == pytest.approx(data["slowest"], rel=1e-4)
+    # at this rate over the top gravity and spring just keep the follower on the cam
+    fast = dl.derive("cam-follower", engine="python").multipliers([math.pi, 0.05], [data["lift_off"], 0])
+    assert is_near(fast, 0, 1e-3)
+
+
 def down(run, alpha=0.5):
     """The way down the slope, and the velocity there."""
     c, s = math.cos(alpha), math.sin(alpha)

@@ -82,6 +82,56 @@ def test_motions_are_rates_of_places(name):
     close(known.jacobian_rate(q, qd, body, POINT, t), rate, 1e-7)
 
 
+@gallery_family([name for name in ALL if len(dl.load(name).bodies) > 1])
+def test_motions_seen_from_a_body_are_rates_of_places_seen_from_it(name):
+    model = dl.load(name)
+    known = dl.kinematics(model)
+    curves = Curves(model, known)
+    q, qd, qdd, t, (base, *_, body) = curves.q, curves.qd, curves.qdd, curves.t, known.bodies
+    seen = {"relative_to": base}
+    v, a = known.velocity(q, qd, body, POINT, t, **seen), known.acceleration(q, qd, qdd, body, POINT, t, **seen)
+    pose, here = known.pose(q, body, t, **seen), known.pose(q, base, t)
+    assert (pose.of, pose.frame) == (body, base)
+    world = np.einsum("ijk,jlk->ilk", here.matrix, pose.matrix)
+    close(world, known.pose(q, body, t).matrix, 1e-13)
+    close(known.position(q, body, POINT, t, **seen), pose.at(POINT), 1e-12)
+    close(v.linear, curves.rate(lambda q, qd, t: known.position(q, body, POINT, t, **seen)), 1e-7)
+    rate = curves.rate(lambda q, qd, t: known.pose(q, body, t, **seen).rotation)
+    close(v.angular, spin_of(rate, pose.rotation), 1e-7)
+    rate = curves.rate(lambda q, qd, t: np.concatenate(known.velocity(q, qd, body, POINT, t, **seen)))
+    close(np.concatenate(a), rate, 1e-7)
+    rate = curves.rate(lambda q, qd, t: known.jacobian(q, body, POINT, t, **seen))
+    close(known.jacobian_rate(q, qd, body, POINT, t, **seen), rate, 1e-7)
+    s = np.random.default_rng(6).normal(size=(len(known.speed_names), STATES))
+    moved, still = (np.concatenate(known.velocity(q, x, body, POINT, t, **seen)) for x in (s, 0 * s))
+    close(np.einsum("ijk,jk->ik", known.jacobian(q, body, POINT, t, **seen), s), moved - still, 1e-12)
+
+
+def test_an_observer_on_a_turntable():
+    # a point that stands still in the world, seen from a table that turns with ω = 2: it runs backwards, and inwards it falls
+    model = driven().body("lamp", mass=1, joint=dl.Model("").fixed(position=(1.0, 0.0, 0.0)))
+    seen = {"relative_to": "table", "t": 0.0}
+    v, a = dl.velocity(model, [0.4], [0.0], "lamp", **seen), dl.acceleration(model, [0.4], [0.0], [0.0], "lamp", **seen)
+    np.testing.assert_allclose(v, [[0, -2, 0], [0, 0, -2]], atol=1e-15)
+    np.testing.assert_allclose(a, [[-4, 0, 0], [0, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose(dl.velocity(model, [0.4], [0.3], "arm", **seen), [[0, 0, 0], [0, 0.3, 0]], atol=1e-15)
+    known, out = dl.kinematics(model), np.empty(3)
+    assert known.position([0.4], "lamp", t=0.5, relative_to="table", out=out) is out
+    np.testing.assert_allclose(out, [np.cos(1), -np.sin(1), 0], atol=1e-15)
+    np.testing.assert_allclose(dl.pose(model, [0.4], "arm", relative_to="arm").matrix, np.eye(4), atol=1e-15)
+    with pytest.raises(dl.InputError, match=r"there is no body 'tabel'.*'table'"):
+        dl.position(model, [0.4], "lamp", relative_to="tabel")
+
+
+def test_runs_are_seen_from_bodies():
+    run = dl.simulate("double-pendulum", 1.0, samples=11)
+    seen = {"relative_to": "upper"}
+    np.testing.assert_allclose(run.path("lower", **seen), np.tile(run.path("lower", **seen)[:, :1], 11), atol=1e-14)
+    np.testing.assert_allclose(run.velocity("lower", **seen).angular[2], run.qd[1] - run.qd[0], atol=1e-12)
+    np.testing.assert_allclose(run.acceleration("lower", **seen).angular[2], run.qdd[1] - run.qdd[0], atol=1e-11)
+    assert run.pose("lower", **seen).frame == "upper"
+
+
 @gallery_family(ALL)
 def test_places_are_those_of_the_walk_that_formalisms_use(name):
     model = dl.load(name)

@@ -154,7 +154,7 @@ def test_puma_rotors_and_friction_are_carried_to_the_joint():
     for link, rotor, friction in zip(PUMA["links"], model.rotors, model.loads, strict=True):
         assert (float(rotor.inertia), float(rotor.ratio)) == (link["Jm"], link["G"])
         assert float(friction.viscous) == pytest.approx(link["B"] * link["G"] ** 2)
-        assert float(friction.coulomb) == pytest.approx((link["Tc"][0] - link["Tc"][1]) / 2 * abs(link["G"]))
+        assert float(friction.coulomb[0]) == pytest.approx((link["Tc"][0] - link["Tc"][1]) / 2 * abs(link["G"]))
 
 
 # drives
@@ -178,7 +178,7 @@ def test_a_drive_changes_the_motion_as_it_says():
 def test_friction_belongs_to_the_joint_unless_it_says_otherwise():
     model = loads_dh(HEAD + ROD + "motor = { inertia = 0, ratio = 50 }\nfriction = { viscous = 0.1, coulomb = 0.2 }")
     (friction,) = model.loads
-    assert [float(x) for x in (friction.viscous, friction.coulomb, friction.smoothing)] == [0.1, 0.2, 1e-3]
+    assert [float(x) for x in (friction.viscous, friction.coulomb[0], friction.smoothing)] == [0.1, 0.2, 1e-3]
     assert model.rotors == ()
 
 
@@ -188,7 +188,7 @@ def test_drives_may_be_formulas():
     text += 'friction = { viscous = "b", coulomb = 0.2, smoothing = 0.3, side = "motor" }'
     model = loads_dh(text)
     (friction,), values = model.loads, {"N": -30.0, "b": 0.01}
-    found = [float(x.subs(values)) for x in (friction.viscous, friction.coulomb, friction.smoothing)]
+    found = [float(x.subs(values)) for x in (friction.viscous, friction.coulomb[0], friction.smoothing)]
     assert found == pytest.approx([9.0, 6.0, 0.01])
 
 

@@ -180,7 +180,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         (
             "body = [1]",
             "body number 1: got the number 1. Expected a table with the keys name, description, parent, "
-            "mass, center, inertia, joint.",
+            "mass, center, inertia, inertia_axes, solid, joint.",
         ),
         ("simulation = { duration = 0 }", "simulation: the duration is 0. Expected a positive time."),
         ("simulation = { samples = 1 }", "simulation: samples is 1. Expected a whole number of at least 2."),
@@ -533,7 +533,7 @@ def test_drives_friction_rotors_limits_and_shapes_reach_the_model():
     assert isinstance(spring, JointSpring)
     assert [str(each) for each in (spring.stiffness, spring.rest, spring.damping)] == ["m", "l", "1/10"]
     assert isinstance(friction, JointFriction)
-    assert [str(each) for each in (friction.viscous, friction.coulomb, friction.smoothing)] == ["1", "m", "1/100"]
+    assert [str(each) for each in (friction.viscous, friction.coulomb[0], friction.smoothing)] == ["1", "m", "1/100"]
     (rotor,) = model.rotors
     assert (rotor.name, str(rotor.inertia), str(rotor.ratio)) == ("armature", "l**2*m", "50")
     assert [c.name for c in model.holonomic_list] == ["tied", "drive of theta"]

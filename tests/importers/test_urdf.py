@@ -307,7 +307,7 @@ def test_friction_is_read_or_left_out_with_a_note():
     text = robot(links("base", "a"), joint("j", "continuous", "base", "a", inside))
     (load,) = loads_urdf(text).loads
     assert isinstance(load, JointFriction)
-    assert (load.body, float(load.viscous), float(load.coulomb)) == ("a", 0.4, 0.3)
+    assert (load.body, float(load.viscous), float(load.coulomb[0])) == ("a", 0.4, 0.3)
     without = loads_urdf(text, friction=False)
     assert without.loads == ()
     assert "damping and friction are left out, as asked for: joint 'j' (line 4)." in without.notes

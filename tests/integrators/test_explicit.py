@@ -16,7 +16,7 @@ from dalembert.errors import SimulationError
 from dalembert.integrators import InitialValueProblem, Settings, Status, base, find, integrate
 from dalembert.integrators.base import Guide, MachineCode
 from dalembert.integrators.native_steps import HELD, Surface
-from dalembert.programs.numba_code import Machine
+from dalembert.programs.loops import Machine
 
 NUMBERS = types.CPointer(types.float64)
 ONE = types.void(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
@@ -378,7 +378,10 @@ def test_too_many_steps_and_a_pace_that_leads_nowhere_are_told(native, monkeypat
         run(planet(native), "rk4", [0.0, 6.0], step=0.01, max_steps=599)
 
 
-def test_dalembert_is_imported_without_numba():
-    code = "import sys, dalembert; print('numba' in sys.modules)"
+def test_explicit_steps_and_inverse_kinematics_do_not_wait_for_numba():
+    code = (
+        "import sys, dalembert as dl; dl.simulate('simple-pendulum', 0.1, integrator='rk4'); "
+        "dl.inverse_kinematics('two-link-robot', 'link2', (1, 0, 0)); print('numba' in sys.modules)"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"

@@ -119,8 +119,91 @@ def _pull(force):
     return law
 
 
+def _stribeck(rate, coulomb, static, fades, smoothing):
+    sign = rate / np.hypot(rate, smoothing)
+    fading = np.exp(-((rate / fades) ** 2))
+    sizes = [c + (s - c) * fading for c, s in zip(coulomb, static, strict=True)]
+    return -(sizes[0] * (1 + sign) / 2 + sizes[1] * (1 - sign) / 2) * sign
+
+
+def _drag(x, y, z, arm, theta):
+    pressure = -0.6 * np.sqrt(x * x + y * y + z * z + 1e-12)
+    return [pressure * x, pressure * arm * (x * np.cos(theta) + y * np.sin(theta))]
+
+
+def _gravity(x, y, z, theta):
+    strength = -5 * 2 / (x * x + y * y + z * z) ** 1.5
+    return [strength * x, strength * 0.6 * (x * np.cos(theta) + y * np.sin(theta))]
+
+
+def _magic(slip):
+    B, C, E = 1 / (1.6 * 0.8), 1.6, -0.7
+    return np.sin(C * np.arctan(B * slip - E * (B * slip - np.arctan(B * slip))))
+
+
+def _coupled():
+    K = np.zeros((6, 6))
+    K[1, 5] = K[5, 1] = 6
+    return K.tolist()
+
+
+def _on_floor(press, rub):
+    """A sphere of 0.2 around the end of the rod, 1 below the pivot, on the plane 0.9 below it.
+
+    It is cos θ − 0.7 deep; the matter at its lowest point moves with θ̇ (cos θ + 0.2, sin θ).
+    """
+
+    def law(q, qd, t):
+        theta, turning = q[-1], qd[-1]
+        N = press(np.cos(theta) - 0.7, -turning * np.sin(theta))
+        turn = N * np.sin(theta) - rub(N, turning * (np.cos(theta) + 0.2)) * (np.cos(theta) + 0.2)
+        return [0.0] * (len(q) - 1) + [turn]
+
+    return law
+
+
+def _touching(meeting):
+    """The end of the rod touches; `meeting` says depth, normal and place of its centre c. N = 900 δ + 30 δ̇, friction 0.4, smoothed."""
+
+    def law(q, qd, t):
+        theta, turning = q[-1], qd[-1]
+        depth, n, p = meeting(np.array([np.sin(theta), -np.cos(theta), 0.0]), theta)
+        slope = np.cross([0, 0, 1], p)
+        v = turning * slope
+        N = 900 * depth - 30 * n @ v
+        assert depth > 0
+        assert N > 0
+        s = v - (n @ v) * n
+        return [0.0] * (len(q) - 1) + [(N * n - 0.4 * N * s / np.hypot(np.linalg.norm(s), 0.5)) @ slope]
+
+    return law
+
+
+def _from(o, r, R=0.0):
+    """A sphere of r on one of R around o; the force acts in the middle."""
+
+    def meeting(c, theta):
+        distance = np.linalg.norm(c - o)
+        n = (c - o) / distance
+        return r + R - distance, n, (c - r * n + o + R * n) / 2 if R else c - r * n
+
+    return meeting
+
+
+def _coin(c, theta):
+    """A disc of 0.2 that leans on the plane 0.9 below the pivot."""
+    a = np.array([-0.6 * np.sin(theta), 0.6 * np.cos(theta), 0.8])
+    down = np.array([0, -1.0, 0]) + a[1] * a
+    p = c + 0.2 * down / np.linalg.norm(down)
+    return -0.9 - p[1], np.array([0, 1.0, 0]), p
+
+
+END = {"center": (0, -1, 0), "stiffness": 900, "damping": 30, "friction": 0.4, "smoothing": 0.5}
+ON_FLOOR = {"radius": 0.2, "center": (0, -1, 0), "point": (0, -0.9, 0), "normal": (0, 1, 0)}
 TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
 ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
+
+ON_PLANE = {"axis": (0, 0, 1), "normal": (0, 1, 0)}
 
 ORACLES = (
     # F at the mass centre, 0.6 below the pivot: δr = 0.6 (cos θ, sin θ) δθ
@@ -209,6 +292,79 @@ ORACLES = (
         lambda: pendulum().joint_friction("rod", coulomb=2, smoothing="1.3/3"),
         lambda q, qd, t: [-2 * 3 / np.sqrt(10) * np.sign(qd[0])],
     ),
+    # forwards: (4 at the start, 2 when it slides) at 1.3 = twice the rate where it fades
+    Oracle(
+        "Stribeck friction",
+        lambda: pendulum().joint_friction("rod", coulomb=(2, 7), static=(4, 9), stribeck=0.65, smoothing=1e-9),
+        lambda q, qd, t: [-(2 + 2 * np.exp(-4))],
+    ),
+    Oracle(
+        "friction backwards",
+        lambda: screwdriver().joint_friction("bit", coulomb=(2, "3"), static=(5, 4), stribeck=0.1, smoothing="1/10"),
+        lambda q, qd, t: _stribeck(qd[0] - 2 * qd[1], (2, 3), (5, 4), 0.1, 0.1) * np.array([1, -2]),
+    ),
+    Oracle(
+        "motor",
+        lambda: screwdriver().motor("bit", stall_torque=6, no_load_speed=8, command="cos(t)"),
+        lambda q, qd, t: 6 * (np.cos(t) - (qd[0] - 2 * qd[1]) / 8) * np.array([1, -2]),
+    ),
+    # 40 · 0.1 · (12 sin t + 40 · 0.2 θ̇) / 3 the other way round
+    Oracle(
+        "direct current motor",
+        lambda: pair().dc_motor("rod", voltage="12*sin(t)", resistance=3, torque_constant=0.1, back_emf=0.2, ratio=-40),
+        lambda q, qd, t: [0, -4 * (12 * np.sin(t) + 8 * qd[1]) / 3],
+    ),
+    # the end of the rod, 1.5 below the pivot, moves at ẋ + 1.5 θ̇ cos θ and 1.5 θ̇ sin θ
+    Oracle(
+        "drag",
+        lambda: pair().drag("rod", density=1.2, area=2, coefficient=0.5, wind=("3*t", 1, 2), point=(0, -1.5, 0)),
+        lambda q, qd, t: _drag(
+            qd[0] + 1.5 * qd[1] * np.cos(q[1]) - 3 * t, 1.5 * qd[1] * np.sin(q[1]) - 1, -2, 1.5, q[1]
+        ),
+    ),
+    Oracle(
+        "drag at the mass centre",
+        lambda: pair().drag("rod", density="2", area=0.6, coefficient=1),
+        lambda q, qd, t: _drag(qd[0] + 0.6 * qd[1] * np.cos(q[1]), 0.6 * qd[1] * np.sin(q[1]), 0, 0.6, q[1]),
+    ),
+    # the mass centre 0.6 below the pivot on the cart, pulled by the cart's mass centre: at 0.6 from it, always downwards
+    Oracle("gravity along a rod", lambda: pair().point_gravity(("cart", "rod"), mu=5), lambda q, qd, t: [0, 0]),
+    Oracle(
+        "gravity of a fixed centre",
+        lambda: pair().point_gravity(("world", "rod"), mu=5, point=(-2, 0.5, 1)),
+        lambda q, qd, t: _gravity(q[0] + 2 + 0.6 * np.sin(q[1]), -0.6 * np.cos(q[1]) - 0.5, -1, q[1]),
+    ),
+    # a wheel of radius 0.4 on the cart above the plane y = 0: its lowest point slides at ẋ + 0.4 θ̇
+    Oracle(
+        "linear tyre",
+        lambda: pair().tyre("rod", radius=0.4, load="3*t", stiffness=7, low_speed=0.5, **ON_PLANE),
+        lambda q, qd, t: -7 * 3 * t * (qd[0] + 0.4 * qd[1]) / np.hypot(qd[0], 0.5) * np.array([1, 0.4]),
+    ),
+    Oracle(
+        "tyre by the Magic Formula",
+        lambda: pair().tyre("rod", radius=0.4, load=5, stiffness=(7, 3), mu=0.8, shape=1.6, curvature=-0.7, **ON_PLANE),
+        lambda q, qd, t: -4 * _magic(7 * (qd[0] + 0.4 * qd[1]) / np.hypot(qd[0], 0.1)) * np.array([1, 0.4]),
+    ),
+    # e = (d, 0, 0, θ) with d from (0.8, 0) to the point 1 below the pivot; ∂d/∂θ = (cos θ, sin θ), and 2 sin(θ/2) about z
+    Oracle(
+        "bushing",
+        lambda: pendulum().bushing(stiffness=(9, 4, 7, 1, 1, 5), damping=(0, 3, 0, 0, 0, 2), **TO_WALL),
+        lambda q, qd, t: [
+            -9 * (np.sin(q[0]) - 0.8) * np.cos(q[0])
+            + 4 * np.cos(q[0]) * np.sin(q[0])
+            - 5 * np.sin(q[0])
+            - 3 * np.sin(q[0]) ** 2 * qd[0]
+            - 2 * np.cos(q[0] / 2) ** 2 * qd[0]
+        ],
+    ),
+    # K couples x and the turn: −δ(½ 2·6 x·θ) with x = sin θ − 0.8 in axes turned by a right angle about z
+    Oracle(
+        "bushing with coupling, in turned frames",
+        lambda: pendulum().bushing(stiffness=_coupled(), rotations=((0, 0, np.pi / 2), (0, 0, np.pi / 2)), **TO_WALL),
+        lambda q, qd, t: [
+            6 * np.cos(q[0]) * 2 * np.sin(q[0] / 2) + 6 * (np.sin(q[0]) - 0.8) * np.cos(q[0] / 2),
+        ],
+    ),
     # Q = −k (L − L₀) dL/dθ with dL/dθ = −0.8 cos θ / L
     Oracle(
         "spring",
@@ -251,6 +407,49 @@ ORACLES = (
         "joint strut",
         lambda: pair().joint_strut("rod", pull="7*sin(angle) + position**3 + 3*rate**3", curve=[[-1, -2], [1, 2]]),
         lambda q, qd, t: [0, -7 * np.sin(q[1]) - q[1] ** 3 - 3 * qd[1] ** 3 - 2 * q[1]],
+    ),
+    Oracle(
+        "sphere on a plane",
+        lambda: pendulum().sphere_on_plane("rod", stiffness=900, damping=30, friction=0.4, smoothing=0.5, **ON_FLOOR),
+        _on_floor(lambda depth, rate: 900 * depth + 30 * rate, lambda N, s: 0.4 * N * s / np.hypot(s, 0.5)),
+    ),
+    Oracle(
+        "sphere on a plane of another body",
+        lambda: pair().sphere_on_plane(
+            "rod", ground="cart", stiffness=90, dissipation=2, exponent=2, friction=0.4, planar=(0, 0, 1), **ON_FLOOR
+        ),
+        _on_floor(lambda depth, rate: 90 * depth**2 * (1 + 2 * rate), lambda N, s: 0.4 * N * np.sign(s)),
+    ),
+    Oracle(
+        "sphere on a plane with viscous friction",
+        lambda: pair().sphere_on_plane("rod", ground="cart", push="90*depth", friction=0.4, viscous=2, **ON_FLOOR),
+        _on_floor(lambda depth, rate: 90 * depth, lambda N, s: np.sign(s) * min(2 * abs(s), 0.4 * N)),
+    ),
+    Oracle(
+        "sphere that leaves a plane",
+        lambda: pendulum().sphere_on_plane("rod", stiffness=9, damping=30, friction=0.4, **ON_FLOOR),
+        lambda q, qd, t: [0],
+    ),
+    Oracle(
+        "sphere on a sphere",
+        lambda: pendulum().sphere_on_sphere("rod", radius=0.2, ground_radius=0.15, ground_center=(0.4, -1.2, 0), **END),
+        _touching(_from(np.array([0.4, -1.2, 0]), 0.2, 0.15)),
+    ),
+    # the edge of the box at (0.3, −1) is next to the centre; its top at −0.9 is next to the point
+    Oracle(
+        "sphere on the edge of a box",
+        lambda: pendulum().sphere_on_box("rod", (2, 4, 6), radius=0.2, position=(-0.7, -3, 0.1), **END),
+        _touching(_from(np.array([0.3, -1, 0]), 0.2)),
+    ),
+    Oracle(
+        "point in a box",
+        lambda: pendulum().sphere_on_box("rod", (4, 6, 2), position=(0, -1.9, 0.1), rotation=("pi/2", 0, 0), **END),
+        _touching(lambda c, theta: (-0.9 - c[1], np.array([0, 1.0, 0]), c)),
+    ),
+    Oracle(
+        "disc on a plane",
+        lambda: pendulum().disk_on_plane("rod", 0.2, axis=(0, 0.6, 0.8), point=(0, -0.9, 0), normal=(0, 1, 0), **END),
+        _touching(_coin),
     ),
     Oracle("damper of two bodies", lambda: pair().damper(damping=3, **ON_CART), _pull(lambda length, rate: -3 * rate)),
 )

@@ -147,13 +147,13 @@ def test_an_unknown_body_is_told_with_the_nearest():
     model = sleigh().knife_edge("slegh", (0, 1, 0), name="other")
     with pytest.raises(ModelError) as caught:
         dl.derive(model, "kane", engine="python")
-    assert "contact 'other': there is no body 'slegh'. Did you mean 'sleigh'?" in str(caught.value)
+    assert "knife_edge 'other': there is no body 'slegh'. Did you mean 'sleigh'?" in str(caught.value)
 
 
 def test_a_contact_needs_a_body():
     model = Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").knife_edge("body", (1, 0, 0))
     with pytest.raises(
-        ModelError, match=r"contact 'knife_edge1': it touches a body, but the system is described by energies"
+        ModelError, match=r"knife_edge 'knife_edge1': it touches a body, but the system is described by energies"
     ):
         dl.derive(model, "lagrange", engine="python")
 

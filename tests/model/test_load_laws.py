@@ -29,20 +29,17 @@ def test_a_cubic_pull_is_duffings_oscillator():
     assert np.ptp(run.energy) < 1e-12
 
 
-def test_a_strut_across_a_rail_is_duffings_oscillator_to_third_order_and_keeps_its_energy():
+def test_a_linear_pull_is_a_spring():
     model = slider(0.4).strut(("world", "block"), points=((0, 1, 0), (0, 0, 0)), pull="k*(length - 1)")
     twin = slider(0.4).spring(("world", "block"), points=((0, 1, 0), (0, 0, 0)), stiffness=3, natural_length=1)
     q, qd = np.linspace(-1, 1, 9)[None], np.ones((1, 9))
     assert np.allclose(dl.derive(model).accelerations(q, qd), dl.derive(twin).accelerations(q, qd), atol=1e-15)
-    run, other = dl.simulate(model, 3.0, samples=7), dl.simulate(twin, 3.0, samples=7)
-    assert np.allclose(run.potential, other.potential, atol=1e-14)
-    assert np.allclose(run.q, other.q, atol=1e-13)
 
 
 def test_quadratic_damping_slows_down_as_one_over_time():
     # 2 v̇ = −4 v²: v = 1 / (1/v₀ + 2 t)
     model = slider(1.0, 5.0).strut(("world", "block"), pull="4*rate*abs(rate)")
-    run = dl.simulate(model, 3.0, samples=16, rtol=1e-12, atol=1e-13)
+    run = dl.derive(model, engine="python").simulate(1.0, samples=6, rtol=1e-12, atol=1e-13)
     assert np.allclose(run.qd[0], 1 / (0.2 + 2 * run.t), rtol=1e-9)
     assert np.allclose(run.work, run.energy - run.energy[0], atol=1e-9)
 

@@ -235,7 +235,7 @@ class _Converter:
                 return replace(
                     load,
                     viscous=self.formula(load.viscous, E * T / s**2),
-                    coulomb=self.formula(load.coulomb, E / s),
+                    coulomb=tuple(self.formula(x, E / s) for x in load.coulomb),
                     smoothing=self.formula(load.smoothing, s / T),
                 )
 

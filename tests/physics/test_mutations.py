@@ -35,7 +35,15 @@ from dalembert.model import Model
 from dalembert.model import joints as kinds
 from dalembert.model import loads as pushing
 from dalembert.model.constraints import Holonomic
-from dalembert.model.contacts import KnifeEdge, RollingDisk
+from dalembert.model.contacts import (
+    Distance,
+    Gear,
+    KnifeEdge,
+    PointInPlane,
+    PointOnLine,
+    PointOnSurface,
+    RollingDisk,
+)
 from dalembert.model.joints import rows
 from dalembert.model.loads import Load
 from dalembert.recursive.links import Axis
@@ -149,6 +157,24 @@ def loaded(kind: str) -> Callable[[], Model]:
                 model.joint_strut(
                     "lower", pull="3*position**3 + 0.7*rate*cos(t)", rate_curve=[[-3, -1], [0, 0], [4, 3]]
                 )
+            case "bushing":
+                six = {"stiffness": (8, 5, 3, 2, 4, 1), "damping": (1, 2, 3, 0.3, 0.2, 0.1)}
+                model.bushing(rotations=((0.1, 0.2, 0.3), (0.4, 0, 0)), **six, **ends)
+            case "motor":
+                model.motor("lower", stall_torque=3, no_load_speed=5, command="sin(t)")
+            case "dc_motor":
+                model.dc_motor(
+                    "lower", voltage="3*sin(t) - a", resistance=2, torque_constant=0.4, back_emf=0.5, ratio=3
+                )
+            case "drag":
+                model.drag("lower", density=1.2, area=2, coefficient=0.7, wind=(1, "t", 0), point=(0.6, 0.3, 0))
+            case "point_gravity":
+                model.point_gravity(("upper", "lower"), mu=4, point=(0.2, 1, 0))
+            case "tyre":
+                model.tyre("lower", radius=0.3, load="5 + a", stiffness=(3, 2), mu=0.8, normal=(0.2, 1, 0.3))
+            case "sphere_on_plane":
+                law = {"stiffness": 7, "damping": 0.4, "friction": 0.3, "smoothing": 0.5}
+                model.sphere_on_plane("lower", radius=3, center=(0.6, 0.3, 0), ground="upper", normal=(1, 2, 2), **law)
             case "rotor":
                 model.rotor("lower", 0.05, ratio=3)
             case "non_ideal":
@@ -221,6 +247,32 @@ def rolling() -> Model:
     joints = [model.free(("x", "y", "z"), ("yaw", 0.3, "spin"), "zxy")]
     model.body("disc", joint=joints, mass=1.5, center=(0.02, 0, 0.01), inertia=(0.1, 0.2, 0.12))
     return model.rolling_disk("disc", 0.5).start([0, 0, 0.5 * np.cos(0.3), 0.2, 0], [1, 0, 0, 0.3, 2])
+
+
+@cache
+def holding(kind: str) -> Callable[[], Model]:
+    """The arm and a ball that flies, tied together by one coupling, rod, slot, plane or surface."""
+    ends = {"bodies": ("lower", "ball"), "points": ((0.1, -0.3, 0.2), (0, 0, 0))}
+
+    def make() -> Model:
+        model = arm("x", "y", "z").start({"a": 0.3, "b": -0.4, "x": 0.5, "y": 0.4, "z": 0.6}, {"a": 1.0})
+        slides = [model.prismatic(way, name) for way, name in zip(np.eye(3), "xyz", strict=True)]
+        model.body("ball", joint=slides, mass=0.6)
+        match kind:
+            case "gear":
+                model.gear(("upper", "lower"), 2.5)
+            case "distance":
+                model.distance(length=0.7, **ends)
+            case "point_on_line":
+                model.point_on_line(axis=(1, 2, 2), **ends)
+            case "point_in_plane":
+                model.point_in_plane(normal=(1, 2, 3), **ends)
+            case "point_on_surface":
+                model.point_on_surface(surface="x**2 + 2*y**2 - sin(z)/3", **ends)
+        return model
+
+    make.__name__ = f"held by {kind}"
+    return make
 
 
 # who notices
@@ -349,8 +401,17 @@ LOADS = {
     "spring": pushing.Spring,
     "loose spring": pushing.Spring,
     "damper": pushing.Damper,
+}
+MORE_LOADS = {
     "strut": pushing.Strut,
     "joint_strut": pushing.JointStrut,
+    "bushing": pushing.Bushing,
+    "motor": pushing.Motor,
+    "dc_motor": pushing.DcMotor,
+    "drag": pushing.Drag,
+    "point_gravity": pushing.PointGravity,
+    "tyre": pushing.Tyre,
+    "sphere_on_plane": pushing.SphereOnPlane,
 }
 
 
@@ -576,7 +637,7 @@ MATRIX = (
             load(LOADS[kind], lambda s: replace(s, wrenches=stronger(s).wrenches)),
             "F",
         )
-        for kind in ("force", "torque", "spring", "damper", "strut")
+        for kind in ("force", "torque", "spring", "damper")
     ),
     Mutation("place of a force", loaded("force"), load(pushing.Force, lambda f: replace(f, J=f.J * 1.1)), "FP"),
     Mutation("non-ideal forces", loaded("non_ideal"), function(applied.non_ideal_forces, negated), "P"),
@@ -660,6 +721,24 @@ MATRIX = (
     Mutation("composite bodies", tied, function(mass.composites, lambda f: [M + M for M in f]), "R"),
     Mutation("rates of quaternions", ball, function(recursive_speeds.part_rates, lambda H: H * 1.1), "R"),
 )
+# couplings, and what holds points
+HELD = (
+    *(
+        Mutation(
+            f"formula of {member.kind}",
+            holding(member.kind),
+            method(member, "formulas", lambda f: ({k: phi + se.Symbol("a") ** 2 / 9 for k, phi in f[0].items()}, {})),
+            "P",
+        )
+        for member in (Gear, Distance, PointOnLine, PointInPlane, PointOnSurface)
+    ),
+    Mutation(
+        "phase of a gear",
+        holding("gear"),
+        method(Gear, "formulas", lambda f: ({k: phi - 0.01 for k, phi in f[0].items()}, {})),
+        "P",
+    ),
+)
 NAMES = {"F": "formalisms", "R": "recursion", "P": "principle"}
 
 
@@ -668,12 +747,29 @@ def some_each_day(all_of_them: Iterable[Any]) -> list:
     return [pytest.param(one, marks=pytest.mark.nightly if k % 2 else ()) for k, one in enumerate(all_of_them)]
 
 
-@pytest.mark.parametrize("mutation", some_each_day(MATRIX), ids=lambda mutation: mutation.fact)
+def at_night(all_of_them: Iterable[Any]) -> list:
+    return [pytest.param(one, marks=pytest.mark.nightly) for one in all_of_them]
+
+
+@pytest.mark.parametrize("mutation", [*some_each_day(MATRIX), *at_night(HELD)], ids=lambda mutation: mutation.fact)
 def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
     model = mutation.model()
     mutation.falsify(monkeypatch)
     found = watchers(model, NOTICED, mutation.more)
     assert {NAMES[letter] for letter in mutation.must} <= set(found), found
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", MORE_LOADS)
+@pytest.mark.parametrize("what", ["size", "wrench", "nothing"])
+def test_a_false_fact_of_a_load_is_noticed_and_a_true_one_is_not(kind, what, monkeypatch: pytest.MonkeyPatch):
+    change = {"size": stronger, "wrench": lambda s: replace(s, wrenches=stronger(s).wrenches), "nothing": lambda s: s}
+    load(MORE_LOADS[kind], change[what])(monkeypatch)
+    found = watchers(loaded(kind)(), QUIET if what == "nothing" else NOTICED, ("hamilton", "maggi"))
+    must = {"size": "P", "wrench": "" if issubclass(MORE_LOADS[kind], pushing.InJoint) else "F", "nothing": ""}[what]
+    assert {NAMES[letter] for letter in must} <= set(found)
+    assert found or must == ""
+    assert not found or must != ""
 
 
 @pytest.mark.parametrize("kind", LOADS)
@@ -688,7 +784,12 @@ def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    "make", some_each_day(dict.fromkeys(mutation.model for mutation in MATRIX)), ids=lambda make: make.__name__
+    "make",
+    [
+        *some_each_day(dict.fromkeys(mutation.model for mutation in MATRIX)),
+        *at_night(dict.fromkeys(mutation.model for mutation in HELD)),
+    ],
+    ids=lambda make: make.__name__,
 )
 def test_nobody_complains_of_true_facts(make):
     assert watchers(make(), QUIET, ("hamilton", "maggi")) == {}

@@ -152,7 +152,7 @@ def test_wrong_values_are_told(made, said: str) -> None:
         made()
 
 
-def test_drives_by_profiles_go_through_model_files_and_tables_of_points_are_refused() -> None:
+def test_drives_by_profiles_go_through_model_files() -> None:
     from dalembert.exporters.toml import to_toml
     from dalembert.importers.toml import loads_toml
 
@@ -163,6 +163,60 @@ def test_drives_by_profiles_go_through_model_files_and_tables_of_points_are_refu
         for phi in (model.holonomic_list[-1].phi, again.holonomic_list[-1].phi):
             found = dl.Profile((-phi.subs({coordinate("q1"): 0}),), 0.0, 1.0, scalar=True)
             np.testing.assert_allclose(found.position(t), way.position(t), atol=1e-15)
-    model = dl.load("two-link-robot").drive("q1", ([0, 1, 2], [0, 1, 0]))
-    with pytest.raises(InputError, match="a table of points cannot be written here"):
+
+
+@pytest.mark.parametrize("feedback", [None, (9.0, 6.0)])
+@pytest.mark.parametrize(
+    "way",
+    [
+        ([0, 1, 2], [0, 1, 0]),  # both pieces one parabola
+        ([0, 1, 2, 3], [0, 1, 0, 1]),  # values as those of the saw that runs through the pieces
+        dl.spline([0.0, 0.3, 1.1, 2.0], [0.1, 0.2, -0.7, 1 / 3], rates=(0, 0)),
+        dl.spline([0.0, 1.0, 3.0], [0.0, 2.0, 0.0], bends=[0.0, 0.0, 0.0]),  # straight lines
+        dl.sampled(lambda t: np.sin(3 * t), 2.0),
+    ],
+)
+def test_drives_through_points_come_back_from_model_files_to_the_last_bit(way, feedback) -> None:
+    from dalembert.exporters.toml import to_toml
+    from dalembert.importers.toml import loads_toml
+
+    model = dl.load("two-link-robot").drive("q1", way, feedback=feedback)
+    text = to_toml(model)
+    assert "[[drive]]" in text
+    again = loads_toml(text).holonomic_list[-1]
+    assert again.phi == model.holonomic_list[-1].phi
+    assert again == model.holonomic_list[-1]
+
+
+@pytest.mark.parametrize(
+    ("motion", "said"),
+    [
+        ("{ times = [0, 1], values = [0] }", r"spline, points: got shape \(1,\). Expected \(2,\)"),
+        (
+            "{ times = [0, 1], values = [0, 1], bends = [1] }",
+            r"spline, bends: got shape \(1, 1\). Expected one for each",
+        ),
+        ("{ times = [1, 0], values = [0, 1] }", "Expected two or more increasing times"),
+        ("{ times = [0, 1], valus = [0, 1] }", "there is no key 'valus' here. Did you mean 'values'"),
+        ('{ times = [0, "x"], values = [0, 1] }', r"times\[1\].*expected a number"),
+    ],
+)
+def test_wrong_points_in_a_file_are_told(motion, said) -> None:
+    from dalembert.exporters.toml import to_toml
+    from dalembert.importers.toml import loads_toml
+
+    text = to_toml(dl.load("two-link-robot"))
+    with pytest.raises(dl.DalembertError, match=f"(?is){said}"):
+        loads_toml(f'{text}\n[[drive]]\ncoordinate = "q1"\nmotion = {motion}\n')
+
+
+def test_points_inside_a_formula_are_refused_by_name() -> None:
+    from dalembert.exporters.toml import to_toml
+
+    model = dl.load("two-link-robot")
+    (way,) = dl.spline([0, 1, 2], [0, 1, 0]).formulas
+    model.drive("q1", dl.Profile((way * coordinate("t"),), 0.0, 2.0, scalar=True))
+    with pytest.raises(
+        InputError, match=r"drive of q1.*a table of points cannot be written inside a formula.*torque_table"
+    ):
         to_toml(model)

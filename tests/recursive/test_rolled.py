@@ -10,7 +10,7 @@ from dalembert.algebra import FLOATS, vector
 from dalembert.integrators import InitialValueProblem, Settings, find, integrate
 from dalembert.integrators.base import MachineCode
 from dalembert.model import Model
-from dalembert.programs.numba_code import Machine
+from dalembert.programs.loops import Machine
 from dalembert.recursive import inverse_dynamics, moving, tree_of
 from dalembert.recursive.kinds import Kind
 from dalembert.recursive.plan import plan_of

@@ -192,6 +192,23 @@ def test_all_that_moves_is_in_view():
     assert math.isclose(np.linalg.norm(view.eye - view.target), view.size / 2 / math.tan(ANGLE / 2))
 
 
+def test_all_that_moves_is_in_view_in_perspective():
+    run = dl.simulate("pendulum-on-balance", 2.0, samples=41)
+    scene = run.scene()
+    view, places = scene.view, scene.kinematics.at(run.q, run.t)
+    toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
+    right = np.cross(view.up, toward) / np.linalg.norm(np.cross(view.up, toward))
+    axes, most = np.array([right, np.cross(toward, right), toward]), 0.0
+    for part in scene.bodies[1:]:
+        R, p = places[part.name]
+        points = np.concatenate([corners(shape) for shape in part.shapes])
+        across, upwards, near = np.einsum(
+            "ax,xik->aik", axes, np.einsum("xyk,iy->xik", R, points) + p[:, None] - view.eye[:, None, None]
+        )
+        most = max(most, float(np.abs([across / near, upwards / near]).max()))
+    assert 0.85 < most / math.tan(ANGLE / 2) < 1
+
+
 def test_a_motion_that_leads_far_away_is_followed():
     model = dl.Model("sled").coordinates("x").start([0], [3])
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1, inertia=(0.01, 0.01, 0.01))
@@ -261,6 +278,39 @@ def test_strings_and_surfaces_are_read_off_formulas():
     assert np.allclose(3 * z, x**2 + 0.5 * y)
 
 
+def test_a_bead_on_a_turning_line_is_seen_with_its_wire():
+    (wire,) = scene_of(dl.load("bead-on-wire-cartesian")).cords
+    assert wire.bodies == ("world", "bead")
+    assert wire.points[0].tolist() == [0, 0, 0]
+
+
+def test_pivots_and_rails_that_formulas_state_are_drawn():
+    def fixed(name: str) -> list:
+        return [
+            s for s in dl.simulate(name, 1.0, samples=21).scene().bodies[0].shapes if s.kind in ("mesh", "cylinder")
+        ]
+
+    first, second = sorted(float(s.points[:, 0].mean()) for s in fixed("planar-four-bar"))  # the supports
+    assert second - first == pytest.approx(0.75)
+    (rail,) = [s for s in fixed("slider-crank-2") if s.kind == "cylinder"]
+    assert np.allclose(np.abs(rail.turn[:, 2]), [1, 0, 0], atol=1e-9)
+    assert rail.at[1] == pytest.approx(0, abs=1e-9)
+
+
+def test_rods_are_seen_however_long_a_chain_is():
+    for name in ("rope", "simple-pendulum"):
+        scene = scene_of(dl.load(name))
+        rod = next(shape for shape in scene.bodies[1].shapes if shape.kind == "capsule")
+        assert 0.003 < rod.size[0] / scene.view.size < 0.05
+
+
+def test_the_panels_of_three_bodies_lie_beside_a_box_with_the_moments_of_the_file():
+    values = dl.load("three-bodies").parameter_values
+    box, panel = (part.shapes[0].size for part in scene_of(dl.load("three-bodies")).bodies[1:3])
+    assert box[1] / 2 < values["a"] / 2 - panel[1] / 2
+    assert values["Iyy"] == pytest.approx(values["m"] * (box[0] ** 2 + box[2] ** 2) / 12, rel=0.01)
+
+
 def test_energies_alone_cannot_be_drawn():
     model = dl.Model.from_energies("bare", coordinates=["x"], kinetic="dot(x)**2/2")
     with pytest.raises(dl.InputError, match="nothing to draw"):
@@ -326,4 +376,6 @@ def test_every_example_can_be_drawn_with_its_run(name):
     formalism = "denoc" if name == "rope" else "lagrange"
     scene = dl.simulate(model, min(model.duration, 1.0), samples=21, formalism=formalism).scene()
     json.dumps(scene.to_dict(), allow_nan=False)
-    assert all(any(shape.role == "body" for shape in part.shapes) for part in scene.bodies[1:] if part.shapes)
+    # a link without mass and length is its joint alone
+    heavy = {body.name for body in model.bodies if model.number(str(body.mass), "mass") > 0}
+    assert all(any(shape.role == "body" for shape in part.shapes) for part in scene.bodies if part.name in heavy)

@@ -5,7 +5,7 @@ import { element } from "./dom";
 /** A separator that sets the share of the pages, in percent of the width. */
 export function splitter(): HTMLElement {
   const made = element("div", { class: "splitter", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the pages", "aria-valuemin": "20", "aria-valuemax": "75" });
-  let share = 36;
+  let share = 40;
   const set = (percent: number): void => {
     share = Math.min(Math.max(percent, 20), 75);
     made.setAttribute("aria-valuenow", String(Math.round(share)));

@@ -28,6 +28,9 @@ class Table:
     def __len__(self) -> int:
         return len(self.times)
 
+    def __str__(self) -> str:
+        return f"table of {len(self)} points"
+
     @property
     def slope(self) -> Table:
         """The derivative: steps, each from its time on."""

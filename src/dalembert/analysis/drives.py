@@ -10,6 +10,7 @@ from dalembert.algebra import FLOATS, numbers, zeros
 from dalembert.expressions import TIME, Kind
 from dalembert.expressions.lower import Lowering
 from dalembert.model import Elements
+from dalembert.model.loads import JointTorque
 from dalembert.structure.states import States, at
 
 
@@ -34,7 +35,16 @@ def joint_efforts(
     values = {**parameters, TIME.name: t, **dict(zip(names, q, strict=True))}
     values |= dict(zip(map(Kind.RATE.of, names), qd, strict=True))
     number = Lowering(FLOATS, values)
-    return {load.name: np.zeros(len(t)) + number(load.formulas[0]) for load in model.loads if load.drives}
+    drives = tuple(load for load in model.loads if load.drives)
+    by_formula = {load.name: load.value for load in drives if isinstance(load, JointTorque)}
+    others = tuple(load for load in drives if not isinstance(load, JointTorque))
+    measured = load_forces(model.replaced(loads=others), parameters, t, q, qd)
+    return {
+        load.name: np.zeros(len(t)) + number(by_formula[load.name])
+        if load.name in by_formula
+        else measured[load.name][0]
+        for load in drives
+    }
 
 
 def load_forces(

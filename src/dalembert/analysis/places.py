@@ -17,7 +17,7 @@ from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.motion import move_symbols
 from dalembert.model import Description, Elements
 from dalembert.programs import Function, compile_function
-from dalembert.programs.numba_code import Machine, available
+from dalembert.programs.loops import Machine
 from dalembert.structure import rank, samples
 from dalembert.structure.constraint_rows import row_sizes
 from dalembert.structure.scales import Scales, scales_of
@@ -61,9 +61,9 @@ class Places:
 
     @cached_property
     def machine(self) -> Machine:
-        """The program for one position: an address where Numba can use it, or a Python function."""
+        """The program for one position: the address of its machine code, or a Python function."""
         native = self.function.native
-        if native is not None and available():
+        if native is not None:
             return Machine(native.address, _NONE, np.append(native.tables, 0.0))
 
         def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:

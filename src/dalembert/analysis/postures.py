@@ -241,8 +241,7 @@ class _Search:
         K, n = begin.shape
         targets = np.array(np.broadcast_to(self.targets, (K, self.targets.shape[1])), order="C")
         q, left, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
-        native = reaching.compiled() if isinstance(self.places.machine.one, int) else None
-        run = native or reaching.reach
+        run = reaching.compiled if isinstance(self.places.machine.one, int) else reaching.reach
         with np.errstate(all="ignore"):
             run(self.places.machine, self.task, effort, targets, begin, self.t, q, left, counts)
         return Found(self._near(q, begin), left, counts)

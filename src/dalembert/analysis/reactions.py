@@ -14,8 +14,8 @@ import numpy as np
 
 from dalembert.algebra import Array, stack, vector
 from dalembert.kinematics import applied_forces
-from dalembert.kinematics.contacts import Push
 from dalembert.model import WORLD
+from dalembert.model.contacts import Push
 from dalembert.programs import Function, compile_function
 from dalembert.structure import System
 

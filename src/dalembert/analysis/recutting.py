@@ -119,6 +119,7 @@ class _Recut:
         names = self._lost_coordinates(old)
         out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
+        self._require_untied(moves)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
         if cut.joint.row_names:
             out.loops += (replace(cut, joint=cut.joint.still()),)
@@ -255,6 +256,14 @@ class _Recut:
         body, places = moves[load.body]
         joint, motion = places[load.joint, load.motion]
         return replace(load, body=body, joint=joint, motion=motion)
+
+    def _require_untied(self, moves: Moves) -> None:
+        """Couplings name joints as they stand, with the sign of their motions."""
+        for contact in self.model.contacts:
+            if any(body in (self.at, *moves) for body, _, _ in contact.in_joints):
+                raise InputError(
+                    f"{self.where}: {contact.title} ties a joint that would be cut or turned round. Cut the loop at another body."
+                )
 
     def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:
         used = {s.name for formula in out.formulas for s in formula.free_symbols} | set(out.non_ideal_forces)

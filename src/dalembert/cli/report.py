@@ -42,6 +42,7 @@ def run(arguments: Namespace) -> int:
     with progress.bar(f"simulating {model.name} by {keys[0]}") as advance:
         equations = pipeline.derive(model, keys[0])
         motion = equations.simulate(arguments.duration, progress=advance, **shared.how_to_run(arguments))
+    shared.note_unused(arguments, motion.integrator)
     with progress.bar(f"comparing the formalisms on {model.name}") as advance:
         found = pipeline.report(
             motion,

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
+from dalembert.expressions import TIME
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD, Elements
@@ -28,6 +29,7 @@ class Places:
     lower: Lowering
     frames: Mapping[str, Place]
     hinges: Mapping[str, Array]  # where each body hangs: the origin of the last joint that moves it
+    first: Lowering  # makes a scalar of a formula in the initial state
 
     def numbers(self, formulas: Sequence[Formula]) -> Array:
         """Formulas as a vector of scalars."""
@@ -39,8 +41,14 @@ class Places:
 
     def value(self, body: str, joint: int, motion: int) -> Scalar:
         """How far a joint has moved along one of its motions."""
-        carried = next(b for b in self.model.bodies if b.name == body)
-        return self.lower(carried.joints[joint].values[motion])
+        return self.lower(self._motion(body, joint, motion))
+
+    def started(self, body: str, joint: int, motion: int) -> Scalar:
+        """How far it has moved in the initial state."""
+        return self.first(self._motion(body, joint, motion))
+
+    def _motion(self, body: str, joint: int, motion: int) -> Formula:
+        return next(b for b in self.model.bodies if b.name == body).joints[joint].values[motion]
 
     def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
         """A frame fixed on a body: its origin at `position`, turned by roll, then pitch, then yaw about the body's axes."""
@@ -65,7 +73,8 @@ def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> P
                 hinges[body.name] = at.p
         frames[body.name] = at
         hinges.setdefault(body.name, at.p)
-    return Places(model, algebra, lower, frames, hinges)
+    start = {TIME.name: 0.0, **{c.name: c.start for c in model.coordinate_list}}
+    return Places(model, algebra, lower, frames, hinges, Lowering(algebra, {**values, **start}))
 
 
 def _placed(algebra: Algebra, at: Place, position: Array, rotation: Array) -> Place:

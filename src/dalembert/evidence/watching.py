@@ -54,6 +54,10 @@ class Watch:
         """The mass centre of a body, in its axes."""
         return next(b.center for b in self.model.bodies if b.name == body)
 
+    def mass(self, body: str) -> np.ndarray:
+        """The mass of a body at every state."""
+        return self.number(next(b.mass for b in self.model.bodies if b.name == body))
+
     def traced(self, quantity: Callable[[Places], Array | Scalar]) -> Traced:
         """How a quantity that follows from positions changes."""
         along, near = _entries(quantity(self.path)), _entries(quantity(self.nearby))

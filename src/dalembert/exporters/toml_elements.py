@@ -83,6 +83,8 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
     """Every element with its kind, in an order in which they can be read."""
     for body in model.bodies:
         yield "body", _body(body)
+    for point in model.points:
+        yield point.kind, point.element()
     for loop in model.loops:
         yield "loop", loop.element()
     for load in model.loads:

@@ -76,13 +76,13 @@ def _unsayable(model: Elements) -> Iterator[InputError]:
             )
     named = (
         ("loop", [loop.name for loop in model.loops], "URDF describes trees and has no loops"),
-        ("contact", [contact.name for contact in model.contacts], "URDF has no blades and rolling discs"),
         ("nonholonomic", [c.name for c in model.nonholonomic_list], "URDF has no constraints on velocities"),
         ("canonical", [c.name for c in model.canonical_list], "URDF has no constraints on momenta"),
         ("non_ideal", model.non_ideal_forces, "URDF has no forces of constraints"),
         ("rotor", [rotor.name for rotor in model.rotors], "URDF has no inertia of motors"),
         ("speed", [speed.name for speed in model.speed_list], "URDF has no quasi-velocities"),
     )
+    yield from (unsaid(contact.title, "URDF has no contacts and couplings") for contact in model.contacts)
     yield from (unsaid(f"{kind} '{name}'", fact) for kind, names, fact in named for name in names)
     known = {WORLD, *(body.name for body in model.bodies)}
     for shape in model.shapes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -78,6 +78,11 @@ class _Formula:
         return FormulaError(f"{self.where}, formula {quote(self.text)}{place}: {fact} {advice}")
 
 
+POINT_WORDS = ("height", "rise", "speed")
+_SYMBOLS = ("dot", "p", *POINT_WORDS)
+Points = Mapping[str, Callable[[str], se.Basic]]  # from the name of a point and one of these words to a formula
+
+
 def parse(
     text: str | int | float,
     *,
@@ -87,11 +92,13 @@ def parse(
     rates: bool = True,
     time: bool = True,
     momenta: bool = False,
+    points: Points | None = None,
 ) -> se.Basic:
     """The SymEngine expression of a formula, or of a plain number.
 
     `where` names the element the formula belongs to and begins every message. With `rates=False` velocities are
     refused, with `time=False` the time t; with `momenta=True` the momentum of a coordinate x is written p(x).
+    `points` give height(x), rise(x) and speed(x) of a point x.
 
     >>> parse("k*dot(x) + 1/2", coordinates=["x"], parameters=["k"], where="force 'push'")
     1/2 + k*dot(x)
@@ -108,7 +115,7 @@ def parse(
         raise formula.error(fact, f"Expected at most {MAX_LENGTH}; split it into several loads.")
     tokens = _tokens(formula)
     _check_nesting(formula, tokens)
-    reader = _Reader(formula, coordinates, parameters, rates, time, momenta)
+    reader = _Reader(formula, coordinates, parameters, rates, time, momenta, points or {})
     tree = _tree(formula)
     reader.expect(tree, condition=False)
     return fold(tree, reader.children, reader.build).expression
@@ -204,7 +211,8 @@ class _Reader:
     parameters: Collection[str]
     rates: bool
     time: bool
-    momenta: bool = False
+    momenta: bool
+    points: Points
 
     def error(self, node: ast.expr, fact: str, advice: str) -> FormulaError:
         """The error about one part of the formula, `{part}` in `fact` standing for its text."""
@@ -245,7 +253,7 @@ class _Reader:
         if size > MAX_SIZE or copying > MAX_COPYING:
             advice = f"Put at most {MAX_COPYING} of abs, sign, min and max inside each other, or shorten them."
             raise self.error(node, "{part} grows too large when it is written out.", advice)
-        constant = all(part.constant for part in parts) and not (_is_name(node) or _called(node) in ("dot", "p"))
+        constant = all(part.constant for part in parts) and not (_is_name(node) or _called(node) in _SYMBOLS)
         try:
             expression = self._expression(node, [part.expression for part in parts])
             self._check_number(node, expression, constant)
@@ -277,6 +285,8 @@ class _Reader:
                 return se.And(*parts) if isinstance(op, ast.And) else se.Or(*parts)
             case ast.Call(args=[ast.Name(id=name)]) if _called(node) in ("dot", "p"):
                 return rate(name) if _called(node) == "dot" else momentum(name)
+            case ast.Call(args=[ast.Name(id=name)]) if _called(node) in POINT_WORDS:
+                return self.points[name](_called(node))
             case _:
                 return FUNCTIONS[_called(node)].build(*parts)
 
@@ -324,6 +334,8 @@ class _Reader:
             raise self.error(node, "the arguments in {part} cannot be read.", "Separate plain values by commas.")
         if name == "dot" or (name == "p" and (self.momenta or name not in (*self.coordinates, *self.parameters))):
             return self._coordinate_of(node, name)
+        if name in POINT_WORDS and name not in self.coordinates and name not in self.parameters:
+            return self._point_of(node, name)
         if name not in FUNCTIONS:
             self._refuse_call(node, name)
         self._check_count(node, name)
@@ -347,6 +359,18 @@ class _Reader:
         if name not in self.coordinates:
             fact = f"{{part}} asks for the {what} of '{name[:60]}', which is not a coordinate."
             raise self.error(node, fact, nearest(name, self.coordinates))
+        return []
+
+    def _point_of(self, node: ast.Call, word: str) -> list[ast.expr]:
+        """No parts: what a point has is written out, if there is the point."""
+        if word != "height" and not self.rates:
+            raise self.error(node, "velocities are not allowed here, got {part}.", "Expected height(...) only.")
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+            raise self.error(node, f"{{part}} is not the {word} of a point.", f"Give {word} the name of one point.")
+        name = node.args[0].id
+        if name not in self.points:
+            advice = nearest(name, self.points) if self.points else "Declare points before the formulas that name them."
+            raise self.error(node, f"{{part}} asks for the {word} of '{name[:60]}', which is not a point here.", advice)
         return []
 
     def _refuse_call(self, node: ast.Call, name: str) -> None:

@@ -41,7 +41,10 @@ def written(formula: Formula, where: str = "formula") -> int | float | str:
         return int(text) if text.removeprefix("-").isdigit() else float(text)
 
     def build(node: Formula, parts: list[_Text]) -> _Text:
-        made = _node(node, parts)
+        try:
+            made = _node(node, parts)
+        except FormulaError as error:
+            raise FormulaError(f"{where}: {error}") from None
         if len(made.text) > MAX_LENGTH:
             raise FormulaError(
                 f"{where}: the formula needs more than {MAX_LENGTH} characters as text. "
@@ -78,7 +81,10 @@ def _node(node: Formula, parts: list[_Text]) -> _Text:
     if type(node) in NAMES:
         return _call(NAMES[type(node)], parts, copying)
     if split_interpolation(node) is not None:
-        raise FormulaError("a table of points cannot be written here: model files have them as tables of loads only.")
+        raise FormulaError(
+            "a table of points cannot be written inside a formula. Model files hold tables as the motion of a drive, "
+            "as torque_table and as wrench_table: use one of these, or a formula of t."
+        )
     raise FormulaError(f"'{str(node)[:60]}' cannot be written: {type(node).__name__} is no function of a model file.")
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, nearest
+from dalembert.handles import relative
 from dalembert.handles.compiled import Compiled, Numbers, Out, beside
+from dalembert.handles.relative import PointMotion
 from dalembert.model import WORLD, Elements
 from dalembert.model.frozen import Frozen
 from dalembert.programs import choose_engine
@@ -19,13 +21,6 @@ from dalembert.spatial.poses import Pose
 ORIGIN = (0.0, 0.0, 0.0)
 
 
-class PointMotion(NamedTuple):
-    """A velocity or an acceleration: of a point, and of the turning of its body, in world axes, (3,) or (3, batch)."""
-
-    linear: np.ndarray
-    angular: np.ndarray
-
-
 @dataclass(frozen=True, repr=False)
 class Kinematics(Compiled):
     """Where the bodies of a model are and how they move: a value; compiled code lies in a store by content.
@@ -33,6 +28,9 @@ class Kinematics(Compiled):
     Every function takes one state (n,) or many (n, batch), and a time or as many as there are states. A `point` is given in axes
     of its body. What comes back stands in axes of the world. Velocities and accelerations are those of the coordinates or, with
     quaternions, speeds as `speed_names` lists them.
+
+    With `relative_to`, another body, places and motions are those that an observer on that body sees, in its axes: velocities are
+    rates of the positions seen from there, accelerations rates of these velocities.
 
     >>> import dalembert as dl
     >>> arm = dl.kinematics("double-pendulum")
@@ -62,15 +60,18 @@ class Kinematics(Compiled):
     def __repr__(self) -> str:
         return f"Kinematics('{self.declared.name}', {len(self.bodies)} bodies, {self.engine})"
 
-    def pose(self, q: Numbers, body: str, t: Numbers = 0.0, *, threads: int = 1) -> Pose:
-        """Where a body is in the world: rotation, position, 4×4 matrix and quaternion.
+    def pose(self, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD, threads: int = 1) -> Pose:
+        """Where a body is in the world, or from another body: rotation, position, 4×4 matrix and quaternion.
 
         >>> import dalembert as dl
         >>> pose = dl.kinematics("puma560").pose(np.zeros(6), "flange")
         >>> pose.rotation.shape, pose.position.shape, pose.of, pose.frame
         ((3, 3), (3,), 'flange', 'world')
         """
-        return self.poses(q, t, bodies=(body,), threads=threads)[body]
+        if relative_to == WORLD:
+            return self.poses(q, t, bodies=(body,), threads=threads)[body]
+        found = self.poses(q, t, bodies=tuple(dict.fromkeys((body, relative_to))), threads=threads)
+        return relative.seen_pose(found[body], found[relative_to])
 
     def poses(
         self, q: Numbers, t: Numbers = 0.0, *, bodies: tuple[str, ...] | None = None, threads: int = 1
@@ -90,18 +91,37 @@ class Kinematics(Compiled):
         }
 
     def position(
-        self, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, out: Out = None, threads: int = 1
+        self,
+        q: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        out: Out = None,
+        threads: int = 1,
     ) -> np.ndarray:
-        """Where a point of a body is in the world, (3,) or (3, batch).
+        """Where a point of a body is in the world, or from another body, (3,) or (3, batch).
 
         >>> import dalembert as dl
         >>> dl.kinematics("simple-pendulum").position([0.0], "bob").shape
         (3,)
         """
-        return self._asked("position", (q, self._point(point, body, q)), t, (body,), out, threads)
+        found = self._asked("position", (q, self._point(point, body, q)), t, (body,), out, threads)
+        if relative_to == WORLD:
+            return found
+        return _into(out, relative.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
 
     def velocity(
-        self, q: Numbers, qd: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, threads: int = 1
+        self,
+        q: Numbers,
+        qd: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        threads: int = 1,
     ) -> PointMotion:
         """The velocity of a point, `.linear`, and the angular velocity of its body, `.angular`.
 
@@ -113,7 +133,11 @@ class Kinematics(Compiled):
         >>> bool(np.allclose(np.concatenate(v), arm.jacobian(np.zeros(6), "flange") @ np.ones(6)))
         True
         """
-        return _parted(self._asked("velocity", (q, qd, self._point(point, body, q)), t, (body,), None, threads))
+        v = _parted(self._asked("velocity", (q, qd, self._point(point, body, q)), t, (body,), None, threads))
+        if relative_to == WORLD:
+            return v
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        return relative.seen_velocity(p, v, base, self.velocity(q, qd, relative_to, t=t, threads=threads))
 
     def acceleration(
         self,
@@ -124,6 +148,7 @@ class Kinematics(Compiled):
         point: Numbers = ORIGIN,
         t: Numbers = 0.0,
         *,
+        relative_to: str = WORLD,
         threads: int = 1,
     ) -> PointMotion:
         """The acceleration of a point, `.linear`, and the angular acceleration of its body, `.angular`.
@@ -135,12 +160,27 @@ class Kinematics(Compiled):
         (3,)
         """
         given = (q, qd, qdd, self._point(point, body, q))
-        return _parted(self._asked("acceleration", given, t, (body,), None, threads))
+        a = _parted(self._asked("acceleration", given, t, (body,), None, threads))
+        if relative_to == WORLD:
+            return a
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        v = self.velocity(q, qd, body, point, t, threads=threads)
+        moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
+        driven = self.acceleration(q, qd, qdd, relative_to, t=t, threads=threads)
+        return relative.seen_acceleration(p, v, a, base, moved, driven)
 
     def jacobian(
-        self, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, out: Out = None, threads: int = 1
+        self,
+        q: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        out: Out = None,
+        threads: int = 1,
     ) -> np.ndarray:
-        """J of a point, (6, n) or (6, n, batch), in world axes.
+        """J of a point, (6, n) or (6, n, batch), in world axes or relative to another body.
 
         Rows 0 to 2 are the velocity of the point, rows 3 to 5 the angular velocity of the body. Columns are the rates q̇ of the
         coordinates; with quaternions the speeds of `speed_names`.
@@ -149,7 +189,11 @@ class Kinematics(Compiled):
         >>> dl.kinematics("puma560").jacobian(np.zeros(6), "flange").shape
         (6, 6)
         """
-        return self._asked("jacobian", (q, self._point(point, body, q)), t, (body,), out, threads)
+        J = self._asked("jacobian", (q, self._point(point, body, q)), t, (body,), out, threads)
+        if relative_to == WORLD:
+            return J
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        return _into(out, relative.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads)))
 
     def jacobian_rate(
         self,
@@ -159,6 +203,7 @@ class Kinematics(Compiled):
         point: Numbers = ORIGIN,
         t: Numbers = 0.0,
         *,
+        relative_to: str = WORLD,
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
@@ -168,7 +213,16 @@ class Kinematics(Compiled):
         >>> dl.kinematics("puma560").jacobian_rate(np.zeros(6), np.ones(6), "flange").shape
         (6, 6)
         """
-        return self._asked("jacobian_rate", (q, qd, self._point(point, body, q)), t, (body,), out, threads)
+        rate = self._asked("jacobian_rate", (q, qd, self._point(point, body, q)), t, (body,), out, threads)
+        if relative_to == WORLD:
+            return rate
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        v = self.velocity(q, qd, body, point, t, threads=threads)
+        moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
+        J = self.jacobian(q, body, point, t, threads=threads)
+        own = self.jacobian(q, relative_to, t=t, threads=threads)
+        own_rate = self.jacobian_rate(q, qd, relative_to, t=t, threads=threads)
+        return _into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
 
     def center_of_mass(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """Where the mass centre of all bodies is, (3,) or (3, batch).
@@ -203,6 +257,13 @@ def _parted(found: np.ndarray) -> PointMotion:
     return PointMotion(found[:3], found[3:])
 
 
+def _into(out: Out, found: np.ndarray) -> np.ndarray:
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
 def kinematics_of(model: Elements, *, engine: str | None = None) -> Kinematics:
     """The kinematics of a model, compiled function by function when they are first called; `engine` is native or python.
 
@@ -228,51 +289,76 @@ def require_bodies(model: Elements) -> None:
 # one-call forms: who asks often holds `dl.kinematics(model)`
 
 
-def pose(model: Elements, q: Numbers, body: str, t: Numbers = 0.0) -> Pose:
-    """Where a body is in the world: `.rotation`, `.position`, `.matrix`, `.quaternion`; see `Kinematics.pose`.
+def pose(model: Elements, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD) -> Pose:
+    """Where a body is in the world, or from another body: `.rotation`, `.position`, `.matrix`, `.quaternion`.
 
     >>> import dalembert as dl
     >>> dl.pose("simple-pendulum", [0.0], "bob")
     <Pose of 'bob' in 'world'>
     """
-    return kinematics_of(model).pose(q, body, t)
+    return kinematics_of(model).pose(q, body, t, relative_to=relative_to)
 
 
-def position(model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0) -> np.ndarray:
-    """Where a point of a body is in the world, (3,) or (3, batch); `point` in axes of the body.
+def position(
+    model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
+) -> np.ndarray:
+    """Where a point of a body is in the world, or from another body, (3,) or (3, batch); `point` in axes of its body.
 
     >>> import dalembert as dl
     >>> dl.position("double-pendulum", np.zeros((2, 50)), "lower", (0.0, -1.0, 0.0)).shape
     (3, 50)
     """
-    return kinematics_of(model).position(q, body, point, t)
+    return kinematics_of(model).position(q, body, point, t, relative_to=relative_to)
 
 
 def velocity(
-    model: Elements, q: Numbers, qd: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0
+    model: Elements,
+    q: Numbers,
+    qd: Numbers,
+    body: str,
+    point: Numbers = ORIGIN,
+    t: Numbers = 0.0,
+    *,
+    relative_to: str = WORLD,
 ) -> PointMotion:
     """The velocity of a point and the angular velocity of its body, in world axes: `.linear`, `.angular`.
+
+    With `relative_to` they are those that an observer on another body sees, in axes of that body.
 
     >>> import dalembert as dl
     >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "upper").angular.round(12)
     array([0., 0., 1.])
+    >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "lower", relative_to="upper").linear.round(12) + 0.0
+    array([0., 0., 0.])
     """
-    return kinematics_of(model).velocity(q, qd, body, point, t)
+    return kinematics_of(model).velocity(q, qd, body, point, t, relative_to=relative_to)
 
 
 def acceleration(
-    model: Elements, q: Numbers, qd: Numbers, qdd: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0
+    model: Elements,
+    q: Numbers,
+    qd: Numbers,
+    qdd: Numbers,
+    body: str,
+    point: Numbers = ORIGIN,
+    t: Numbers = 0.0,
+    *,
+    relative_to: str = WORLD,
 ) -> PointMotion:
     """The acceleration of a point and the angular acceleration of its body, in world axes: `.linear`, `.angular`.
+
+    With `relative_to` they are those that an observer on another body sees, in axes of that body.
 
     >>> import dalembert as dl
     >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
     array([0., 0., 2.])
     """
-    return kinematics_of(model).acceleration(q, qd, qdd, body, point, t)
+    return kinematics_of(model).acceleration(q, qd, qdd, body, point, t, relative_to=relative_to)
 
 
-def jacobian(model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0) -> np.ndarray:
+def jacobian(
+    model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
+) -> np.ndarray:
     """J (6, n) of a point in world axes: rows velocity above angular velocity, columns q̇; see `Kinematics.jacobian`.
 
     >>> import dalembert as dl
@@ -280,11 +366,18 @@ def jacobian(model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t:
     >>> J[:3].shape, J[3:].shape  # of the point, and of the turning
     ((3, 6), (3, 6))
     """
-    return kinematics_of(model).jacobian(q, body, point, t)
+    return kinematics_of(model).jacobian(q, body, point, t, relative_to=relative_to)
 
 
 def jacobian_rate(
-    model: Elements, q: Numbers, qd: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0
+    model: Elements,
+    q: Numbers,
+    qd: Numbers,
+    body: str,
+    point: Numbers = ORIGIN,
+    t: Numbers = 0.0,
+    *,
+    relative_to: str = WORLD,
 ) -> np.ndarray:
     """dJ/dt (6, n) along a motion, rows and columns as in `dl.jacobian`.
 
@@ -292,7 +385,7 @@ def jacobian_rate(
     >>> dl.jacobian_rate("puma560", np.zeros(6), np.ones(6), "flange").shape
     (6, 6)
     """
-    return kinematics_of(model).jacobian_rate(q, qd, body, point, t)
+    return kinematics_of(model).jacobian_rate(q, qd, body, point, t, relative_to=relative_to)
 
 
 def center_of_mass(model: Elements, q: Numbers, t: Numbers = 0.0) -> np.ndarray:

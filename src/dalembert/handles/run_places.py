@@ -10,7 +10,9 @@ import numpy as np
 
 from dalembert.algebra import FLOATS, numbers
 from dalembert.errors import InputError, nearest
-from dalembert.handles.kinematics import ORIGIN, Kinematics, PointMotion, require_bodies
+from dalembert.handles.kinematics import ORIGIN, Kinematics, require_bodies
+from dalembert.handles.relative import PointMotion
+from dalembert.model import WORLD
 from dalembert.recursive.speeds import to_speed_rates, to_speeds, with_unit_quaternions
 from dalembert.spatial.poses import Pose
 
@@ -34,7 +36,7 @@ class Samples(NamedTuple):
 
 
 class Places(ABC):
-    """What a run knows of places: samples on the last axis, in axes of the world."""
+    """What a run knows of places: samples on the last axis, in axes of the world or relative to another body."""
 
     @property
     @abstractmethod
@@ -59,15 +61,17 @@ class Places(ABC):
         sd = to_speed_rates(tree, FLOATS, list(q), list(qd), list(qdd))
         return with_unit_quaternions(tree, q), numbers(s, len(t)), numbers(sd, len(t))
 
-    def pose(self, body: str) -> Pose:
+    def pose(self, body: str, *, relative_to: str = WORLD) -> Pose:
         """Where a body is along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
+
+        With `relative_to`, here and below, it is seen from another body: places and motions relative to it, in its axes.
 
         >>> import dalembert as dl
         >>> run = dl.simulate("four-bar", 1.0, samples=11)
         >>> run.pose("coupler").rotation.shape
         (3, 3, 11)
         """
-        return self.kinematics.pose(self._motion[0], body, self.samples.t)
+        return self.kinematics.pose(self._motion[0], body, self.samples.t, relative_to=relative_to)
 
     def frames(self) -> dict[str, Pose]:
         """The poses of all bodies along the run, by name.
@@ -78,7 +82,7 @@ class Places(ABC):
         """
         return self.kinematics.poses(self._motion[0], self.samples.t)
 
-    def path(self, body: str, point: Numbers = ORIGIN) -> np.ndarray:
+    def path(self, body: str, point: Numbers = ORIGIN, *, relative_to: str = WORLD) -> np.ndarray:
         """Where a point goes, given in axes of its body, (3, samples).
 
         >>> import dalembert as dl
@@ -86,9 +90,9 @@ class Places(ABC):
         >>> run.path("coupler", (0.1, 0.0, 0.0)).shape
         (3, 11)
         """
-        return self.kinematics.position(self._motion[0], body, point, self.samples.t)
+        return self.kinematics.position(self._motion[0], body, point, self.samples.t, relative_to=relative_to)
 
-    def velocity(self, body: str, point: Numbers = ORIGIN) -> PointMotion:
+    def velocity(self, body: str, point: Numbers = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
         """The velocity of a point along the run, `.linear`, and the angular velocity of its body, `.angular`, (3, samples).
 
         >>> import dalembert as dl
@@ -96,16 +100,16 @@ class Places(ABC):
         (3, 11)
         """
         q, s, _ = self._motion
-        return self.kinematics.velocity(q, s, body, point, self.samples.t)
+        return self.kinematics.velocity(q, s, body, point, self.samples.t, relative_to=relative_to)
 
-    def acceleration(self, body: str, point: Numbers = ORIGIN) -> PointMotion:
+    def acceleration(self, body: str, point: Numbers = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
         """The acceleration of a point along the run, `.linear`, and the angular one of its body, `.angular`, (3, samples).
 
         >>> import dalembert as dl
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).acceleration("bob").angular.shape
         (3, 11)
         """
-        return self.kinematics.acceleration(*self._motion, body, point, self.samples.t)
+        return self.kinematics.acceleration(*self._motion, body, point, self.samples.t, relative_to=relative_to)
 
 
 def asked(run: Trajectory, name: str, what: str) -> np.ndarray:

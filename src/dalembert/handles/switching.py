@@ -74,6 +74,7 @@ class Switchboard:
         self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
         self.accumulated: str | None = None  # what ends a run whose events come ever faster
         self._watched: list[Watched] = []
+        self._known_felt: dict[tuple[float, ...], tuple[bool, ...]] = {}
 
     @property
     def idle(self) -> bool:
@@ -105,10 +106,16 @@ class Switchboard:
         return self._settle(t, q, qd, self.equations)
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
-        """Find every condition anew."""
-        g = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
+        """Find every condition anew; conditions may stand inside others."""
         count, tables = len(self._modes), self._held.tables
-        self._modes, self._sliding = (g[:count] > 0).astype(float), ()
+        state, self._sliding = np.concatenate([q, qd, [t]]), ()
+        g = self._surfaces(state, equations.values)
+        for _ in range(count):
+            if ((g[:count] > 0) == self._modes).all():
+                break
+            self._modes = (g[:count] > 0).astype(float)
+            equations = self._now(equations)
+            g = self._surfaces(state, equations.values)
         self._at_once = t, self._at_once[1]
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
@@ -119,6 +126,31 @@ class Switchboard:
         zero = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
         self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables)}
         return self._now(equations)
+
+    @property
+    def _felt(self) -> tuple[bool, ...]:
+        """Which switches matter now: where a body is in flight, the friction of its contact does not."""
+        free = set(self._sliding)
+        key = tuple(0.5 if i in free else mode for i, mode in enumerate(self._modes.tolist()))
+        if key not in self._known_felt:
+            pairs = zip(self._held.switches, self._modes, strict=True)
+            modes = {one.parameter: float(mode) for i, (one, mode) in enumerate(pairs) if i not in free}
+            self._known_felt[key] = self._held.felt(modes)
+        return self._known_felt[key]
+
+    def _awake(self, before: tuple[bool, ...], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
+        """Behind a crossing: find conditions anew that did not matter `before`, and let go what no longer matters."""
+        state, known = np.concatenate([q, qd, [t]]), np.array(before)
+        while True:
+            g = self._surfaces(state, self._now(equations).values)[: len(before)]
+            felt = self._felt
+            self._sliding = tuple(k for k in self._sliding if felt[k])
+            new = [k for k, matters in enumerate(felt) if matters and not known[k]]
+            if not new:
+                break
+            self._modes[new], known[new] = (g[new] > 0), True
+        still = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
+        self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
 
     def _now(self, equations: Equations) -> Equations:
         """The equations with what holds now."""
@@ -145,7 +177,9 @@ class Switchboard:
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
         watched = [
-            Watched(i, 1.0 if mode > 0 else -1.0) for i, mode in enumerate(self._modes) if i not in self._sliding
+            Watched(i, 1.0 if mode > 0 else -1.0)
+            for i, (mode, felt) in enumerate(zip(self._modes, self._felt, strict=True))
+            if felt and i not in self._sliding
         ]
         for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
@@ -187,6 +221,7 @@ class Switchboard:
                     equations, qd, last = self._happen(k, each, q, qd, equations)
                     ends = ends or last
             return equations, qd, ends
+        before = self._felt
         self._fresh |= {(met.row, met.offset)}
         if met.row < count:
             self._turn(met.row, halt.t, q, qd)
@@ -198,6 +233,7 @@ class Switchboard:
             self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
             self._tell(k, halt.t, q, qd)
+        self._awake(before, halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:

@@ -576,8 +576,8 @@ class Trajectory(Places, Tabular, Value):
         """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to a table.
 
         Tables are .csv, .mat for MATLAB, and .parquet where pyarrow is installed. All hold coordinates, rates, accelerations,
-        speeds, energies, works and powers, multipliers, reactions, and forces of loads and in joints, with names and units. The file appears
-        only when it is complete.
+        speeds, energies, works and powers, multipliers, reactions, and forces of loads and in joints, with names and units. The
+        file appears only when it is complete.
         """
         from dalembert.handles.saved import record_of
         from dalembert.show import dataset

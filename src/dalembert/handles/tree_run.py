@@ -30,7 +30,7 @@ from dalembert.model import Elements
 from dalembert.model.methods import require_method
 from dalembert.model.start import start_state
 from dalembert.programs import Function, function_of
-from dalembert.programs.numba_code import Machine
+from dalembert.programs.loops import Machine
 from dalembert.recursive import Plan, moving, read_state
 from dalembert.recursive.energies import energies_of, momenta_of
 from dalembert.recursive.execution import choose_execution

@@ -7,18 +7,20 @@ from functools import partial
 
 from dalembert.errors import Problem, nearest
 from dalembert.importers.source import Table
-from dalembert.model import constraints, contacts, joints, keys, loads
+from dalembert.model import constraints, contacts, joints, keys, loads, turns
 from dalembert.model.elements import Rotor
 from dalembert.model.events import Event
 from dalembert.model.joints import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
+from dalembert.model.points import Point
+from dalembert.model.solids import solids
 
 
 def joint_keys() -> dict[str, Keys]:
     """What joints of bodies are written with, by their types."""
     found = ((kind.kind, kind.keys) for kind in joints.JOINTS)
-    return {kind: {"type": _TEXT, **own, **keys.PLACE} for kind, own in found if own is not None}
+    return {kind: {"type": _TEXT, **own, **turns.PLACE} for kind, own in found if own is not None}
 
 
 def loop_joint_keys() -> dict[str, Keys]:
@@ -90,8 +92,11 @@ _BEFORE: dict[str, Keys] = {
         "mass": _CONSTANT,
         "center": Key(keys.fixed_vector),
         "inertia": Key(keys.inertia),
+        "inertia_axes": Key(turns.turn),
+        "solid": Key(solids),
         "joint": Key(body_joints, required=True),
     },
+    "point": Point.keys,
     "loop": {**constraints.Loop.forms["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
 _LAST: dict[str, Keys] = {
@@ -100,7 +105,7 @@ _LAST: dict[str, Keys] = {
         **keys.BODY,
         "kind": _REQUIRED_NAME,
         "size": Key(keys.many(keys.constant, "sizes"), True),
-        **keys.PLACE,
+        **turns.PLACE,
         "color": Key(keys.array(4, keys.constant, "numbers (red, green, blue, alpha)")),
         "mesh": _TEXT,
     },

@@ -157,6 +157,9 @@ class Builder(Findings):
         if kind == "body":
             sequence = values["joint"] if isinstance(values["joint"], list) else [values["joint"]]
             values["joint"] = [schema.make_joint(each, f"{where}, joint", self.model) for each in sequence]
+            if "solid" in values:
+                parts = values["solid"] if isinstance(values["solid"], list) else [values["solid"]]
+                values["solid"] = [self.model.solid(**part, where=f"{where}, solid") for part in parts]
         elif kind == "loop":
             values["joint"] = schema.make_joint(values["joint"], f"{where}, joint", self.model, loop=True)
         formula = [values.pop("formula")] if "formula" in values else []

@@ -16,7 +16,7 @@ from dalembert.integrators.native_steps import Surface, Taken
 from dalembert.integrators.polynomial import Piece, Polynomial
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.kernels.unreduced import UnreducedFunctions
-from dalembert.programs.numba_code import Machine
+from dalembert.programs.loops import Machine
 
 _WINDOW = 20_000  # steps after which the pace is looked at
 _BURST = 256  # steps between two looks of Python at a compiled loop

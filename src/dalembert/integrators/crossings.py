@@ -24,6 +24,7 @@ _FINER = 9
 _ROUNDS = 6  # how often a dip is looked at more closely
 _NEAR = np.concatenate([np.exp2(np.arange(-60.0, -5.0)), _SHARES[1:]])  # closer and closer to the start of a step
 _ROUNDING = 8.9e-16  # of the state: how far it may be off
+_STILL = 1e-15
 
 Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # shares of a step → times (K,) and states (states, K)
 
@@ -113,7 +114,9 @@ class Crossings(Guide):
         for j in np.flatnonzero((f <= 0).any(axis=1) | dips.any(axis=1) | self._fresh):
             if (s := self._root(int(j), f[j], dips[j], along)) is not None:
                 roots.append((s, int(j)))
-        self._fresh = np.zeros_like(self._fresh)
+        self._fresh = self._fresh & (np.abs(f) <= _STILL).all(
+            axis=1
+        )  # what is zero along a whole step has not gone anywhere
         for s, j in sorted(roots):
             if self._halts[float(self._signs[j])][j]:
                 both = [(r, i) for r, i in sorted(roots) if i != j and s <= r <= s + _ROUNDING]

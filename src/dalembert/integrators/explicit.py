@@ -36,8 +36,8 @@ class Explicit(Runner):
         self._surface = unheld(text.FREE if problem.project is None else text.ASK)
         self._burst, self._rates = text.burst, Machine(_as_machine(problem.rates), np.zeros(0), np.zeros(0))
         machine = problem.machine
-        if machine is not None and (native := text.compiled()) is not None:
-            self._burst, self._rates = native, machine.rates
+        if machine is not None:
+            self._burst, self._rates = text.compiled, machine.rates
             self._control = self._control._replace(inputs=machine.inputs)
             if problem.project is not None and machine.surface is not None:
                 self._surface = machine.surface

@@ -18,7 +18,7 @@ from dalembert.integrators.native_steps import HELD, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
 from dalembert.model.controllers import Inputs
 from dalembert.programs import Function
-from dalembert.programs.numba_code import Machine
+from dalembert.programs.loops import Machine
 from dalembert.structure import newton, rank
 
 

@@ -1,22 +1,19 @@
 """The text of explicit steps: many of them in one go, each brought back onto the constraints, with the samples on the way.
 
-Plain functions on arrays of floats. Numba compiles them (`compiled`), and where it cannot they run as they stand. Right-hand
-sides are machine code `void one(const double *x, const double *p, const double *tables, double *out)`, known by its
-address, or Python functions of the same arguments. A method is a table of numbers (`Scheme`), so this text is compiled once.
-Numba keeps what it compiled until this file changes: numbers of other files come as arguments.
+Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). Right-hand sides are machine code
+`void one(const double *x, const double *p, const double *tables, double *out)`, known by its address, or Python functions of the
+same arguments. A method is a table of numbers (`Scheme`), so this text is compiled once.
 
 What is rare is left to Python: a projection that Newton's plain method does not settle at once ends the burst.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.programs.numba_code import Machine, call, machine_code
+from dalembert.programs.loops import CompiledLoop, Machine, call
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
 FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
@@ -483,10 +480,4 @@ def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, un
     return True
 
 
-# as machine code
-
-
-@cache
-def compiled() -> Callable[..., tuple[int, int]] | None:
-    """The burst in machine code; None where Numba is missing."""
-    return machine_code(burst, globals())
+compiled = CompiledLoop(burst)  # the same in machine code

@@ -1,7 +1,7 @@
 """The text that finds positions of a mechanism at which bodies are where they shall be, with loops closed and limits kept.
 
-Plain functions on arrays of floats. Numba compiles them (`compiled`), and where it is missing they run as they stand. The
-places of the bodies, their Jacobians, and the constraints are one program, known by its address or as a Python function.
+Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). The places of the bodies, their
+Jacobians, and the constraints are one program, known by its address or as a Python function.
 
 Rows e(q) are differences in units of one length, angles, and constraints by their size. A step is that of Levenberg and
 Marquardt, with the damping of Sugihara (2011) that dies out with the error, so that the end is Newton's:
@@ -14,13 +14,11 @@ points of an additive sequence, so that there is no chance in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.programs.numba_code import Machine, call, machine_code
+from dalembert.programs.loops import CompiledLoop, Machine, call
 
 _LEAST = 1e-15  # damping that rounding needs where rows depend on each other
 _ROUNDING = 1e-15
@@ -84,10 +82,12 @@ def reach(
 
     `targets` (K, targets · 12) are positions and rotations row by row, `starts` (K, n) where the first search begins.
     """
-    n, m = len(task.units), 3 * task.kinds.sum() + len(task.sizes)
-    k, outputs = min(m, n), len(task.sizes) * (n + 1)
-    for kind in task.kinds:
-        outputs += kind[0] * (3 + 3 * n) + kind[1] * (9 + 3 * n)
+    n, m = len(task.units), len(task.sizes)
+    outputs = m * (n + 1)
+    for k in range(len(task.kinds)):
+        m += 3 * (task.kinds[k, 0] + task.kinds[k, 1])
+        outputs += task.kinds[k, 0] * (3 + 3 * n) + task.kinds[k, 1] * (9 + 3 * n)
+    k = min(m, n)
     room = Room(
         np.empty(n + 1),
         np.empty(n + 1),
@@ -329,10 +329,4 @@ def _divided(S: np.ndarray, b: np.ndarray, damping: float) -> bool:
     return True
 
 
-# as machine code
-
-
-@cache
-def compiled() -> Callable[..., None] | None:
-    """`reach` in machine code; None where Numba is missing."""
-    return machine_code(reach, globals(), nogil=True)
+compiled = CompiledLoop(reach)  # the same in machine code

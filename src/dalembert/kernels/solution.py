@@ -10,7 +10,8 @@ import numpy as np
 from dalembert.equations import Numeric
 from dalembert.kernels import numeric
 from dalembert.kernels.numeric import Rules, Solution, independent
-from dalembert.programs.numba_code import array_at, call
+from dalembert.programs.loops import call
+from dalembert.programs.numba_code import array_at
 from dalembert.structure.matrices import joined, product, scaled, solved, times, turned
 
 # what the text has to know of a form, in front of the tables of numbers

@@ -18,6 +18,7 @@ import symengine as se
 
 from dalembert.algebra import Array, DifferentialAlgebra, Scalar, matrix, vector, zeros
 from dalembert.expressions import TIME, coordinate, rate
+from dalembert.expressions.slopes import slope
 from dalembert.kinematics.loops import LoopRow, loop_rows
 from dalembert.kinematics.motion import Motion
 from dalembert.model import Elements
@@ -46,7 +47,7 @@ def levels(model: Elements) -> Levels:
     qd = [rate(name) for name in model.coordinate_names]
     phi = tuple(c.phi for c in model.holonomic_list)
     velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_list))
-    A = tuple(tuple(_slope(f, v) for v in qd) for f in velocity)
+    A = tuple(tuple(slope(f, v) for v in qd) for f in velocity)
     declared = (*model.holonomic_list, *model.nonholonomic_list)
     beta = tuple(-_along(f, q, qd) - constraint.pull(f) for f, constraint in zip(velocity, declared, strict=True))
     start, h = at_start(model), len(phi)
@@ -66,15 +67,11 @@ def levels(model: Elements) -> Levels:
     )
 
 
-def _slope(f: Formula, x: Formula) -> Formula:
-    return se.diff(f, x) if x in f.free_symbols else se.Integer(0)
-
-
 def _along(f: Formula, q: list[Formula], qd: list[Formula]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
     used = f.free_symbols
-    return _slope(f, TIME) + sum(
-        (se.diff(f, x) * xd for x, xd in zip(q, qd, strict=True) if x in used), start=se.Integer(0)
+    return slope(f, TIME) + sum(
+        (slope(f, x) * xd for x, xd in zip(q, qd, strict=True) if x in used), start=se.Integer(0)
     )
 
 

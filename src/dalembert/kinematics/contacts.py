@@ -1,17 +1,16 @@
-"""Contacts become constraints: each states its formulas, which are read off the motion of its body."""
+"""Contacts become constraints: each states its formulas, which are read off the motion of its bodies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import symengine as se
 
-from dalembert.algebra import Array, choose, zeros
+from dalembert.algebra import choose
 from dalembert.expressions import rate
 from dalembert.kinematics.loops import loop_rows
 from dalembert.kinematics.motion import Motion, move
-from dalembert.model import WORLD, Elements
+from dalembert.model import Elements
 from dalembert.model.constraints import Holonomic, Nonholonomic
+from dalembert.model.contacts import Push, pushed
 
 
 def with_contacts(model: Elements) -> Elements:
@@ -40,25 +39,7 @@ def with_contacts(model: Elements) -> Elements:
     return model.replaced(contacts=(), holonomic_list=tuple(held), nonholonomic_list=tuple(rolling))
 
 
-@dataclass(frozen=True)
-class Push:
-    """What a constraint does to a body for a multiplier of one: a force at a point and a moment, in world axes."""
-
-    body: str
-    force: Array
-    moment: Array
-    point: Array
-
-
 def pushes(declared: Elements, motion: Motion) -> dict[str, list[Push]]:
-    """Constraint by constraint, where its force acts: contacts on their body, loops on the second body and back on the first."""
-    out = {
-        name: [Push(contact.body, direction, zeros(3), at)]
-        for contact in declared.contacts
-        for name, (direction, at) in contact.pushes(motion).items()
-    }
-    for row in loop_rows(motion):
-        first, second = row.bodies
-        both = ((second, row.force, row.moment), (first, -row.force, -row.moment))
-        out[row.name] = [Push(body, force, moment, row.point) for body, force, moment in both if body != WORLD]
-    return out
+    """Constraint by constraint, where its force acts: contacts on their bodies, loops on the second and back on the first."""
+    out = {name: acting for contact in declared.contacts for name, acting in contact.pushes(motion).items()}
+    return out | {row.name: pushed(row.bodies, row.force, row.point, row.moment) for row in loop_rows(motion)}

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import symengine as se
-
 from dalembert.algebra import (
     FLOATS,
     Algebra,
@@ -32,6 +30,7 @@ from dalembert.algebra.floats import real
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
+from dalembert.expressions.slopes import slope
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Joint
 from dalembert.model.joints.base import JointMotion, Step
@@ -108,6 +107,10 @@ class Motion:
     def center(self, body: str) -> Array:
         """The mass centre of a body, in its axes."""
         return self.body(body).center
+
+    def mass(self, body: str) -> Scalar:
+        """The mass of a body."""
+        return self.body(body).mass
 
     def body(self, name: str) -> MovingBody:
         """The moving body called `name`."""
@@ -218,8 +221,8 @@ class _Walk:
         gradient = zeros(self._n)
         for i, name in enumerate(self._names):
             if name in used:
-                gradient[i] = self._lower(se.diff(formula, coordinate(name)))
-        drift = self._lower(se.diff(formula, TIME)) if TIME.name in used else 0
+                gradient[i] = self._lower(slope(formula, coordinate(name)))
+        drift = self._lower(slope(formula, TIME))
         return JointMotion(body, index, k, self._lower(formula), gradient, drift)
 
 

@@ -122,6 +122,10 @@ class Places(Protocol):
         """How far a joint has moved along one of its motions."""
         ...
 
+    def started(self, body: str, joint: int, motion: int) -> Scalar:
+        """How far it has moved in the initial state of the model."""
+        ...
+
 
 class Watch(Protocol):
     """A model that is watched while it moves: how anything that follows from positions changes."""
@@ -145,6 +149,10 @@ class Watch(Protocol):
 
     def center(self, body: str) -> Vector3:
         """The mass centre of a body, in its axes."""
+        ...
+
+    def mass(self, body: str) -> np.ndarray:
+        """The mass of a body at every state."""
         ...
 
 

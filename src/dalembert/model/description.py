@@ -41,6 +41,7 @@ from dalembert.model.events import Event
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Load
+from dalembert.model.points import Point, named_points
 from dalembert.model.vectors import Values
 from dalembert.tables import Table, Tabular
 
@@ -68,6 +69,7 @@ class Elements(Tabular, ABC):
     contacts: tuple[Contact, ...] = ()
     loops: tuple[Loop, ...] = ()
     rotors: tuple[Rotor, ...] = ()
+    points: tuple[Point, ...] = ()
     events: tuple[Event, ...] = ()
     controllers: tuple[Controller, ...] = ()
     limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
@@ -95,7 +97,9 @@ class Elements(Tabular, ABC):
     @property
     def reader(self) -> Reader:
         """Reads formulas of the declared names."""
-        return Reader(self.coordinate_names, tuple(p.name for p in self.parameter_list), self.symbols)
+        return Reader(
+            self.coordinate_names, tuple(p.name for p in self.parameter_list), self.symbols, named_points(self)
+        )
 
     # what others read
 

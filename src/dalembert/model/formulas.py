@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import sympy
 
 
-# a motion in time: a formula of t, a profile, points as (times, values), or a function of time
-Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Callable[[float], Any]"
+# a motion in time: a formula of t, a profile, points as (times, values) or as files have them, or a function of time
+Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Mapping[str, Any] | Callable[[float], Any]"
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Reader:
     coordinates: tuple[str, ...]
     parameters: tuple[str, ...]
     symbols: Mapping[str, sympy.Basic]  # the SymPy objects that names were declared by
+    points: Mapping[str, Callable[[str], Formula]] = field(default_factory=dict)  # height, rise and speed of points
 
     @property
     def names(self) -> set[str]:
@@ -39,7 +40,8 @@ class Reader:
         """The formula of coordinates, time, parameters and, if `rates`, velocities; `momenta` p(x) are written as text only."""
         if isinstance(formula, str | int | float):
             known, values = self.coordinates, self.parameters
-            return parse(formula, coordinates=known, parameters=values, where=where, rates=rates, momenta=momenta)
+            options = {"where": where, "rates": rates, "momenta": momenta, "points": self.points}
+            return parse(formula, coordinates=known, parameters=values, **options)
         from sympy import Symbol
         from sympy.physics.mechanics import dynamicsymbols
 
@@ -53,6 +55,12 @@ class Reader:
             if len(given) != 1:
                 raise InputError(f"{where}: the profile has {len(given)} values. Expected one: take profile[0], ...")
             return given
+        if isinstance(given, Mapping):
+            if not {"times", "values"} <= {*given} <= {"times", "values", "bends"}:
+                raise InputError(
+                    f"{where}: got the keys {', '.join(map(str, given))}. Expected times, values and bends."
+                )
+            return self.law(spline(given["times"], given["values"], bends=given.get("bends")), where, duration)
         if isinstance(given, tuple | list | np.ndarray):
             if len(given) != 2:
                 raise InputError(
@@ -63,7 +71,7 @@ class Reader:
         if callable(given) and not hasattr(given, "free_symbols"):  # expressions of SymPy can be called, too
             function: Callable[[float], Any] = given
             return self.law(sampled(function, duration), where, duration)
-        known = replace(self, coordinates=()).read(given, where, rates=False)
+        known = replace(self, coordinates=(), points={}).read(given, where, rates=False)
         return Profile((known,), -np.inf, np.inf, scalar=True)
 
     def constant(self, formula: Written, where: str) -> Formula:

@@ -17,7 +17,18 @@ from dalembert.expressions import parse
 from dalembert.expressions.writing import written
 from dalembert.model import file_form
 from dalembert.model.file_form import ORIGIN, Element, Value, unless
-from dalembert.model.making import Maker, motion, motions, pair, points, unit_vector, vector3
+from dalembert.model.making import (
+    Maker,
+    motion,
+    motions,
+    names_of,
+    pair,
+    places_of,
+    points,
+    several,
+    unit_vector,
+    vector3,
+)
 from dalembert.model.vectors import WORLD, Formula
 
 MAX_ELEMENTS = 2000
@@ -132,6 +143,11 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
     )
 
 
+def optional(kind: Kind) -> Kind:
+    """A value of this kind, or none."""
+    return replace(kind, read=lambda maker, x, where: None if x is None else kind.read(maker, x, where))
+
+
 def _entries(each: Check, least: int, most: int, expected: str) -> Check:
     """An array whose length lies within bounds, entry by entry."""
 
@@ -231,17 +247,51 @@ moving_vector = Kind(
     file_form.vector,
     alone=True,
 )
+optional_point = optional(fixed_vector)
 two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x])
 body = Kind(name)
 two_bodies = Kind(
     array(2, name, "names of bodies"), lambda maker, x, where: pair(x, where), lambda x, where: list(x), alone=True
 )
+several_bodies = Kind(
+    many(name, "names of bodies"),
+    lambda maker, x, where: names_of(x, where),
+    lambda x, where: list(x),
+    alone=True,
+)
+counted = Kind(
+    many(whole, "whole numbers"), lambda maker, x, where: places_of(x, where), lambda x, where: list(x)
+)  # which joints of some bodies, or which motions of joints; none where all are the first
+
+Pair = tuple[Formula, Formula]
+optional_constant = optional(constant)
+
+
+def one_or_two(first: str, second: str) -> Kind:
+    """A constant for both of two things, or one for each; None where there is none."""
+    both = array(2, constant, f"numbers or formulas ({first}, {second})")
+
+    def read(maker: Maker, given: object, where: str) -> Pair | None:
+        if given is None:
+            return None
+        values = list(given) if several(given) else [given]
+        if len(values) > 2:
+            raise InputError(f"{where}: got {len(values)} values. Expected one for both, or two: ({first}, {second}).")
+        known = [maker.reader.constant(x, where) for x in values]
+        return known[0], known[-1]
+
+    return Kind(
+        lambda value, where, model: (both if isinstance(value, list) else constant)(value, where, model),
+        read,
+        lambda pair, where: written(pair[0], where) if pair[0] == pair[1] else file_form.vector(pair, where),
+    )
+
 
 NAMED: Keys = {"name": Key(name)}
-PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(fixed_vector)}
 BODY: Keys = {"body": Key(body, required=True)}
 BODIES: Keys = {"bodies": Key(two_bodies, required=True)}
 POINTS: Keys = {"points": Key(two_points, usual=[ORIGIN, ORIGIN])}
+AT: Keys = {"point": Key(optional_point)}
 FRAME: Keys = {"frame": Key(body, usual=WORLD)}
 IN_JOINT: Keys = {**NAMED, **BODY, "joint": Key(whole, usual=0), "motion": Key(whole, usual=0)}
 AXIS: Keys = {"axis": Key(direction, required=True)}

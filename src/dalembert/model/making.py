@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
@@ -63,11 +63,6 @@ class Maker(ABC):
 
     def _vector(self, values: object, where: str, *, constant: bool = False) -> Vector3:
         return vector3(self.reader.constant if constant else self.reader.read, values, where)
-
-    def _placement(self, where: str, position: object, rotation: object) -> tuple[Vector3, Vector3]:
-        constant = self.reader.constant
-        turned = quarter_turns(rotation)
-        return vector3(constant, position, f"{where}, position"), vector3(constant, turned, f"{where}, rotation")
 
 
 def row_of(values: object, where: str, expected: str) -> list[Written]:
@@ -158,3 +153,20 @@ def pair(bodies: object, where: str) -> tuple[str, str]:
         case [str(first), str(second)]:
             return first, second
     raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected two names, of bodies or 'world'.")
+
+
+def names_of(bodies: object, where: str) -> tuple[str, ...]:
+    """Names of bodies, two or more."""
+    match list(bodies) if several(bodies) else bodies:
+        case [str(), str(), *_] as names if all(isinstance(name, str) for name in names):
+            return tuple(map(str, names))
+    raise InputError(f"{where}, bodies: got {shown(bodies)}. Expected names of two bodies or more.")
+
+
+def places_of(given: object, where: str) -> tuple[int, ...]:
+    """Which joints or motions, counted from 0; none where all are the first."""
+    row = row_of(given, where, "whole numbers, counted from 0")
+    found = tuple(int(x) for x in row if isinstance(x, Integral) and not isinstance(x, bool) and int(x) >= 0)
+    if len(found) < len(row):
+        raise InputError(f"{where}: got {shown(given)}. Expected whole numbers, counted from 0.")
+    return found if any(found) else ()

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Self
 
-from dalembert.arguments import checked
+from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import is_identifier
 from dalembert.expressions.formula import Written
+from dalembert.model.checks.values import value as evaluate
 from dalembert.model.constraints import ConstraintMakers
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
@@ -20,11 +21,14 @@ from dalembert.model.joints.base import joints_of
 from dalembert.model.keys import make
 from dalembert.model.loads import LoadMakers
 from dalembert.model.making import row_of, several
+from dalembert.model.points import PointMaker
+from dalembert.model.solids import Matter, SolidMaker, together
 from dalembert.model.start import by_coordinate
+from dalembert.model.turns import Rotation, roll_pitch_yaw, turned_inertia
 from dalembert.model.vectors import Name, Values
 
 
-class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMakers, EventMaker):
+class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers, ContactMakers, PointMaker, EventMaker):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
@@ -51,12 +55,15 @@ class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMake
         mass: Written = 0,
         center: Sequence[Written] = (0, 0, 0),
         inertia: Sequence[Written] = (0, 0, 0),
+        inertia_axes: Rotation = (0, 0, 0),
+        solid: Matter | Sequence[Matter] = (),
         description: str = "",
     ) -> Self:
         """Add a body, carried by `parent` through one joint or a sequence of them.
 
-        `inertia` is about the mass centre in body axes: (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with the
-        entries of the matrix as they stand in it, or a 3×3 matrix.
+        `inertia` is about the mass centre: (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) with the entries of the matrix as they
+        stand in it, or a 3×3 matrix; in body axes, or in `inertia_axes`, given as rotations of joints are. In place of mass,
+        centre and inertia a body may consist of solids: see `solid`.
         """
         where = f"body '{name}'"
         if name == WORLD or not is_identifier(name.replace("-", "_")):
@@ -66,18 +73,19 @@ class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMake
         joints = joints_of(joint, where)
         for i, each in enumerate(joints):
             each.require_motions(f"{where}, joint {i}")
-        constant = self.reader.constant
-        self.bodies += (
-            Body(
-                name,
-                parent,
-                joints,
-                constant(mass, f"{where}, mass"),
-                self._vector(center, f"{where}, center", constant=True),
+        matter = Matter(
+            self.reader.constant(mass, f"{where}, mass"),
+            self._vector(center, f"{where}, center", constant=True),
+            turned_inertia(
                 self._inertia(inertia, f"{where}, inertia"),
-                description,
+                roll_pitch_yaw(self, inertia_axes, f"{where}, inertia_axes"),
             ),
         )
+        if solids := _solids(solid, where):
+            if any(x != 0 for x in (matter.mass, *matter.center, *(entry for row in matter.inertia for entry in row))):
+                raise InputError(f"{where}: it has solids, and mass, center or inertia as well. Give one or the other.")
+            matter = together(solids)
+        self.bodies += (Body(name, parent, joints, matter.mass, matter.center, matter.inertia, description),)
         return self
 
     @checked
@@ -107,7 +115,7 @@ class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMake
         size: Sequence[float] = (),
         *,
         position: Sequence[float] = (0.0, 0.0, 0.0),
-        rotation: Sequence[float] = (0.0, 0.0, 0.0),
+        rotation: Rotation = (0.0, 0.0, 0.0),
         color: Sequence[float] | None = None,
         mesh: str = "",
     ) -> Self:
@@ -119,10 +127,11 @@ class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMake
         numbers = tuple(self.number(x, where) for x in row_of(size, where, f"{counts[kind]} sizes"))
         if len(numbers) != counts[kind]:
             raise InputError(f"{where}: a {kind} has {counts[kind]} sizes, got {len(numbers)}.")
-        if not several(position, 3) or not several(rotation, 3):
-            raise InputError(f"{where}: position and rotation need 3 numbers each.")
+        if not several(position, 3):
+            raise InputError(f"{where}: position needs 3 numbers.")
         at = tuple(self.number(x, f"{where}, position") for x in position)
-        turned = tuple(self.number(x, f"{where}, rotation") for x in rotation)
+        angles = roll_pitch_yaw(self, rotation, f"{where}, rotation")
+        turned = tuple(evaluate(angle, self.parameter_values) for angle in angles)
         if color is not None and not several(color, 4):
             count = len(color) if several(color) else repr(color)
             raise InputError(f"{where}, color: got {count} values. Expected 4: red, green, blue, alpha.")
@@ -227,3 +236,14 @@ class Model(Declarations, JointMakers, LoadMakers, ConstraintMakers, ContactMake
         if len(non_ideal):
             model.non_ideal(non_ideal)
         return model.speeds(*speeds)
+
+
+def _solids(given: object, where: str) -> list[Matter]:
+    """One solid or several, as a list."""
+    parts = list(given) if several(given) else [given]
+    found = [part for part in parts if isinstance(part, Matter)]
+    if len(found) != len(parts):
+        raise InputError(
+            f"{where}, solid: got {shown(given)}. Expected solids such as model.solid('box', (1, 2, 3), mass=4)."
+        )
+    return found

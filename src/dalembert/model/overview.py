@@ -54,7 +54,10 @@ def _constraints(model: Elements) -> dict[str, list[str]]:
         "holonomic": [c.name for c in model.holonomic_list],
         "nonholonomic": [c.name for c in model.nonholonomic_list],
         "of momenta": [c.name for c in model.canonical_list],
-        "contact": [c.name for c in model.contacts],
+        **{
+            kind: [c.name for c in model.contacts if c.kind == kind]
+            for kind in dict.fromkeys(c.kind for c in model.contacts)
+        },
         "loop": [c.name for c in model.loops],
     }
 

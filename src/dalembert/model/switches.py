@@ -19,6 +19,7 @@ from dalembert.algebra.tables import Table, split_interpolation, tables_in
 from dalembert.expressions import Kind
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
+from dalembert.expressions.symbols import compare
 from dalembert.model.description import Description
 from dalembert.model.elements import Parameter
 from dalembert.model.loads import Load
@@ -27,6 +28,7 @@ from dalembert.model.loads.laws import plain
 from dalembert.model.mapping import mapped
 
 _LISTS = ("holonomic_list", "nonholonomic_list", "canonical_list", "contacts", "loops", "rotors", "speed_list")
+_HELD = f"{Kind.HELD.value}("
 _WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
 
 
@@ -51,11 +53,12 @@ class Switch(Surface):
     """A condition g > 0, or ≥ 0, with g its formula, and the parameter that holds it."""
 
     parameter: str
+    given: Formula  # the formula before anything in it was held
 
     @property
     def title(self) -> str:
         """What messages call it."""
-        return f"the switch at {written_out(plain(self.formula))} = 0 of {self.owner}"
+        return f"the switch at {written_out(plain(self.given))} = 0 of {self.owner}"
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,27 @@ class Held:
     def surfaces(self) -> tuple[Surface, ...]:
         """The switches and the tables."""
         return (*self.switches, *self.tables)
+
+    def felt(self, modes: Mapping[str, float]) -> tuple[bool, ...]:
+        """Whether each switch matters where the others hold `modes`, by their parameters: the force of a stop that is not met
+        is zero whatever else it depends on.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("bead").coordinates("x")
+        >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+        >>> found = held(model.force("bead", ("-sign(dot(x))*max(x - 5, 0)", 0, 0)).description)
+        >>> meets, rubs = (each.parameter for each in found.switches)
+        >>> found.felt({rubs: 1.0, meets: 0.0}), found.felt({rubs: 1.0, meets: 1.0})
+        ((True, False), (True, True))
+        """
+        formulas = [f for f in self.description.formulas if any(s.name.startswith(_HELD) for s in f.free_symbols)]
+        values = {name: se.Integer(int(mode)) for name, mode in modes.items()}
+
+        def matters(name: str) -> bool:
+            others = {key: x for key, x in values.items() if key != name}
+            return any(se.Symbol(name) in _reduced(f, others).free_symbols for f in formulas)
+
+        return tuple(matters(switch.parameter) for switch in self.switches)
 
 
 def held(model: Description) -> Held:
@@ -185,14 +209,15 @@ class _Holder:
             return se.Piecewise(
                 (self._hold(value, known), self._conditions(condition, known)), (self._chosen(others, known), True)
             )
-        g = self._hold(condition.args[1] - condition.args[0], known)
+        given = condition.args[1] - condition.args[0]
+        g = self._hold(given, known)
         if not self._moves(g):
             return se.Piecewise((self._hold(value, known), condition), (self._chosen(others, known), True))
         if g in known or -g in known:  # on the surface itself nothing stays
             holds = known[g] if g in known else not known[-g]
             return self._hold(value, known) if holds else self._chosen(others, known)
         yes, no = self._hold(value, {**known, g: True}), self._chosen(others, {**known, g: False})
-        s, straight = self._switch(g)
+        s, straight = self._switch(g, given)
         return _blend(s, yes, no) if straight else _blend(s, no, yes)
 
     def _conditions(self, condition: Formula, known: Mapping[Formula, bool]) -> Formula:
@@ -200,10 +225,11 @@ class _Holder:
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
             join = se.And if isinstance(condition, se.And) else se.Or
             return join(*(self._conditions(part, known) for part in condition.args))
-        g = self._hold(condition.args[1] - condition.args[0], known)
+        given = condition.args[1] - condition.args[0]
+        g = self._hold(given, known)
         if not self._moves(g):
             return condition
-        s, straight = self._switch(g)
+        s, straight = self._switch(g, given)
         return se.Lt(0, s) if straight else se.Le(s, 0)
 
     def _moves(self, g: Formula) -> bool:
@@ -215,17 +241,42 @@ class _Holder:
         measures = any(symbol.name.startswith(f"{Kind.MEASURE.value}(") for symbol in formula.free_symbols)
         return self._load if measures else None
 
-    def _switch(self, g: Formula) -> tuple[Formula, bool]:
+    def _switch(self, g: Formula, given: Formula) -> tuple[Formula, bool]:
         """The symbol that holds g > 0, and False where it holds −g > 0."""
         scope = self._scope(g)
         if (-g, scope) in self.switches:
             return se.Symbol(self.switches[-g, scope].parameter), False
         if (g, scope) not in self.switches:
             name = Kind.HELD.of(f"switch {len(self.switches) + 1}")
-            self.switches[g, scope] = Switch(g, self._owner, scope, name)
+            self.switches[g, scope] = Switch(g, self._owner, scope, name, given)
         return se.Symbol(self.switches[g, scope].parameter), True
 
 
 def _blend(s: Formula, yes: Formula, no: Formula) -> Formula:
     """`yes` at s = 1 and `no` at s = 0, whatever the other may be there; in between a mixture."""
     return se.Piecewise((yes, se.Le(1, s)), (no, se.Le(s, 0)), (no + s * (yes - no), True))
+
+
+def _reduced(formula: Formula, known: Mapping[str, Formula]) -> Formula:
+    """A formula with the values of some symbols, and without the branches that these rule out."""
+    if formula.is_Symbol:
+        return known.get(formula.name, formula)
+    if not formula.args:
+        return formula
+    if isinstance(formula, se.StrictLessThan | se.LessThan):
+        left, right = (_reduced(side, known) for side in formula.args)
+        return compare(se.Lt if isinstance(formula, se.StrictLessThan) else se.Le, left, right)
+    if isinstance(formula, se.And | se.Or):
+        parts = [_reduced(part, known) for part in formula.args]
+        return (se.And if isinstance(formula, se.And) else se.Or)(*parts)
+    if not isinstance(formula, se.Piecewise):
+        return formula.func(*(_reduced(part, known) for part in formula.args))
+    open_parts: list[tuple[Formula, Formula]] = []
+    for value, condition in zip(formula.args[::2], formula.args[1::2], strict=True):
+        decided = _reduced(condition, known)
+        if decided == se.false:
+            continue
+        open_parts.append((_reduced(value, known), decided))
+        if decided == se.true:
+            break
+    return open_parts[0][0] if open_parts[0][1] == se.true else se.Piecewise(*open_parts)

@@ -5,7 +5,7 @@ The paper has no numbered tables; what it prints stands here by section. ReDySim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 
 import numpy as np
@@ -14,14 +14,15 @@ from dalembert import pipeline
 from dalembert.algebra import vector
 from dalembert.algebra.symbolic import SYMBOLIC
 from dalembert.handles.dynamics import Dynamics
-from dalembert.kinematics.motion import MovingBody, move_symbols
+from dalembert.kinematics.motion import move_symbols
 from dalembert.model import Elements
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.cells import Cell, Entry
 from dalembert.papers.denoc_biped import Step
 from dalembert.papers.denoc_links import Elimination, Links, links_of
 from dalembert.papers.facts import Computed, Picture, Recipe, printed
-from dalembert.papers.mechanism import placed
+from dalembert.papers.mechanism import placed, walked
+from dalembert.spatial.poses import Pose
 
 SERIAL = ("stanford-arm", "kuka-kr5")
 LEFT = np.radians(0.5)  # further from the design than this, a joint has left it
@@ -162,7 +163,7 @@ def distance(found: np.ndarray, known: np.ndarray) -> float:
 def _velocities(model: Elements, links: Links, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """ω and v (n, 6) of the points of the links, by the kinematics of the model."""
     out = np.zeros((links.n, 6))
-    for i, body in enumerate(placed(model, q).motion.bodies):
+    for i, body in enumerate(walked(model, q).bodies):
         w = np.array(body.R_WB @ (body.D @ qd), dtype=float)
         out[i] = *w, *(np.array(body.B @ qd, dtype=float) + np.cross(w, links.P[i] - links.C[i]))
     return out
@@ -192,7 +193,7 @@ def _stanford() -> Computed:
 def _rows_of_dh() -> Computed:
     """θ, d, a and α of each step from link to link, read off the frames: Rz(θ) Tz(d) Tx(a) Rx(α); a name where it moves."""
     model = pipeline.load("stanford-arm")
-    rest, moved = (_steps(placed(model, np.full(6, value)).motion.bodies) for value in (0.0, 0.1))
+    rest, moved = (_steps(placed(model, np.full(6, value)).poses.values()) for value in (0.0, 0.1))
     found: dict[str, list[Entry]] = {}
     for i, name in enumerate(printed("denoc").tables["DH parameters"].rows):
         found[name] = [
@@ -201,11 +202,11 @@ def _rows_of_dh() -> Computed:
     return found
 
 
-def _steps(bodies: Sequence[MovingBody]) -> list[list[float]]:
+def _steps(poses: Iterable[Pose]) -> list[list[float]]:
     """θ, d, a and α of the steps between the frames of bodies in a row."""
     out, R, p = [], np.eye(3), np.zeros(3)
-    for body in bodies:
-        own, at = np.array(body.R_WB, dtype=float), np.array(body.frame.p, dtype=float)
+    for pose in poses:
+        own, at = pose.rotation, pose.position
         turn, way = R.T @ own, R.T @ (at - p)
         theta = np.arctan2(turn[1, 0], turn[0, 0])
         a, alpha = way[:2] @ (np.cos(theta), np.sin(theta)), np.arctan2(turn[2, 1], turn[2, 2])
@@ -217,7 +218,7 @@ def _steps(bodies: Sequence[MovingBody]) -> list[list[float]]:
 def _biped(step: Step) -> Computed:
     """Section 3.5: the foot on the ground is the seventh link."""
     return {
-        "links": [1 + sum(body.mass != 0 for body in placed(step.model, step.q[:, 0]).motion.bodies)],
+        "links": [1 + sum(body.mass != 0 for body in walked(step.model, step.q[:, 0]).bodies)],
         "time until which the angles match (s)": [step.leaving(step.slipped_torques, LEFT)],
     }
 

@@ -197,7 +197,7 @@ def four_bar() -> list[Frame]:
 
 
 def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke, ...]:
-    values = at.motion.model.parameter_values
+    values = at.model.parameter_values
     parts = [("crank", "a"), ("output", "c"), ("coupler", "b")]
     pivots = np.concatenate([at.points(name, [(0, 0, 0)])[:, :2] for name in ("crank", "output")])
     bars = [

@@ -11,8 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
+from dalembert.kinematics.motion import Motion
 from dalembert.model import Elements
-from dalembert.papers.mechanism import Placed, placed
+from dalembert.papers.mechanism import walked
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,8 @@ def links_of(model: Elements, q: np.ndarray, qd: np.ndarray, *, at_joints: bool 
     >>> links_of(dl.load("kuka-kr5"), np.zeros(6), np.ones(6)).N.shape
     (36, 6)
     """
-    here = placed(model, q)
-    bodies = here.motion.bodies
+    here = walked(model, q)
+    bodies = here.bodies
     names = [body.name for body in bodies]
     parents = tuple(names.index(body.parent) if body.parent in names else -1 for body in model.bodies)
     origins, C = _array([body.p_WJ for body in bodies]), _array([body.p_WG for body in bodies])
@@ -232,8 +233,8 @@ def cross(a: np.ndarray) -> np.ndarray:
     return np.cross(np.eye(3, dtype=a.dtype), a)
 
 
-def _gravity(here: Placed) -> np.ndarray:
-    return _array([here.motion.lower(x) for x in here.motion.model.gravity])
+def _gravity(here: Motion) -> np.ndarray:
+    return _array([here.lower(x) for x in here.model.gravity])
 
 
 def _array(entries: object) -> np.ndarray:

@@ -12,8 +12,9 @@ from scipy.linalg import null_space
 from dalembert import pipeline
 from dalembert.handles import Equations
 from dalembert.handles.desapio import ConstraintSpace
+from dalembert.kinematics.motion import Motion
 from dalembert.papers.facts import Computed, printed
-from dalembert.papers.mechanism import Placed, placed
+from dalembert.papers.mechanism import walked
 from dalembert.sources import Source
 from dalembert.structure import samples
 
@@ -56,9 +57,9 @@ class State:
         """M at another place."""
         return self.equations.workspace.manifold.evaluate(q, self.qd, np.array(0.0), self.equations.values)[3]
 
-    def moved(self, x: float) -> Placed:
+    def moved(self, x: float) -> Motion:
         """The bodies a little later."""
-        return placed(self.equations.model, self.place(x))
+        return walked(self.equations.model, self.place(x))
 
     def slope(self, f: Callable[[float], np.ndarray]) -> np.ndarray:
         """f′(0) along the motion, by central differences of fourth order."""
@@ -118,9 +119,9 @@ def _gap(left: np.ndarray, right: np.ndarray, size: np.ndarray | None = None) ->
 # d'Alembert's principle
 
 
-def _jacobians(at: Placed) -> tuple[np.ndarray, np.ndarray]:
+def _jacobians(at: Motion) -> tuple[np.ndarray, np.ndarray]:
     """Γ in world axes and Π in body axes of the last body."""
-    body = at.motion.bodies[-1]
+    body = at.bodies[-1]
     return np.asarray(body.B, dtype=float), np.asarray(body.D, dtype=float)
 
 
@@ -131,7 +132,7 @@ def _particle(s: State) -> float:
 
 
 def _particle_meant(s: State) -> float:
-    acceleration = s.slope(lambda x: s.slope(lambda y: s.moved(x + y).center(s.equations.model.bodies[-1].name)))
+    acceleration = s.slope(lambda x: s.slope(lambda y: np.asarray(s.moved(x + y).bodies[-1].p_WG, dtype=float)))
     rate = s.slope(lambda x: _jacobians(s.moved(x))[0] @ s.qd)  # Γ̇q̇
     return _gap(acceleration, _jacobians(s.moved(0))[0] @ s.qdd + rate)
 

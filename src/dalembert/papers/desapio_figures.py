@@ -125,7 +125,7 @@ def _chain(at: Placed, lengths: Mapping[str, float], *, named: bool, colour: int
         ends = at.points(body, [(0, 0, 0), (length, 0, 0)])[:, :2]
         strokes.append(Stroke(ends, colour=colour + k, joint=True))
         if named:
-            i = [each.name for each in at.motion.model.bodies].index(body)
+            i = [each.name for each in at.model.bodies].index(body)
             x, y = ends[1] - ends[0]
             aside = np.array([y, -x]) if y > 1e-9 else np.array([-y, x])
             strokes.append(_word(ends.mean(axis=0) + 0.1 * aside, Q[i]))
@@ -137,7 +137,7 @@ def _word(place: np.ndarray, text: str) -> Stroke:
 
 
 def _arm(at: Placed, *, named: bool = False) -> list[Stroke]:
-    values = at.motion.model.parameter_values
+    values = at.model.parameter_values
     wall = np.array([(0, -0.12), (0, 0.12)])
     links = {f"link{i}": values[f"l{i}"] for i in range(1, 5)}
     return [Stroke(wall, thin=True), *_chain(at, links, named=named)]
@@ -145,7 +145,7 @@ def _arm(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 def _elbows(at: Placed, *, named: bool = False) -> list[Stroke]:
     """The base, the platform and the three arms."""
-    values = at.motion.model.parameter_values
+    values = at.model.parameter_values
     base = np.array([(0, 0), (values["b2x"], values["b2y"]), (values["b3x"], values["b3y"])])
     corners = [(values["px"], values["py"], 0), (values["p2x"], values["p2y"], 0), (values["p3x"], values["p3y"], 0)]
     platform = at.points("platform", corners)[:, :2]
@@ -160,7 +160,7 @@ def _elbows(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
     """The post, the beam with its counterweight and the rotor."""
-    values = at.motion.model.parameter_values
+    values = at.model.parameter_values
     r, h, reach, back = values["r"], values["h"], values["l3"], values["lG2"]
     post = np.array([(0, 0, -2.5), (0, 0, 0)])
     fork = at.points("gimbal", [(0, -0.4, -0.4), (0, -0.4, 0), (0, 0.4, 0), (0, 0.4, -0.4), (0, 0, -0.4)])
@@ -178,7 +178,7 @@ def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 def _robot(at: Placed, *, named: bool = False) -> list[Stroke]:
     """A turning and a swinging link in space."""
-    values = at.motion.model.parameter_values
+    values = at.model.parameter_values
     first = at.points("link1", [(0, 0, 0), (values["l1"], 0, 0)])
     second = at.points("link2", [(0, 0, 0), (values["l2"], 0, 0)])
     axis = np.array([(0, 0, -0.2), (0, 0, 0.2)])
@@ -189,7 +189,7 @@ def _robot(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 def _linkage(at: Placed, *, named: bool = False) -> list[Stroke]:
     """Equal links between a pivot at the origin and the ground."""
-    model = at.motion.model
+    model = at.model
     length = model.parameter_values["l"]
     links = _chain(at, {body.name: length for body in model.bodies}, named=named)
     end = max(stroke.points[:, 0].max() for stroke in links)

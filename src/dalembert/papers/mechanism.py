@@ -1,7 +1,8 @@
-"""Where the bodies of a model are, for drawings of mechanisms."""
+"""Where the bodies of a model are, for drawings of mechanisms, and the walk that equations of papers are checked on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +10,20 @@ import numpy.typing as npt
 
 from dalembert import sources
 from dalembert.algebra import FLOATS
+from dalembert.handles.kinematics import kinematics_of
 from dalembert.kinematics.motion import Motion, move
+from dalembert.model import Elements
+from dalembert.model.checks.values import value as evaluate
 from dalembert.sources import Source
+from dalembert.spatial.poses import Pose
 
 
 @dataclass(frozen=True)
 class Placed:
     """The bodies of a model in one configuration."""
 
-    motion: Motion
+    model: Elements
+    poses: Mapping[str, Pose]
 
     def points(self, body: str, places: npt.ArrayLike) -> np.ndarray:
         """Points (k, 3) in the axes of a body, in the world.
@@ -25,20 +31,23 @@ class Placed:
         >>> placed("simple-pendulum", [0.0]).points("bob", [(0, 0, 0)]).shape
         (1, 3)
         """
-        frame = self.motion.frame(body)
-        rotation, origin = np.asarray(frame.R, dtype=float), np.asarray(frame.p, dtype=float)
-        return np.asarray(places, dtype=float) @ rotation.T + origin
+        return np.array([self.poses[body].at(place) for place in np.asarray(places, dtype=float)])
 
     def center(self, body: str) -> np.ndarray:
         """The mass centre of a body in the world."""
-        return np.asarray(self.motion.body(body).p_WG, dtype=float)
+        (declared,) = (each for each in self.model.bodies if each.name == body)
+        return self.poses[body].at([evaluate(x, self.model.parameter_values) for x in declared.center])
 
 
-def placed(model: Source, q: npt.ArrayLike, t: float = 0.0) -> Placed:
-    """A model at the coordinates q and the time t."""
+def placed(model: Source, q: npt.ArrayLike) -> Placed:
+    """A model at the coordinates q."""
     known = sources.described(model)
-    place = np.asarray(q, dtype=float)
-    return Placed(move(known, FLOATS, t, place, np.zeros(len(place)), known.parameter_values))
+    return Placed(known, kinematics_of(known).poses(np.asarray(q, dtype=float)))
+
+
+def walked(model: Elements, q: np.ndarray) -> Motion:
+    """The walk over the bodies that formalisms share, in numbers, at rest at q."""
+    return move(model, FLOATS, 0.0, q, np.zeros(len(q)), model.parameter_values)
 
 
 def box(half: npt.ArrayLike) -> list[np.ndarray]:

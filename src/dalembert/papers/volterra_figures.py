@@ -97,7 +97,7 @@ def sketch(case: str) -> list[Frame]:
 
 def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
     """The cart on its track, with the mast that carries the hinge A, the rods AB and BC, and the wheel at C."""
-    length = at.motion.model.parameter_values["l"]
+    length = at.model.parameter_values["l"]
     names = ("A", "B", "C") if named else ("", "", "")
     ends = [(0, 0, 0), (0, -length, 0)]
     a, b = at.points("rod1", ends)[:, :2]
@@ -119,7 +119,7 @@ def cart(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 def panels(at: Placed, *, named: bool = False) -> list[Stroke]:
     """The middle body with its two panels."""
-    p = at.motion.model.parameter_values
+    p = at.model.parameter_values
     body = [Stroke(at.points("middle", face), closed=True) for face in box((p["b"] / 2, p["a"] / 2, p["c"] / 2))]
     plate = [(0, 0, p["c"] / 2), (0, 0, -p["c"] / 2), (-p["b"], 0, -p["c"] / 2), (-p["b"], 0, p["c"] / 2)]
     doors = [
@@ -131,7 +131,7 @@ def panels(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 def boom(at: Placed, *, named: bool = False) -> list[Stroke]:
     """The satellite, the boom and the mass at its tip."""
-    edge = at.motion.model.parameter_values["l"]
+    edge = at.model.parameter_values["l"]
     body = [Stroke(at.points("satellite", face), closed=True) for face in box([edge / 2] * 3)]
     root = at.points("satellite", [(0, 0, edge / 2)])
     tip = at.points("tip", [(0, 0, 0)])

@@ -12,11 +12,12 @@ constant in a piece is the slope of one. Tables are level outside: the motion re
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import symengine as se
 
-from dalembert.algebra.tables import interpolation, table
+from dalembert.algebra.tables import interpolation, table, tables_in
 from dalembert.expressions import TIME
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.reading import number
@@ -59,6 +60,23 @@ def through_points(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> 
     square = np.diff(times) ** 2
     bow = _constant(times, square) * interpolation(table(times, bends), TIME)
     return line - u * (1 - u) * (bow + _constant(times, square * (bends[:-1] + bends[1:]))) / 6
+
+
+def points_of(formula: Formula) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The times, values and second derivatives of a motion through points; None for every other formula.
+
+    >>> t = np.array([0.0, 1.0, 3.0])
+    >>> [part.tolist() for part in points_of(through_points(t, t**3, 6 * t))]
+    [[0.0, 1.0, 3.0], [0.0, 1.0, 27.0], [0.0, 6.0, 18.0]]
+    """
+    known = tables_in(formula)
+    if not known or any(not np.array_equal(each.times, known[0].times) for each in known):
+        return None
+    times, rows = known[0].times, [each.values for each in known]
+    for values, bends in product(rows, [np.zeros(len(times)), *rows]):
+        if se.expand(through_points(times, values, bends) - formula) == 0:
+            return times, values, bends
+    return None
 
 
 def _constant(times: np.ndarray, values: np.ndarray) -> Formula:

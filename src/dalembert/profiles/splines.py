@@ -19,12 +19,17 @@ Ends = tuple[npt.ArrayLike, npt.ArrayLike]
 
 @checked
 def spline(
-    times: npt.ArrayLike, points: npt.ArrayLike, *, rates: Ends | None = None, names: tuple[str, ...] = ()
+    times: npt.ArrayLike,
+    points: npt.ArrayLike,
+    *,
+    rates: Ends | None = None,
+    bends: npt.ArrayLike | None = None,
+    names: tuple[str, ...] = (),
 ) -> Profile:
     """The cubic spline through points (K,) or (n, K) at increasing times (K,); its acceleration has no leaps between them.
 
     `rates` are those at both ends, such as (0, 0) from rest to rest; without them, the first two pieces are one cubic, and the
-    last two.
+    last two. `bends` are the accelerations at the points, where they are known already, as in a model file.
 
     >>> way = spline([0, 1, 2, 4], [[0, 1, 0, 2], [1, 1, 1, 1]], rates=(0, 0))
     >>> way.position([1, 2]).round(12).tolist(), way.rate(4.0).round(12).tolist()
@@ -36,8 +41,13 @@ def spline(
     if values.ndim not in (1, 2) or values.shape[-1] != len(t):
         raise InputError(f"spline, points: got shape {values.shape}. Expected ({len(t)},) or (n, {len(t)}), as times.")
     rows = np.atleast_2d(values)
-    bends = _bends(t, rows, rates)
-    formulas = tuple(through_points(t, row, bend) for row, bend in zip(rows, bends, strict=True))
+    known = _bends(t, rows, rates) if bends is None else np.atleast_2d(numbers_given(bends, "spline, bends"))
+    if known.shape != rows.shape or (bends is not None and rates is not None):
+        raise InputError(
+            f"spline, bends: got shape {np.shape(known)}{' and rates' * (rates is not None)}. Expected one for each point, "
+            f"{values.shape}, and no rates beside them."
+        )
+    formulas = tuple(through_points(t, row, bend) for row, bend in zip(rows, known, strict=True))
     return Profile(formulas, float(t[0]), float(t[-1]), values.ndim == 1, names)
 
 

@@ -1,4 +1,4 @@
-"""Plain functions on arrays of floats as machine code by Numba, which call programs by their address.
+"""Plain functions with linear algebra as machine code by Numba, with the signature of programs; loops alone need none (`loops`).
 
 Numba is imported when the first of them is asked for, since that takes a second. What it compiled is kept on disk. By itself it
 would only look at the file of the function that is asked for; so the name under which it is kept carries the text of all that
@@ -15,25 +15,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-Written = Callable[..., Any]
-
-
-class Machine(NamedTuple):
-    """A function of (x, p, tables, out): its address, or itself."""
-
-    one: int | Written
-    p: np.ndarray
-    tables: np.ndarray
-
-
-def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
-    """Run a function that is known by itself; in machine code this is a jump to its address."""
-    assert callable(one)
-    one(x, p, tables, out)
+from dalembert.programs.loops import Written, call
 
 
 def array_at(address: Any, shape: Any, dtype: Any) -> np.ndarray:
@@ -113,25 +99,6 @@ def c_address(entry: Written, signature: str) -> int:
     _KEPT.append(made)
     assert made.address is not None
     return made.address
-
-
-def machine_code(loop: Written, room: Mapping[str, object], *, nogil: bool = False) -> Written | None:
-    """A loop in machine code, with the parts of its module that are called by it, `room`; None where Numba is missing.
-
-    The code is kept on disk where there is a place for it. Parts are the functions whose names begin with an underscore.
-    """
-    try:
-        import numba
-        from numba import extending
-    except ImportError:
-        return None
-    for part in [part for name, part in room.items() if name.startswith("_") and inspect.isfunction(part)]:
-        extending.register_jitable(error_model="numpy")(part)
-    tell_of_addresses()
-    try:
-        return numba.njit(cache=True, error_model="numpy", nogil=nogil)(loop)
-    except RuntimeError:  # there is no directory to keep it in
-        return numba.njit(error_model="numpy", nogil=nogil)(loop)
 
 
 def tell_of_addresses() -> None:

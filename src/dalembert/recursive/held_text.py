@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.programs.numba_code import array_at, call
+from dalembert.programs.loops import call
+from dalembert.programs.numba_code import array_at
 from dalembert.recursive import null_space
 from dalembert.recursive.state import TOLERANCE
 from dalembert.structure import rank

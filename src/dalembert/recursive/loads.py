@@ -21,7 +21,7 @@ from dalembert.recursive.tree import Tree
 
 def loaded(model: Elements, *, friction: bool) -> Elements:
     """The model with the loads that act: all of them, or all but the friction in its joints."""
-    return model.replaced(loads=tuple(load for load in model.loads if friction or not load.friction))
+    return model.replaced(loads=tuple(load for load in model.loads if friction or not load.rubs))
 
 
 def load_forces(

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import symengine as se
 
 from dalembert.errors import InputError
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.expressions.formula import Formula
+from dalembert.expressions.slopes import slope
 from dalembert.kinematics.motion import outwards
 from dalembert.model import WORLD, Body, Elements
 from dalembert.model.joints import Fixed, Joint
@@ -287,9 +287,9 @@ def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, fina
 
 
 def _value(places: Mapping[str, int], formula: Formula) -> Value:
-    slopes = tuple((places[name], se.diff(formula, coordinate(name))) for name in _used(formula, places))
+    slopes = tuple((places[name], slope(formula, coordinate(name))) for name in _used(formula, places))
     velocity = _along(formula, places)
-    return Value(formula, slopes, _partial(formula), velocity, _along(velocity, places))
+    return Value(formula, slopes, slope(formula, TIME), velocity, _along(velocity, places))
 
 
 def _used(f: Formula, places: Mapping[str, int]) -> list[str]:
@@ -297,11 +297,6 @@ def _used(f: Formula, places: Mapping[str, int]) -> list[str]:
     return sorted((symbol.name for symbol in f.free_symbols if symbol.name in places), key=places.__getitem__)
 
 
-def _partial(f: Formula) -> Formula:
-    """∂f/∂t."""
-    return se.diff(f, TIME) if TIME in f.free_symbols else se.Integer(0)
-
-
 def _along(f: Formula, places: Mapping[str, int]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
-    return sum((se.diff(f, coordinate(name)) * rate(name) for name in _used(f, places)), start=_partial(f))
+    return sum((slope(f, coordinate(name)) * rate(name) for name in _used(f, places)), start=slope(f, TIME))

@@ -51,6 +51,7 @@ _WORDS = re.compile(r"\\(text|textbf|mathrm)\{((?:\\[a-z]+\{\}|\\.|[^{}\\])*)\}"
 _FUNCTION = re.compile(r"(\\(?:sin|cos|tan)(?:\^\{\d+\})?) (?=\{)")
 _DOTS = re.compile(r"<mover>(?=(?:(?!<mover>).)*?<mo>&#x(?:002D9|000A8);</mo></mover>)")
 _SIGNED = "&#x00028;</mo><mo>&#x02212;", '&#x00028;</mo><mo form="prefix">&#x02212;'  # a minus behind a bracket
+_SLASH = "<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>'  # as close as in d/dt
 _TEXT = {latex.escape(sign): sign for sign in "\\~^<>&%$#_{}"}
 _SIGN = re.compile("|".join(re.escape(written) for written in sorted(_TEXT, key=len, reverse=True)))
 
@@ -114,12 +115,13 @@ def math(tex: str, display: str = "true") -> str:
     def keep(match: re.Match[str]) -> str:
         words = escape(_plain(match[2]))
         bold = ' class="bold"' if match[1] == "textbf" else ""
-        kept.append(f"<mi>{words}</mi>" if match[1] == "mathrm" else f"<mtext{bold}>{words}</mtext>")
+        upright = ' mathvariant="normal"' if len(words) == 1 else ""  # of one letter; longer names are so already
+        kept.append(f"<mi{upright}>{words}</mi>" if match[1] == "mathrm" else f"<mtext{bold}>{words}</mtext>")
         return rf"\text{{@{len(kept) - 1}@}}"
 
     tex = _WORDS.sub(keep, tex)
     tex = re.sub(r"(?=\\(?:sin|cos|tan)\b)", r"\\, ", _FUNCTION.sub(r"\1\\, ", tex))
-    found = _DOTS.sub('<mover accent="true">', convert(tex)).replace(*_SIGNED)
+    found = _DOTS.sub('<mover accent="true">', convert(tex)).replace(*_SIGNED).replace(*_SLASH)
     found = re.sub(r"<mtext>@(\d+)@</mtext>", lambda match: kept[int(match[1])], found)
     return re.sub(r"^<math[^>]*>", '<math displaystyle="true">' if display == "true" else "<math>", found)
 

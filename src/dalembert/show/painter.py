@@ -5,6 +5,7 @@ No window and no browser is needed.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -126,9 +127,27 @@ class Painter:
             axis.plot(*points.T, color=shape.color, linewidth=width, solid_capstyle="round", zorder=z)
             return
         ring = points[hull(np.round(points / self.scene.view.size, 9))]
+        if shape.kind == "mesh" and _area(ring) > 1.02 * sum(
+            max(0.0, _area(each)) for each in points.reshape(-1, 3, 2)
+        ):
+            self._notched(axis, shape, points.reshape(-1, 3, 2), z)
+            return
         paint = {"facecolor": colors.lighter(shape.color), "edgecolor": colors.darker(shape.color)}
         patch = Polygon(ring, closed=True, **paint, linewidth=0.9, joinstyle="round", zorder=z, alpha=shape.opacity)
         axis.add_patch(patch)
+
+    def _notched(self, axis: Axes, shape: Shape, triangles: np.ndarray, z: float) -> None:
+        """A mesh that is not convex, by the faces (k, 3, 2) that are seen and the edges that only one of them has."""
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        front = triangles[[_area(each) > 1e-12 * self.scene.view.size**2 for each in triangles]]
+        fill, edge = colors.lighter(shape.color), colors.darker(shape.color)
+        axis.add_collection(PolyCollection(list(front), facecolors=fill, edgecolors=fill, linewidths=0.4, zorder=z))
+        sides = np.stack([front, np.roll(front, -1, axis=1)], axis=2).reshape(-1, 2, 2)
+        keys = [frozenset(map(tuple, np.round(side / self.scene.view.size, 7).tolist())) for side in sides]
+        count = Counter(keys)
+        rim = [side for side, key in zip(sides, keys, strict=True) if count[key] == 1]
+        axis.add_collection(LineCollection(rim, colors=edge, linewidths=0.9, zorder=z + 0.0004))
 
     # models in space: lit surfaces
 
@@ -227,6 +246,14 @@ def ribbon(points: np.ndarray, width: float, least: float, lens: Lens) -> np.nda
     return np.concatenate([np.stack([a - side, b - side, b + side], 1), np.stack([a - side, b + side, a + side], 1)])
 
 
+def _area(ring: np.ndarray) -> float:
+    """The area inside a ring of points (k, 2), negative where it goes clockwise."""
+    x, y = ring.T
+    return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
+
+
 def _outline(shape: Shape) -> np.ndarray:
-    """Points whose hull is the silhouette of a shape."""
-    return corners(shape) if shape.kind in ("line", "frame") else surface_of(shape).corners.reshape(-1, 3)
+    """Points whose hull is the silhouette of a shape; those of a line one after the other."""
+    if shape.kind == "line" and shape.points is not None:
+        return shape.points
+    return corners(shape) if shape.kind == "frame" else surface_of(shape).corners.reshape(-1, 3)

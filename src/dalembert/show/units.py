@@ -18,6 +18,7 @@ import symengine as se
 from dalembert.expressions import TIME, Kind
 from dalembert.expressions.formula import Formula
 from dalembert.model import Elements
+from dalembert.model.contacts import Contact
 from dalembert.model.loads import InJoint
 from dalembert.model.loads.torque import Torque
 from dalembert.structure.scales import turning_coordinates, turns
@@ -139,7 +140,7 @@ class Units:
     """
 
     model: Elements
-    contacts: tuple[str, ...] = ()  # names of contacts that the model has written out as formulas
+    contacts: tuple[Contact, ...] = ()  # those that the model has written out as formulas
 
     @cached_property
     def symbols(self) -> dict[str, Powers | None]:
@@ -215,7 +216,8 @@ class Units:
             lengths = zip(loop.row_names, loop.joint.holds_lengths, strict=True)
             out |= {name: m if length else read("rad/s") for name, length in lengths}
         out |= {c.name: of_formula(c.psi, self.symbols) for c in model.nonholonomic_list}
-        out |= {name: m for name in out if name.split(", ")[0] in self.contacts}
+        known = {contact.name: read(f"{contact.unit}/s") for contact in self.contacts if contact.unit is not None}
+        out |= {name: known[of] for name in out if (of := name.split(", ")[0]) in known}
         return out | {c.name: of_formula(c.phi, self.symbols) for c in model.canonical_list}
 
     def violation(self, name: str) -> str:
@@ -250,7 +252,7 @@ def _per_second(unit: Powers | None) -> Powers | None:
 def units_of(run: Trajectory) -> Units:
     """The units of what a run holds."""
     declared = run.equations.derivation.setup.declared
-    return Units(run.equations.model, tuple(contact.name for contact in declared.contacts))
+    return Units(run.equations.model, declared.contacts)
 
 
 def speed_units(run: Trajectory) -> tuple[str, ...]:

@@ -114,8 +114,8 @@ def _lengths(model: Elements) -> Iterator[float]:
         if load.length is not None:
             yield _number(load.length, model)
     for contact in model.contacts:
-        if contact.length is not None:
-            yield _number(contact.length, model)
+        if contact.size is not None:
+            yield _number(contact.size, model)
 
 
 def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
@@ -127,8 +127,8 @@ def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
     for loop in model.loops:
         yield loop.bodies[0], loop.joint.position
         yield loop.bodies[1], loop.position
-    for load in model.loads:
-        yield from load.fixed_points
+    for element in (*model.loads, *model.contacts):
+        yield from element.fixed_points
 
 
 def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:

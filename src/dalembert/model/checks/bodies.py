@@ -24,7 +24,8 @@ _ROUNDED = 0.1  # published inertias break the triangle inequality by this much;
 def problems(model: Elements) -> list[Problem]:
     """Negative masses, inertias that no distribution of mass has, and bodies without mass that carry nothing."""
     table = at_start(model)
-    used = {b.parent for b in model.bodies} | {name for load in model.loads for _, name in load.named}
+    used = {body.parent for body in model.bodies}
+    used |= {name for element in (*model.loads, *model.contacts) for _, name in element.named}
     found = []
     for body in model.bodies:
         mass = value(body.mass, table)

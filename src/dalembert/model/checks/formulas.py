@@ -51,6 +51,8 @@ def with_paths(model: Elements) -> Iterator[tuple[str, Formula]]:
         yield from ((f"{rotor.title}, {key}", getattr(rotor, key)) for key in ("inertia", "ratio"))
     for constraint in (*model.loops, *model.holonomic_list, *model.nonholonomic_list):
         yield from constraint.numbers()
+    for contact in model.contacts:
+        yield from contact.numbers()
     for speed in model.speed_list:
         yield f"speed '{speed.name}'", speed.value
     for event in model.events:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.checks.bodies import unknown
 from dalembert.model.checks.values import Table, at_start, value
+from dalembert.model.contacts import Contact
 from dalembert.model.elements import WORLD
 from dalembert.model.loads import InJoint, Load
 
@@ -24,7 +25,7 @@ def problems(model: Elements) -> list[Problem]:
 
 def _on_bodies(model: Elements, table: Table) -> list[Problem]:
     names = {body.name for body in model.bodies}
-    found = [problem for c in model.contacts for problem in unknown(f"contact '{c.name}'", c.body, names)]
+    found = [problem for contact in model.contacts for problem in contact_problems(contact, model, table)]
     found += [problem for loop in model.loops for problem in loop.problems(model, table)]
     for rotor in model.rotors:
         found += unknown(rotor.title, rotor.body, names)
@@ -40,9 +41,19 @@ def _on_bodies(model: Elements, table: Table) -> list[Problem]:
     return found
 
 
+def contact_problems(contact: Contact, model: Elements, table: Table) -> list[Problem]:
+    """Bodies, joints and motions that do not exist, else what the contact itself finds."""
+    names = {body.name for body in model.bodies}
+    known = names if contact.in_joints or len(contact.named) == 1 else {WORLD, *names}
+    found = [problem for _, name in contact.named for problem in unknown(contact.title, name, known)]
+    for place in contact.in_joints:
+        found += joint_motion(contact.title, *place, model)
+    return found or contact.problems(model, table)
+
+
 def _without_bodies(model: Elements) -> list[Problem]:
     into = "Put it into the potential or the forces of the energies."
-    found = [(f"contact '{c.name}'", "it touches a body", "Write a formula.") for c in model.contacts]
+    found = [(contact.title, "it touches a body", "Write a formula.") for contact in model.contacts]
     found += [(load.title, "it acts on a body", into) for load in model.loads]
     # a gravity that cannot be read is told by `formulas`
     with suppress(InputError):

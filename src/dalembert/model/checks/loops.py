@@ -1,21 +1,26 @@
-"""Are the loops closed at the start?
+"""Are the loops closed at the start, and do contacts and couplings hold that hold positions?
 
 The frames are walked in complex numbers: the imaginary part of a step along the initial rates is the rate of each row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Array, identity, vector, zeros
+from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.algebra.floats import number
 from dalembert.errors import Problem
 from dalembert.expressions import TIME, rate
+from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
+from dalembert.model.checks.loads import contact_problems
 from dalembert.model.checks.values import at_start
+from dalembert.model.contacts import Held
+from dalembert.model.declared import Place
 from dalembert.model.elements import WORLD
 from dalembert.spatial import roll_pitch_yaw
 
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
     from dalembert.model.joints import Joint
 
-Place = tuple[Array, Array]  # R_WF and p_WF
+Pose = tuple[Array, Array]  # R_WF and p_WF
 
 _CLOSE = 1e-8
 _STEP = 1e-30
@@ -32,14 +37,58 @@ _ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.
 
 
 def problems(model: Elements) -> list[Problem]:
-    """Loops that do not close at the start, or that the initial rates open; a start that is only a guess is not asked."""
-    if model.assemble_start or not any(not loop.feedback for loop in model.loops):
+    """What does not hold at the start, or what the initial rates open; a start that is only a guess is not asked."""
+    held = [contact for contact in model.contacts if isinstance(contact, Held)]
+    if model.assemble_start or not (held or any(not loop.feedback for loop in model.loops)):
         return []
     with np.errstate(all="ignore"):
-        lower = Lowering(FLOATS, _stepped(model))
+        table, lower = at_start(model), Lowering(FLOATS, _stepped(model))
         places = _places(model, lower)
         closed = [loop for loop in model.loops if not loop.feedback and set(loop.bodies) <= set(places)]
-        return [problem for loop in closed for problem in _open(loop, places, lower)]
+        found = [problem for loop in closed for problem in _open(loop, places, lower)]
+        seen = _Places(model, lower, {name: Place(p, R) for name, (R, p) in places.items()})
+        sound = [
+            c for c in held if {name for _, name in c.named} <= set(places) and not contact_problems(c, model, table)
+        ]
+        return found + [problem for contact in sound for problem in _apart(contact, seen)]
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the bodies are at the start, with the rates as imaginary parts."""
+
+    model: Elements
+    lower: Lowering
+    frames: dict[str, Place]
+
+    @property
+    def algebra(self) -> Algebra:
+        return FLOATS
+
+    def point(self, body: str, x: Sequence[Formula]) -> Array:
+        return self.frames[body].point(vector([self.lower(each) for each in x]))
+
+    def value(self, body: str, joint: int, motion: int) -> Scalar:
+        carried = next(each for each in self.model.bodies if each.name == body)
+        return self.lower(carried.joints[joint].values[motion])
+
+    def started(self, body: str, joint: int, motion: int) -> Scalar:
+        return np.real(number(self.value(body, joint, motion)))
+
+
+def _apart(contact: Held, places: _Places) -> Iterator[Problem]:
+    """The problem of a contact or coupling that the start violates, in positions or in rates."""
+    parts = np.array([[complex(number(x)) for x in row] for row in contact.parts(places)])
+    for pick, step, letter, what in ((np.real, 1.0, "φ", "positions"), (np.imag, _STEP, "dφ/dt", "rates")):
+        terms = pick(parts) / step
+        gap, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
+        worst = int(np.argmax(np.abs(gap)))
+        if abs(gap[worst]) > _CLOSE * size[worst]:
+            shown = f"{letter} = {gap[worst]:.6g}, expected 0 (its terms are of size {size[worst]:.3g})"
+            yield Problem(
+                contact.title, f"the initial state violates it: {shown}.", _ADVICE.format(what), blocking=False
+            )
+            return
 
 
 def _stepped(model: Elements) -> dict[str, np.complex128]:
@@ -49,9 +98,9 @@ def _stepped(model: Elements) -> dict[str, np.complex128]:
     return {**table, **moved, TIME.name: np.complex128(1j * _STEP)}
 
 
-def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
+def _places(model: Elements, lower: Lowering) -> dict[str, Pose]:
     """Where the bodies are; those that hang on nothing are left out, as another check tells of them."""
-    found: dict[str, Place] = {WORLD: (identity(3), zeros(3))}
+    found: dict[str, Pose] = {WORLD: (identity(3), zeros(3))}
     waiting = list(model.bodies)
     while ready := [body for body in waiting if body.parent in found]:
         for body in ready:
@@ -65,14 +114,14 @@ def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
     return found
 
 
-def _fixed(place: Place, at: Joint | Loop, lower: Lowering) -> Place:
+def _fixed(place: Pose, at: Joint | Loop, lower: Lowering) -> Pose:
     """A frame with a constant position and rotation in another one."""
     R, p = place
     turned = roll_pitch_yaw(FLOATS, [lower(angle) for angle in at.rotation])
     return R @ turned, p + R @ vector([lower(x) for x in at.position])
 
 
-def _open(loop: Loop, places: dict[str, Place], lower: Lowering) -> Iterator[Problem]:
+def _open(loop: Loop, places: dict[str, Pose], lower: Lowering) -> Iterator[Problem]:
     ends = [_fixed(places[body], half, lower) for body, half in zip(loop.bodies, (loop.joint, loop), strict=True)]
     (R_F, p_F), (R_M, p_M) = ends
     # of the whole mechanism: both ends may be at the origin, or at rest

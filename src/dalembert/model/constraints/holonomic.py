@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem, nearest
@@ -14,15 +16,41 @@ from dalembert.expressions.writing import written
 from dalembert.model.checks.start import open_rate, unfulfilled
 from dalembert.model.checks.values import Table
 from dalembert.model.constraints.base import DESCRIBED, GAINS, ConstraintMaker, FormulaConstraint, Gains, read_gains
-from dalembert.model.file_form import Element, unless
+from dalembert.model.file_form import Element, Value, unless
 from dalembert.model.formulas import Law
-from dalembert.model.keys import NAMED, Key, Keys, Kind, name, of_time, position
+from dalembert.model.keys import (
+    MAX_FILE_ROWS,
+    NAMED,
+    Key,
+    Keys,
+    Kind,
+    attempt,
+    many,
+    name,
+    number,
+    of_time,
+    position,
+    table,
+)
+from dalembert.model.making import Maker
+from dalembert.profiles.pieces import points_of
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 _formula = Kind(position.check, lambda maker, x, where: maker.reader.read(x, where, rates=False), written, alone=True)
 _DRIVEN = "prescribed motion of "
+_COLUMN = many(number, "numbers", MAX_FILE_ROWS)
+_POINTS: Keys = {"times": Key(_COLUMN, required=True), "values": Key(_COLUMN, required=True), "bends": Key(_COLUMN)}
+
+
+def _motion(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    """A formula of time, or points with a spline through them."""
+    if not isinstance(value, dict):
+        yield from of_time(value, where, model)
+        return
+    found = list(table(value, _POINTS, where, model))
+    yield from found or attempt(where, lambda: model.reader.law(value, where, 0.0))
 
 
 @dataclass(frozen=True)
@@ -32,7 +60,7 @@ class Holonomic(FormulaConstraint):
     kind: ClassVar[str] = "holonomic"
     forms: ClassVar[Mapping[str, Keys]] = {
         "holonomic": {**DESCRIBED, "formula": Key(_formula, required=True), **GAINS},
-        "drive": {**NAMED, "coordinate": Key(name, required=True), "motion": Key(of_time, required=True)},
+        "drive": {**NAMED, "coordinate": Key(name, required=True), "motion": Key(_motion, required=True), **GAINS},
     }
 
     @property
@@ -65,14 +93,31 @@ class Holonomic(FormulaConstraint):
     def driven(self, model: Elements) -> Element | None:
         """The keys of the drive that made it, None for a constraint that was written as a formula."""
         name = self.prescribed
-        if self.feedback or name is None or name not in model.coordinate_names:
+        if name is None or name not in model.coordinate_names:
             return None
-        motion = -self.phi.subs({coordinate(name): 0})
+        motion, where = -self.phi.subs({coordinate(name): 0}), f"drive '{self.name}'"
+        points = points_of(motion)
         known = {TIME.name, *model.parameter_values}
-        if coordinate(name) - motion != self.phi or not {symbol.name for symbol in motion.free_symbols} <= known:
+        if points is None and (
+            coordinate(name) - motion != self.phi or not {symbol.name for symbol in motion.free_symbols} <= known
+        ):
             return None
-        label = unless(self.name, f"drive of {name}")
-        return {"name": label, "coordinate": name, "motion": written(motion, f"drive '{self.name}'")}
+        if points is not None and len(points[0]) > MAX_FILE_ROWS:
+            raise InputError(
+                f"{where}: the motion has {len(points[0])} points. Expected at most {MAX_FILE_ROWS} in a file. "
+                "Sample it with a larger `accuracy`."
+            )
+        return {
+            "name": unless(self.name, f"drive of {name}"),
+            "coordinate": name,
+            "motion": written(motion, where) if points is None else _columns(*points),
+            "feedback": unless(GAINS["feedback"].kind.write(self.feedback, where), []),
+        }
+
+
+def _columns(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> dict[str, Value]:
+    """The points of a motion as a file has them; without bends they are straight lines."""
+    return {"times": times.tolist(), "values": values.tolist(), "bends": bends.tolist()}
 
 
 class HolonomicMaker(ConstraintMaker):
@@ -99,7 +144,8 @@ class HolonomicMaker(ConstraintMaker):
         """Prescribe the motion of a coordinate. The force that it takes is the multiplier of the drive.
 
         A motion is a formula of time, as text or of SymPy, a profile such as `dl.cycloidal(0, 1, 2)`, points as (times, values),
-        through which a spline goes, or a function of time, which is sampled over the duration of the model.
+        through which a spline goes, or a function of time, which is sampled over the duration of the model. In files points
+        are a table of `times`, `values` and `bends`, the accelerations there.
         With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
         """
         if coordinate not in self.coordinate_names:

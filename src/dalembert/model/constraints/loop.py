@@ -15,8 +15,9 @@ from dalembert.model.constraints.base import DESCRIBED, GAINS, Constraint, Gains
 from dalembert.model.file_form import Element, place, vector
 from dalembert.model.joints import Joint
 from dalembert.model.joints.base import joints_of
-from dalembert.model.keys import BODIES, PLACE, Key, Keys, name
+from dalembert.model.keys import BODIES, Key, Keys, name
 from dalembert.model.making import ZERO, Maker, pair
+from dalembert.model.turns import PLACE, Rotation, placement
 from dalembert.model.vectors import WORLD, Vector3
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class LoopMaker(Maker):
         joint: Joint,
         *,
         position: Sequence[Written] = ZERO,
-        rotation: Sequence[Written] = ZERO,
+        rotation: Rotation = ZERO,
         description: str = "",
         feedback: Gains | None = None,
     ) -> Self:
@@ -123,7 +124,7 @@ class LoopMaker(Maker):
                 f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
                 "them out, or let the bodies hang on each other by this joint."
             )
-        at = self._placement(where, position, rotation)
+        at = placement(self, where, position, rotation)
         gains = read_gains(self, feedback, 2, f"{where}, feedback")
         made = Loop(name, pair(bodies, where), joint.still(), *at, description=description, feedback=gains)
         self.loops += (made,)

@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Array, vector
+from dalembert.algebra import vector
 from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
-from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
+from dalembert.model.contacts.base import Contact, ContactMaker, Formulas, Push, pushed
 from dalembert.model.declared import Condition, Level, Watch, length, point_of
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import BODY, NAMED, Key, Keys, direction, fixed_vector
@@ -32,6 +32,7 @@ class KnifeEdge(Contact):
         "point": Key(fixed_vector, usual=ORIGIN),
     }
 
+    body: str
     point: Vector3
     direction: tuple[Component, Component, Component]
 
@@ -41,11 +42,11 @@ class KnifeEdge(Contact):
         _, J, c = frame.point(vector_of(motion, self.point))
         return {}, {self.name: (frame.R @ vector(self.direction)) @ (J @ motion.qd + c)}
 
-    def pushes(self, motion: Motion) -> dict[str, tuple[Array, Array]]:
+    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
         """Sideways at the point."""
         frame = motion.frame(self.body)
         point, _, _ = frame.point(vector_of(motion, self.point))
-        return {self.name: (frame.R @ vector(self.direction), point)}
+        return {self.name: pushed([self.body], frame.R @ vector(self.direction), point)}
 
     def declared(self, watch: Watch) -> Iterator[Condition]:
         """(R d)·ṙ = 0 for the point r of the blade and the direction d on its body."""

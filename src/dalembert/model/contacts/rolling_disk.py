@@ -12,7 +12,7 @@ from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
-from dalembert.model.contacts.base import Contact, ContactMaker, Formulas
+from dalembert.model.contacts.base import Contact, ContactMaker, Formulas, Push, pushed
 from dalembert.model.declared import Condition, Level, Places, Watch, axes_of, held, length, point_of
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import BODY, NAMED, Key, Keys, constant_length, direction, fixed_vector, switch
@@ -41,6 +41,7 @@ class RollingDisk(Contact):
         "contact": Key(switch),
     }
 
+    body: str
     radius: Formula
     center: Vector3
     axis: tuple[Component, Component, Component]
@@ -57,11 +58,12 @@ class RollingDisk(Contact):
         held = {f"{self.name}, contact": n @ p - motion.lower(self.radius) * sine} if self.contact else {}
         return held, {f"{self.name}, slip {i + 1}": e @ velocity for i, e in enumerate(self._plane())}
 
-    def pushes(self, motion: Motion) -> dict[str, tuple[Array, Array]]:
+    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
         """Up and along the plane, at the lowest point."""
         center, arm, _ = self._lowest(motion)
-        up = {f"{self.name}, contact": (vector(self.normal), center + arm)} if self.contact else {}
-        return up | {f"{self.name}, slip {i + 1}": (e, center + arm) for i, e in enumerate(self._plane())}
+        ways = {f"{self.name}, contact": vector(self.normal)} if self.contact else {}
+        ways |= {f"{self.name}, slip {i + 1}": e for i, e in enumerate(self._plane())}
+        return {name: pushed([self.body], way, center + arm) for name, way in ways.items()}
 
     def _lowest(self, motion: Motion) -> tuple[Array, Array, Scalar]:
         """The centre, the way from it to the contact, and the sine of the angle between axis and normal."""

@@ -28,6 +28,7 @@ from dalembert.model.file_form import Element, Urdf, Value, given, place
 from dalembert.model.joints.rows import Row
 from dalembert.model.keys import Keys, entries, make
 from dalembert.model.making import Given, Maker, several
+from dalembert.model.turns import Rotation, placement
 from dalembert.model.vectors import Vector3
 from dalembert.spatial import about_axis, angle_about
 
@@ -210,10 +211,10 @@ def _beside(columns: Sequence[Array]) -> Array:
 class JointMaker(Maker):
     """What the makers of joints share."""
 
-    def _joint(self, kind: type[J], where: str, position: Given, rotation: Given, **given: object) -> J:
+    def _joint(self, kind: type[J], where: str, position: Given, rotation: Rotation, **given: object) -> J:
         """A joint of this kind, each value read as its key says."""
         path = f"{where} ({kind.kind})"
-        return make(kind, self._placement(path, position, rotation), kind.keys or {}, given, self, path)
+        return make(kind, placement(self, path, position, rotation), kind.keys or {}, given, self, path)
 
 
 def joints_of(given: object, where: str) -> tuple[Joint, ...]:

@@ -14,6 +14,7 @@ from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
 from dalembert.model.joints.rows import Row, aligned, on_line
 from dalembert.model.keys import ANGLE, AXIS, DISPLACEMENT, Keys
 from dalembert.model.making import ZERO, Given
+from dalembert.model.turns import Rotation
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class CylindricalMaker(JointMaker):
         angle: Written | None = None,
         displacement: Written | None = None,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Cylindrical:

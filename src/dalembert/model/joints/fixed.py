@@ -14,6 +14,7 @@ from dalembert.model.joints.base import Joint, JointMaker, Rows, Undone
 from dalembert.model.joints.rows import Row, together, unturned
 from dalembert.model.keys import Keys
 from dalembert.model.making import ZERO, Given
+from dalembert.model.turns import Rotation
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class FixedMaker(JointMaker):
     """Makes fixed joints."""
 
     @checked
-    def fixed(self, position: Given = ZERO, rotation: Given = ZERO, *, where: str = "joint") -> Fixed:
+    def fixed(self, position: Given = ZERO, rotation: Rotation = ZERO, *, where: str = "joint") -> Fixed:
         """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
 
         `where` begins the message of an error, here and in the other joints.

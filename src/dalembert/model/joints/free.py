@@ -19,6 +19,7 @@ from dalembert.model.joints.rows import Row
 from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, SphericalMaker
 from dalembert.model.keys import Key, Keys, moves
 from dalembert.model.making import ZERO, Given, motions
+from dalembert.model.turns import Rotation, placement
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,12 @@ class FreeMaker(SphericalMaker):
         sequence: str = "xyz",
         quaternion: Given | None = None,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Free:
         """A joint with all six freedoms: three displacements in axes of the parent, and an attitude as in `spherical`."""
         where = f"{where} (free)"
-        place = self._placement(where, position, rotation)
+        place = placement(self, where, position, rotation)
         x, y, z = motions(self, displacement, 3, f"{where}, displacement")
         return Free(*place, (x, y, z), self._attitude(angles, sequence, quaternion, (HERE, HERE), where))

@@ -17,6 +17,7 @@ from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.rows import Row, aligned, along, plane
 from dalembert.model.keys import ANGLE, Key, Keys, direction, moves
 from dalembert.model.making import ZERO, Given
+from dalembert.model.turns import Rotation
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class PlanarMaker(JointMaker):
         displacement: Given | None = None,
         angle: Written | None = None,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Planar:

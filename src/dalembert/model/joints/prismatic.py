@@ -15,6 +15,7 @@ from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
 from dalembert.model.joints.rows import Row, on_line, unturned
 from dalembert.model.keys import AXIS, DISPLACEMENT, Keys
 from dalembert.model.making import ZERO, Given
+from dalembert.model.turns import Rotation
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class PrismaticMaker(JointMaker):
         axis: Given,
         displacement: Written | None = None,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Prismatic:

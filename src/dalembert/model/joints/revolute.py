@@ -15,6 +15,7 @@ from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
 from dalembert.model.joints.rows import Row, aligned, together
 from dalembert.model.keys import ANGLE, AXIS, Keys
 from dalembert.model.making import ZERO, Given
+from dalembert.model.turns import Rotation
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class RevoluteMaker(JointMaker):
         axis: Given,
         angle: Written | None = None,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Revolute:

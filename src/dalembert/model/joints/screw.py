@@ -18,6 +18,7 @@ from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
 from dalembert.model.joints.rows import Row, aligned, on_line, plane
 from dalembert.model.keys import ANGLE, AXIS, Key, Keys, size
 from dalembert.model.making import ZERO, Given
+from dalembert.model.turns import Rotation
 from dalembert.spatial import angle_about, cross
 
 
@@ -93,7 +94,7 @@ class ScrewMaker(JointMaker):
         angle: Written | None = None,
         pitch: float | str = 0,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Screw:

@@ -20,6 +20,7 @@ from dalembert.model.joints.base import HERE, Joint, JointMaker, Rows, Step, Und
 from dalembert.model.joints.rows import Row, together
 from dalembert.model.keys import Key, Keys, moves, name
 from dalembert.model.making import ZERO, Given, motions
+from dalembert.model.turns import Rotation, placement
 from dalembert.model.vectors import Vector3
 
 UNITS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
@@ -153,7 +154,7 @@ class SphericalMaker(JointMaker):
         sequence: str = "xyz",
         quaternion: Given | None = None,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Spherical | Quaternion:
@@ -162,7 +163,7 @@ class SphericalMaker(JointMaker):
         The axes are carried along: "zyx" turns about z, then about the new y, then about the new x.
         """
         where = f"{where} (spherical)"
-        return self._attitude(angles, sequence, quaternion, self._placement(where, position, rotation), where)
+        return self._attitude(angles, sequence, quaternion, placement(self, where, position, rotation), where)
 
     def _attitude(
         self,

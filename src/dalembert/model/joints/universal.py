@@ -17,6 +17,7 @@ from dalembert.model.joints.base import HERE, Joint, JointMaker, Numbers3, Rows,
 from dalembert.model.joints.rows import Row, across, together
 from dalembert.model.keys import Key, Keys, Kind, array, direction, moves
 from dalembert.model.making import ZERO, Given, Maker, several, unit_vector
+from dalembert.model.turns import Rotation
 
 
 def _crossed(maker: Maker, axes: object, where: str) -> tuple[Numbers3, Numbers3]:
@@ -93,7 +94,7 @@ class UniversalMaker(JointMaker):
         axes: Given,
         angles: Given | None = None,
         position: Given = ZERO,
-        rotation: Given = ZERO,
+        rotation: Rotation = ZERO,
         *,
         where: str = "joint",
     ) -> Universal:

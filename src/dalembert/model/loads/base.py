@@ -84,6 +84,11 @@ class Motion(Protocol):
     """A model in motion over one algebra, as far as loads and contacts have to know it."""
 
     @property
+    def model(self) -> Elements:
+        """The model that moves."""
+        ...
+
+    @property
     def algebra(self) -> Algebra:
         """What the scalars are."""
         ...
@@ -98,17 +103,16 @@ class Motion(Protocol):
         ...
 
     @property
-    def model(self) -> Elements:
-        """What moves."""
-        ...
-
-    @property
     def lower(self) -> Lowering:
         """Makes a scalar of a formula."""
         ...
 
     def center(self, body: str) -> Array:
         """The mass centre of a body, in its axes."""
+        ...
+
+    def mass(self, body: str) -> Scalar:
+        """The mass of a body."""
         ...
 
     def joint(self, body: str, joint: int, motion: int) -> JointMotion:
@@ -124,7 +128,7 @@ class Load(ABC):
     forms: ClassVar[Mapping[str, Keys]]  # the kinds of elements in a file that it can be read from, each with its keys
     words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
     drives: ClassVar[bool] = False  # True: a drive of its joint
-    friction: ClassVar[bool] = False  # True: left out where friction is not asked for
+    rubs: ClassVar[bool] = False  # True: left out where friction is not asked for
 
     name: str
 
@@ -158,7 +162,7 @@ class Load(ABC):
     def formulas(self) -> tuple[Formula, ...]:
         """Its formulas of coordinates, velocities or time: the load itself, which stands under no key."""
         own = (getattr(self, key) for key, about in self.keys.items() if about.kind.alone)
-        return tuple(formula for value in own for _, formula in _formulas(value, self.title))
+        return tuple(formula for value in own for _, formula in formulas_in(value, self.title))
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -169,7 +173,7 @@ class Load(ABC):
         """Every formula with its path, the constants first."""
         for key in sorted(self.keys, key=lambda key: key not in self.constants):
             path = self.title if self.keys[key].kind.alone else f"{self.title}, {key}"
-            yield from _formulas(getattr(self, key), path)
+            yield from formulas_in(getattr(self, key), path)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         """What is wrong with its numbers, `table` holding a value of every symbol at the start."""
@@ -289,11 +293,11 @@ class LoadMaker(Maker):
         return self
 
 
-def _formulas(value: object, path: str) -> Iterator[tuple[str, Formula]]:
+def formulas_in(value: object, path: str) -> Iterator[tuple[str, Formula]]:
     """The formulas of a field with their paths; names and numbers are none."""
     if isinstance(value, tuple):
         for i, each in enumerate(value):
-            yield from _formulas(each, f"{path}[{i}]")
+            yield from formulas_in(each, f"{path}[{i}]")
     elif isinstance(value, Formula):
         yield path, value
 

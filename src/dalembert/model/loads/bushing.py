@@ -12,7 +12,7 @@ force at the same place p_B, and the opposite couple.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -29,6 +29,7 @@ from dalembert.model.file_form import ORIGIN, Value
 from dalembert.model.keys import BODIES, NAMED, POINTS, Key, Keys, Kind, array, constant, two_points, wrong
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, at_point, vector_of
 from dalembert.model.making import ZERO, Given, Maker, row_of, several
+from dalembert.model.turns import Rotation, roll_pitch_yaw, turn
 from dalembert.model.vectors import WORLD, Formula, Vector3
 from dalembert.spatial import cross, skew
 from dalembert.spatial.frames import Frame
@@ -54,11 +55,12 @@ def _read(maker: Maker, given: object, where: str) -> Matrix6:
     rows = row_of(given, where, _SIX)
     if len(rows) != 6:
         raise InputError(f"{where}: got {len(rows)} entries. Expected {_SIX}.")
+    whole = [row for row in rows if several(row, 6)]
     if not any(several(row) for row in rows):
-        rows = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
-    if not all(several(row, 6) for row in rows):
+        whole = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
+    if len(whole) != 6:
         raise InputError(f"{where}: got {shown(given)}. Expected {_SIX}.")
-    return tuple(tuple(maker.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(rows))
+    return tuple(tuple(maker.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(whole))
 
 
 def _write(entries: Matrix6, where: str) -> Value:
@@ -67,7 +69,15 @@ def _write(entries: Matrix6, where: str) -> Value:
     return [file_form.vector(row, where) for row in entries]
 
 
+def _turns(maker: Maker, given: object, where: str) -> tuple[Vector3, Vector3]:
+    if not several(given, 2):
+        raise InputError(f"{where}: got {shown(given)}. Expected 2 rotations, one on each body.")
+    first, second = (roll_pitch_yaw(maker, each, f"{where}[{i}]") for i, each in enumerate(given))
+    return first, second
+
+
 six_by_six = Kind(_check, _read, _write)
+two_turns = Kind(array(2, turn, "rotations"), _turns, two_points.write)
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Bushing(Load):
             **NAMED,
             **BODIES,
             **POINTS,
-            "rotations": Key(two_points, usual=[ORIGIN, ORIGIN]),
+            "rotations": Key(two_turns, usual=[ORIGIN, ORIGIN]),
             **dict.fromkeys(("stiffness", "damping"), Key(six_by_six, usual=list(NOTHING))),
         }
     }
@@ -143,8 +153,8 @@ class Bushing(Load):
         return out
 
     def _frames(self, motion: Motion) -> Iterator[Frame]:
-        for body, position, turn in zip(self.bodies, self.points, self.rotations, strict=True):
-            at, angles = vector_of(motion, position), list(vector_of(motion, turn))
+        for body, position, rotation in zip(self.bodies, self.points, self.rotations, strict=True):
+            at, angles = vector_of(motion, position), list(vector_of(motion, rotation))
             yield motion.frame(body).placed(motion.algebra, at, angles)
 
     def _wrenches(self, motion: Motion, place: Array, force: Array, couple: Array) -> Iterator[tuple[Wrench, ...]]:
@@ -219,14 +229,14 @@ class BushingMaker(LoadMaker):
         stiffness: Given = NOTHING,
         damping: Given = NOTHING,
         points: Given = (ZERO, ZERO),
-        rotations: Given = (ZERO, ZERO),
+        rotations: Sequence[Rotation] = (ZERO, ZERO),
         name: str | None = None,
     ) -> Self:
         """Tie frames of two bodies (or of the world) by stiffness and damping in all six directions.
 
-        Both take six numbers, along x, y, z and about x, y, z of the first frame, or a 6×6 matrix; a stiffness is symmetric. What is
-        measured is the way d from the first origin to the second and the turn θ = 2 sin(α/2) k by α about k, both in axes of the
-        first frame. The wrench acts where the second origin is, and its opposite at the same place on the first body.
+        Both take six numbers, along x, y, z and about x, y, z of the first frame, or a 6×6 matrix; a stiffness is symmetric.
+        What is measured is the way d from the first origin to the second and the turn θ = 2 sin(α/2) k by α about k, both in axes
+        of the first frame. The wrench acts where the second origin is, and its opposite at the same place on the first body.
 
         >>> from dalembert import Model
         >>> model = Model("mount", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")

@@ -12,17 +12,11 @@ from dalembert.arguments import checked
 from dalembert.model.controllers import Law, Timing
 from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
 from dalembert.model.file_form import Element
-from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, Kind, entries, fixed_vector, moving_vector
+from dalembert.model.keys import AT, BODY, FRAME, NAMED, Key, Keys, entries, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.loads.tables import in_words, timed
 from dalembert.model.making import Given, vector3
 from dalembert.model.vectors import WORLD, Vector3
-
-_POINT = Kind(
-    fixed_vector.check,
-    lambda maker, x, where: None if x is None else fixed_vector.read(maker, x, where),
-    fixed_vector.write,
-)
 
 
 @dataclass(frozen=True)
@@ -30,9 +24,7 @@ class Force(Load):
     """A force at a point of a body (None: the mass centre), in the axes of `frame`: `world` or a body."""
 
     kind: ClassVar[str] = "force"
-    forms: ClassVar[dict[str, Keys]] = {
-        "force": {**NAMED, **BODY, "force": Key(moving_vector, True), "point": Key(_POINT), **FRAME}
-    }
+    forms: ClassVar[dict[str, Keys]] = {"force": {**NAMED, **BODY, "force": Key(moving_vector, True), **AT, **FRAME}}
 
     body: str
     force: Vector3

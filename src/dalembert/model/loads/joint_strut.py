@@ -101,9 +101,9 @@ class JointStrutMaker(LoadMaker):
     ) -> Self:
         """Put a spring and damper of any law into a joint: it acts with −pull along the motion.
 
-        `pull` is a formula of `position` (in a joint that turns also called `angle`), `rate`, parameters and `t`. `curve` has rows
-        (position, pull) and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is given
-        adds up.
+        `pull` is a formula of `position` (also called `angle`, for joints that turn), `rate`, parameters and `t`. `curve` has
+        rows (position, pull) and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is
+        given adds up.
 
         >>> from dalembert import Model
         >>> model = Model("Duffing").parameters(k=1.0, a=0.3).coordinate("x", 2.0)

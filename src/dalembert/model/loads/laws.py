@@ -50,7 +50,7 @@ def law(*names: str) -> Kind:
 
     def read(maker: Maker, given: Written, where: str) -> Formula:
         reader = maker.reader
-        known = replace(reader, coordinates=(), parameters=(*reader.parameters, *names))
+        known = replace(reader, coordinates=(), points={}, parameters=(*reader.parameters, *names))
         formula = known.read(given, where, rates=False)
         used = {symbol.name for symbol in formula.free_symbols}
         for name in sorted(used & {*names} & {*reader.parameters}):
@@ -66,12 +66,12 @@ def _points(maker: Maker, given: object, where: str) -> Table | None:
     """The table through rows of two, with increasing first entries."""
     if given is None:
         return None
-    rows = list(given) if several(given) else []
-    if not 2 <= len(rows) <= MAX_ROWS or not all(several(row, 2) for row in rows):
-        got = f"{len(rows)} rows" if rows else shown(given)
-        raise InputError(
-            f"{where}: got {got}. Expected 2 to {MAX_ROWS} rows of two numbers, such as [[0, 0], [0.1, 25]]."
-        )
+    given_rows = list(given) if several(given) else []
+    rows = [row for row in given_rows if several(row, 2)]
+    if not 2 <= len(rows) <= MAX_ROWS or len(rows) < len(given_rows):
+        got = f"{len(given_rows)} rows" if given_rows else shown(given)
+        expected = f"Expected 2 to {MAX_ROWS} rows of two numbers, such as [[0, 0], [0.1, 25]]."
+        raise InputError(f"{where}: got {got}. {expected}")
     x, y = np.array([[maker.number(v, f"{where}[{i}]") for v in row] for i, row in enumerate(rows)], dtype=float).T
     if late := np.flatnonzero(np.diff(x) <= 0).tolist():
         i = late[0]

@@ -26,7 +26,7 @@ LENGTH = "length"
 
 @dataclass(frozen=True)
 class Strut(Between):
-    """It pulls its ends together by a formula of `length` and `rate`, and by curves over them; where that is negative it pushes."""
+    """It pulls its ends together by a formula of `length` and `rate` and by curves over them; where negative it pushes."""
 
     kind: ClassVar[str] = "strut"
     forms: ClassVar[dict[str, Keys]] = {"strut": {**ENDS, "pull": Key(law(LENGTH, RATE), usual=0), **CURVES}}

@@ -97,14 +97,17 @@ def _in_memory(code: bytes) -> llvm.ExecutionEngine:
 _LOADED: list[llvm.ExecutionEngine] = []  # of texts that serve all programs
 
 
-def loaded(text: str, name: str) -> int:
-    """The address of a function of a module of our own, which is kept for the life of the process."""
-    key = "\n".join([llvmlite.__version__, *_processor(), text])
+def loaded(text: str, name: str, *, optimize: bool = False) -> int:
+    """The address of a function of a module of our own, which is kept for the life of the process.
+
+    Texts that are written with care are taken as they are; those with variables in memory and many small functions are optimised.
+    """
+    key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, text])
     digest = hashlib.sha256(key.encode()).hexdigest()
     with _COMPILING:
         code = stored(digest, CODE)
         if code is None:
-            keep(digest, CODE, code := _compiled(text))
+            keep(digest, CODE, code := _compiled(text, optimize=optimize))
         engine = _in_memory(code)
         _LOADED.append(engine)
     return engine.get_function_address(name)
@@ -123,7 +126,7 @@ def _machine() -> llvm.TargetMachine:
 _OPTIMIZE = 1  # 2 gives code of the same size, and takes up to twice as long for long programs
 
 
-def _compiled(text: str) -> bytes:
+def _compiled(text: str, *, optimize: bool = False) -> bytes:
     """Object code of a module."""
     try:
         module = llvm.parse_assembly(text)
@@ -132,4 +135,8 @@ def _compiled(text: str) -> bytes:
             f"LLVM refuses the code of a program: {error}. Use engine='python', and report this."
         ) from error
     module.triple = llvm.get_process_triple()
-    return _machine().emit_object(module)
+    machine = _machine()
+    if optimize:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)

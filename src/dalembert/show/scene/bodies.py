@@ -3,6 +3,7 @@
 | what is known | what is drawn |
 |---|---|
 | a disc that rolls, a blade | the disc with spokes, the blade |
+| gears, belts, racks | wheels with the radii and teeth that the law gives them, the rack |
 | joints and ends | rods between them, along the joint's axis first; a plate where they are three or more in a plane |
 | a mass centre beyond the last joint | a rod with the length that its inertia tells, or the box that has this inertia |
 | a mass without inertia | a ball |
@@ -12,15 +13,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from dalembert.model import WORLD
 from dalembert.model.contacts import KnifeEdge, RollingDisk
 from dalembert.show.scene import colors, solids
-from dalembert.show.scene.layout import Layout, Motion, Placed
+from dalembert.show.scene.extents import corners
+from dalembert.show.scene.layout import Layout, Placed
+from dalembert.show.scene.tracks import Track
 from dalembert.show.scene.values import Shape
+from dalembert.show.scene.wheels import Wheels
 
-THIN, SLENDER = 0.022, 0.3
+SLENDER = 0.3
+_BARREL = 3.0  # lengths of the mechanism: what slides farther runs on a rail
 
 
 @dataclass(frozen=True)
@@ -37,48 +44,72 @@ class Sketch:
 
     layout: Layout
     unit: float
+    radius: float  # of rods
     normal: np.ndarray | None  # of a plane model
     travel: dict[tuple[str, int], Travel]
 
-    @property
-    def radius(self) -> float:
-        """The radius of rods."""
-        return THIN * self.unit
-
-    def body(self, name: str, color: str) -> list[Shape]:
-        """The shapes of a body."""
+    def body(self, name: str, color: str, cam: Track | None = None) -> list[Shape]:
+        """The shapes of a body; a cam is given by its outline."""
         placed = self.layout.placed[name]
         shapes = [shape for contact in self.layout.contacts(name) for shape in self._contact(placed, contact, color)]
         discs = any(isinstance(contact, RollingDisk) for contact in self.layout.contacts(name))
-        solid = [] if discs else self._solid(name, placed, color)
+        toothed = self._toothed(name, color)
+        round_ = bool(toothed or cam) and not self._distinct(name, placed)
+        solid = [] if discs or round_ else self._solid(name, placed, color)
+        solid += toothed
+        if cam is not None and self.normal is not None:
+            solid.append(cam.plate(2.2 * self.radius, color, self.layout.poses[name].R.T @ self.normal))
         # a blade and its path are seen through the body
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
-        if placed.mass > 0:
+        if placed.mass > 0 and self._within(placed.center, shapes):
             shapes.append(Shape("sphere", (0.55 * self.radius,), colors.CENTER, "center", placed.center))
+        return shapes
+
+    def _within(self, point: np.ndarray, shapes: list[Shape]) -> bool:
+        """Whether shapes reach around a point: a mark in the empty air would be a riddle."""
+        reach = np.concatenate([corners(shape) for shape in shapes] or [np.full((1, 3), np.inf)])
+        margin = 2 * self.radius
+        return bool(np.all((reach.min(axis=0) - margin <= point) & (point <= reach.max(axis=0) + margin)))
+
+    @cached_property
+    def wheels(self) -> Wheels:
+        """The wheels of gears and belts, and racks."""
+        return Wheels(self.layout)
+
+    def _toothed(self, name: str, color: str) -> list[Shape]:
+        """The wheels and the rack of a body, with marks on the wheels."""
+        travel = self.travel.get((name, 0), Travel(0.0, 0.0))
+        shapes = list(self.wheels.shapes(name, color, self.radius, (travel.low, travel.high)))
+        for wheel in self.wheels.wheels.get(name, []):
+            if not wheel.inside:
+                size = 0.8 * wheel.radius, 2.2 * self.radius
+                at = wheel.at + 1.1 * size[1] * wheel.level * wheel.turn[:, 2]
+                shapes += self._spokes(Shape("disc", size, color, "body", at, wheel.turn))
         return shapes
 
     def rails(self, name: str) -> list[Shape]:
         """What the parent of a body carries for it: its rail or barrel, in the parent's axes."""
         placed = self.layout.placed[name]
-        if placed.floats or not placed.slides:
+        if placed.floats or not placed.slides or name in self.wheels.bars:
             return []
         index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
         if not motion.first or motion.along is None:
             return []
         way, travel = motion.before.R @ motion.along, self.travel[name, index]
-        role = "ground" if placed.body.parent == "world" else "joint"
+        role = "ground" if placed.body.parent == WORLD else "joint"
         color = colors.GROUND if role == "ground" else colors.JOINT
-        if self._telescopes(motion, travel):
+        if self._telescopes(placed, travel):
             start, end = motion.before.p, motion.before.p + 0.62 * travel.low * way
             return [solids.rod(start, end, 1.5 * self.radius, color, role, "cylinder")]
         low, high = travel.low - 0.12 * self.unit, travel.high + 0.12 * self.unit
         a, b = motion.before.p + low * way, motion.before.p + high * way
         return [solids.rod(a, b, 0.45 * self.radius, color, role, "cylinder")]
 
-    def _telescopes(self, motion: Motion, travel: Travel) -> bool:
-        """Whether the slide never comes back to where it starts from, as a rod in a barrel."""
-        return travel.low > 0.3 * travel.high > 0
+    def _telescopes(self, placed: Placed, travel: Travel) -> bool:
+        """Whether the slide never comes back to where it starts from on the body it hangs on, as a rod in a barrel."""
+        out = travel.low > 0.3 * travel.high > 0 and travel.high < _BARREL * self.unit
+        return out and placed.body.parent != WORLD
 
     # contacts
 
@@ -207,6 +238,10 @@ class Sketch:
     def _floating(self, placed: Placed, ends: list[np.ndarray], color: str) -> list[Shape]:
         """A body without a hinge: the box of its inertia, and arms to what hangs on it."""
         edges, axes = placed.box
+        # in a plane, what joins three points or more is a plate with these corners
+        flat = None if self.normal is None or len(ends) < 3 else solids.plate(np.array(ends), 0.9 * self.radius, color)
+        if flat is not None:
+            return [flat]
         if edges.max() < 0.04 * self.unit:
             shapes = [Shape("sphere", (3.2 * self.radius,), color, "body", placed.center)]
         elif np.sort(edges)[1] < SLENDER * edges.max():
@@ -269,7 +304,7 @@ class Sketch:
         if motion.along is None or placed.turns:
             return []
         way = placed.hung.R @ motion.along
-        if self._telescopes(motion, travel):
+        if self._telescopes(placed, travel):
             back = travel.high - 0.6 * travel.low
             return [solids.rod(placed.hung.p - back * way, placed.hung.p, 0.9 * self.radius, color)]
         across = self.normal if self.normal is not None else None

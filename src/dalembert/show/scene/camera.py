@@ -9,6 +9,7 @@ from dalembert.show.scene.program_form import Places
 from dalembert.show.scene.values import View
 
 ANGLE = np.radians(32.0)  # of the view, from bottom to top
+_FULL = 0.9  # of the picture is filled
 _FAR = 5.0  # lengths of the mechanism: where the motion leads farther, the view goes along
 
 
@@ -31,14 +32,24 @@ def fitted(
     right = np.cross(up, toward)
     axes = np.array([right / np.linalg.norm(right), np.cross(toward, right / np.linalg.norm(right)), toward])
     seen = axes @ everything.reshape(3, -1)
-    low, high = seen.min(axis=1), seen.max(axis=1)
-    # what is near the reader looks larger: some air around models in space
-    size = max(float((high - low)[:2].max()), 0.7 * float((high - low)[2]), unit) * (
-        1.1 if normal is not None else 1.22
-    )
-    target = axes.T @ ((low + high) / 2)
-    distance = size / 2 / np.tan(ANGLE / 2)
+    middle = (seen.min(axis=1) + seen.max(axis=1)) / 2
+    distance = _distance(seen - middle[:, None], normal is not None, unit)
+    if normal is None:  # what is near the reader looks larger, so the middle of the picture is another point
+        for _ in range(3):
+            near = distance / np.maximum(distance - seen[2] + middle[2], 0.02 * distance)
+            shown = (seen[:2] - middle[:2, None]) * near
+            middle[:2] += (shown.min(axis=1) + shown.max(axis=1)) / 2
+            distance = _distance(seen - middle[:, None], False, unit)
+    target = axes.T @ middle
+    size = 2 * distance * float(np.tan(ANGLE / 2))
     return View(up, normal is not None, target + distance * toward, target, size, unit, follow)
+
+
+def _distance(seen: np.ndarray, planar: bool, unit: float) -> float:
+    """How far away the eye has to be for all points (right, up, toward) to be in the picture."""
+    slope = _FULL * np.tan(ANGLE / 2)
+    toward = np.zeros(seen.shape[1]) if planar else seen[2]
+    return max(float((np.abs(seen[:2]).max(axis=0) / slope + toward).max()), unit / 2 / slope)
 
 
 def upwards(gravity: np.ndarray, normal: np.ndarray | None) -> np.ndarray:

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dalembert.model import WORLD
 from dalembert.model.contacts import RollingDisk
 from dalembert.show.scene import colors, solids
 from dalembert.show.scene.bodies import Sketch
+from dalembert.show.scene.guides import Held
 from dalembert.show.scene.values import Shape, View
 
 _LINES = 24  # of the grid of a floor, most in each direction
 
 
-def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> list[Shape]:
-    """Supports where hinges stand in the world, and a floor below models in space."""
-    found = [shape for point, axis in _hinges(sketch) for shape in _support(sketch, view, point, axis)]
-    return found + _floor(sketch, view, gravity, clouds)
+def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], held: Held) -> list[Shape]:
+    """Supports where hinges stand in the world, rails that formulas state, and a floor below models in space."""
+    floor = _floor(sketch, view, gravity, clouds)
+    level = None if floor is None else floor.level
+    hinges = _hinges(sketch, [(point, None) for point in held.points])
+    found = [shape for point, axis in hinges for shape in _support(sketch, view, point, axis, level)]
+    found += [_rail(sketch, *ends) for ends in held.lines]
+    return found + (floor.lines if floor else [])
 
 
-def _hinges(sketch: Sketch) -> list[tuple[np.ndarray, np.ndarray | None]]:
+def _rail(sketch: Sketch, a: np.ndarray, b: np.ndarray) -> Shape:
+    beyond = 0.12 * sketch.unit * (b - a) / np.linalg.norm(b - a)
+    return solids.rod(a - beyond, b + beyond, 0.45 * sketch.radius, colors.GROUND, "ground", "cylinder")
+
+
+def _hinges(
+    sketch: Sketch, held: list[tuple[np.ndarray, np.ndarray | None]]
+) -> list[tuple[np.ndarray, np.ndarray | None]]:
     """The hinges in the world with their axes, each place once."""
-    layout, found = sketch.layout, list[tuple[np.ndarray, np.ndarray | None]]()
+    layout, found = sketch.layout, [*held]
+    meshes = {shape.body for shape in layout.model.shapes if shape.kind == "mesh"}  # these bring their own feet
     for placed in layout.placed.values():
-        if placed.body.parent == WORLD and placed.turns and not placed.slides:
+        if placed.body.parent == WORLD and placed.turns and not placed.slides and placed.body.name not in meshes:
             about = placed.turns[0].about if len(placed.turns) == 1 else None
             found.append((placed.attached.p, None if about is None else placed.attached.R @ about))
     for loop in layout.model.loops:
@@ -37,14 +52,13 @@ def _hinges(sketch: Sketch) -> list[tuple[np.ndarray, np.ndarray | None]]:
     return out
 
 
-def _support(sketch: Sketch, view: View, point: np.ndarray, axis: np.ndarray | None) -> list[Shape]:
-    """A bearing block: a triangle on a hatched line in a plane, a foot in space."""
+def _support(
+    sketch: Sketch, view: View, point: np.ndarray, axis: np.ndarray | None, level: float | None
+) -> list[Shape]:
+    """A bearing block: in space a foot that reaches down to the floor, in a plane a triangle on a hatched line."""
     r, up = sketch.radius, view.up
     if sketch.normal is None:
-        way = up if axis is None else axis * (1.0 if axis @ up >= 0 else -1.0)
-        if abs(way @ up) < 0.5:
-            return [solids.pin(point, way, 1.9 * r, 5.5 * r, colors.GROUND, "ground")]
-        return [solids.rod(point - 2.6 * r * way, point - 0.6 * r * way, 2.4 * r, colors.GROUND, "ground", "cylinder")]
+        return _foot(sketch, up, point, up if axis is None else axis, level)
     side = np.cross(up, sketch.normal)
     # behind the mechanism, so that it does not hide the bodies
     at = point - 2.2 * r * sketch.normal
@@ -59,14 +73,43 @@ def _support(sketch: Sketch, view: View, point: np.ndarray, axis: np.ndarray | N
     return [foot, *hatch] if foot is not None else hatch
 
 
-def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> list[Shape]:
+def _foot(sketch: Sketch, up: np.ndarray, point: np.ndarray, axis: np.ndarray, level: float | None) -> list[Shape]:
+    """A bearing about an axis, and a post below it unless the mechanism hangs from it."""
+    r, across = sketch.radius, abs(axis @ up) < 0.5
+    low = point - (1.0 if across else 2.6) * r * up
+    if across:
+        parts = [solids.pin(point, axis, 1.9 * r, 5.5 * r, colors.GROUND, "ground")]
+    else:
+        parts = [solids.rod(low, point - 0.6 * r * up, 2.4 * r, colors.GROUND, "ground", "cylinder")]
+    if level is not None and up @ low > level and (not across or _stands(sketch, up, point)):
+        floor = low - (up @ low - level) * up
+        parts.append(solids.rod(floor, low, 1.5 * r, colors.GROUND, "ground", "cylinder"))
+    return parts
+
+
+def _stands(sketch: Sketch, up: np.ndarray, point: np.ndarray) -> bool:
+    """Whether the mass centre of all bodies begins above a point."""
+    layout = sketch.layout
+    masses = [(placed.mass, layout.poses[name].of(placed.center) - point) for name, placed in layout.placed.items()]
+    return sum(mass * float(way @ up) for mass, way in masses) > 0
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A grid, and how high it lies."""
+
+    lines: list[Shape]
+    level: float
+
+
+def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> Floor | None:
     """A grid across the vertical: where discs roll, else below all that moves; none in a plane or without gravity."""
     rolling = [c for c in sketch.layout.model.contacts if isinstance(c, RollingDisk)]
     if sketch.normal is not None or not (rolling or np.any(gravity)):
-        return []
+        return None
     up = np.array(rolling[0].normal, dtype=float) if rolling else view.up
     points = np.concatenate([cloud.reshape(3, -1) for cloud in clouds.values()], axis=1)
-    height = 0.0 if rolling else float((up @ points).min()) - 0.5 * sketch.radius
+    level = 0.0 if rolling else float((up @ points).min()) - 0.5 * sketch.radius
     turn = solids.along(up)
     flat = turn[:, :2].T @ points
     middle, half = (flat.min(axis=1) + flat.max(axis=1)) / 2, np.ptp(flat, axis=1) / 2
@@ -78,9 +121,9 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
         low, high = (np.floor((middle - reach) / step) * step, np.ceil((middle + reach) / step) * step)
         for x in np.arange(low[axis], high[axis] + step / 2, step):
             ends = np.zeros((2, 3))
-            ends[:, axis], ends[0, other], ends[1, other], ends[:, 2] = x, low[other], high[other], height
+            ends[:, axis], ends[0, other], ends[1, other], ends[:, 2] = x, low[other], high[other], level
             lines.append(solids.line(ends @ turn.T, 0.1 * sketch.radius, colors.GROUND, "ground"))
-    return lines
+    return Floor(lines, level)
 
 
 def _round_step(least: float, unit: float) -> float:

@@ -6,7 +6,7 @@ linear in the coordinate that points upwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,14 @@ from dalembert.expressions import TIME, coordinate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model import WORLD
+from dalembert.model.constraints import Holonomic
 from dalembert.show.scene import colors
 from dalembert.show.scene.layout import Layout, Placed
+from dalembert.show.scene.program_form import Places, moved
 from dalembert.show.scene.values import Cord, Shape
 
 _CELLS = 28  # of a surface, along each side
+_HELD = 1e-6  # in lengths: what moves less stays
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,55 @@ def particles(layout: Layout) -> list[Particle]:
 
 
 def strings(layout: Layout) -> Iterator[Cord]:
-    """A string for every formula that keeps a particle at a distance from a point of the world."""
+    """A string for every formula that keeps a particle at a distance from a point, or on a line that turns about the origin."""
+    yield from _wires(layout)
     for particle in particles(layout):
         for constraint in layout.model.holonomic_list:
             middle = _middle(constraint.phi, particle.names)
             if middle is not None:
                 ends = layout.vector(middle), particle.placed.center
                 yield Cord(constraint.name, "rope", (WORLD, particle.placed.body.name), ends, colors.CORD)
+
+
+def _wires(layout: Layout) -> Iterator[Cord]:
+    """φ = a(t)·x: the particle is on a line through the origin that turns."""
+    for name, placed in layout.placed.items():
+        q = [motion.formula for motion in placed.motions if isinstance(motion.formula, se.Symbol)]
+        if placed.body.parent != WORLD or placed.turns or not len(q) == len(placed.motions) == 2:
+            continue
+        for constraint in layout.model.holonomic_list:
+            phi = constraint.phi
+            slopes = [se.diff(phi, x) for x in q]
+            linear = not set(q) & set().union(*(slope.free_symbols for slope in slopes))
+            if TIME in phi.free_symbols and linear and se.expand(phi - slopes[0] * q[0] - slopes[1] * q[1]) == 0:
+                yield Cord(constraint.name, "rope", (WORLD, name), (np.zeros(3), placed.center), colors.CORD)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Where formulas hold marks of bodies: at a point of the world, or on a line between two."""
+
+    points: tuple[np.ndarray, ...] = ()
+    lines: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+
+
+def held(layout: Layout, places: Places) -> Held:
+    """The declared shapes whose middles stay at a point or on a line along the samples, although no joint keeps them there."""
+    points, lines = list[np.ndarray](), list[tuple[np.ndarray, np.ndarray]]()
+    for shape in layout.model.shapes:
+        placed = layout.placed.get(shape.body)
+        if placed is None or (placed.slides and not placed.floats):
+            continue
+        path = moved(places, shape.body, np.array(shape.position, dtype=float)).T
+        _, sizes, axes = np.linalg.svd(path - path[0])
+        if len(path) == 1 or (sizes[1] > _HELD * sizes[0] and sizes[0] > _HELD * layout.unit):
+            continue
+        if sizes[0] <= _HELD * layout.unit:
+            points.append(path[0])
+        else:
+            along = (path - path[0]) @ axes[0]
+            lines.append((path[0] + along.min() * axes[0], path[0] + along.max() * axes[0]))
+    return Held(tuple(points), tuple(lines))
 
 
 def _middle(phi: Formula, names: tuple[str, str, str]) -> list[Formula] | None:
@@ -69,12 +114,16 @@ def _middle(phi: Formula, names: tuple[str, str, str]) -> list[Formula] | None:
 
 
 def surfaces(
-    layout: Layout, parameters: dict[str, float], up: np.ndarray, paths: dict[str, np.ndarray]
+    layout: Layout,
+    constraints: Sequence[Holonomic],
+    parameters: dict[str, float],
+    up: np.ndarray,
+    paths: dict[str, np.ndarray],
 ) -> Iterator[Shape]:
     """The surface of every formula that is linear in the coordinate upwards, around the path (3, k) of its particle."""
     axis = int(np.argmax(np.abs(up)))
     for particle in particles(layout):
-        for constraint in (each for each in layout.model.holonomic_list if not each.feedback):
+        for constraint in (each for each in constraints if not each.feedback):
             height = _height(constraint.phi, particle.names[axis])
             known = {*parameters, *particle.names} - {particle.names[axis]}
             if height is not None and {str(x) for x in height.free_symbols} <= known:

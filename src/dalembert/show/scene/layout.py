@@ -14,7 +14,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.motion import outwards, values
 from dalembert.model import WORLD, Body, Elements
-from dalembert.model.contacts import KnifeEdge, RollingDisk
+from dalembert.model.contacts import BetweenPoints, Distance, KnifeEdge, RollingDisk
 from dalembert.model.joints import Joint
 from dalembert.model.loads.between import Between
 from dalembert.spatial import roll_pitch_yaw
@@ -167,15 +167,19 @@ class Layout:
         for shape in self.model.shapes:
             if shape.body in self.placed:
                 out[shape.body].append(np.array(shape.position, dtype=float))
-        for load in self.model.loads:
-            if isinstance(load, Between):
-                for name, point in load.fixed_points:
-                    out[name].append(self.vector(point))
+        between = [load for load in self.model.loads if isinstance(load, Between)]
+        rods = [contact for contact in self.model.contacts if isinstance(contact, Distance)]
+        for element in (*between, *rods):
+            for name, point in element.fixed_points:
+                out[name].append(self.vector(point))
+        for contact in self.model.contacts:
+            if isinstance(contact, BetweenPoints) and not isinstance(contact, Distance):
+                out[contact.bodies[1]].append(self.vector(contact.points[1]))
         return out
 
     def contacts(self, body: str) -> list[RollingDisk | KnifeEdge]:
         """The contacts of a body with the ground."""
-        return [c for c in self.model.contacts if c.body == body and isinstance(c, RollingDisk | KnifeEdge)]
+        return [c for c in self.model.contacts if isinstance(c, RollingDisk | KnifeEdge) and c.body == body]
 
     @cached_property
     def unit(self) -> float:

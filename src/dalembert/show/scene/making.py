@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.contacts import with_contacts
 from dalembert.kinematics.motion import values
 from dalembert.model import WORLD, Elements
+from dalembert.model.constraints import Holonomic
+from dalembert.model.contacts import Distance, PointInPlane, PointOnSurface
 from dalembert.model.loads.between import Between
 from dalembert.show.names import for_text
 from dalembert.show.scene import camera, colors, ground, guides
@@ -26,6 +27,7 @@ from dalembert.show.scene.layout import Layout
 from dalembert.show.scene.plane import normal_of
 from dalembert.show.scene.program_form import Forms, Places, moved
 from dalembert.show.scene.recorded import recorded_of
+from dalembert.show.scene.tracks import Track, tracks
 from dalembert.show.scene.values import Cord, Part, Scene, Shape, Slider, Trail, View
 from dalembert.show.units import Units
 from dalembert.structure.scales import scales_of, turning_coordinates
@@ -37,6 +39,7 @@ _SAMPLES = 120  # of a run, for the view
 _CLOSED = 1e-6
 _TRAILS = 4
 _LONGEST = 4.0  # trail, in sizes of the view
+_THIN, _SEEN, _THICK = 0.022, 0.008, 0.15  # radius of rods: usual, in sizes of the view at least, at most
 
 
 def scene_of(model: Elements, run: Trajectory | None = None) -> Scene:
@@ -113,46 +116,108 @@ class _Making:
                 if motion.along is not None:
                     slid = np.zeros(len(t)) + lower(motion.formula)  # pyright: ignore[reportOperatorIssue]
                     travel[name, index] = Travel(float(slid.min()) - reach, float(slid.max()) + reach)
-        return Sketch(self.layout, unit, self.normal, travel)
+        radius = min(max(_THIN * unit, _SEEN * self._reach(unit)), _THICK * unit)
+        return Sketch(self.layout, unit, radius, self.normal, travel)
+
+    def _reach(self, unit: float) -> float:
+        """The size of a view of all joints, ends and mass centres along the samples."""
+        points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
+        for name, placed in self.layout.placed.items():
+            points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
+        return camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
+
+    def _moved(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Points (k, 3) of a body in the world along the samples, (3, k, samples)."""
+        if name == WORLD:
+            return np.repeat(points.T[:, :, None], len(self.states[1]), axis=2)
+        R, p = self.places[name]
+        return np.einsum("xyk,iy->xik", R, points) + p[:, None]
+
+    @cached_property
+    def given(self) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
+        """The declared shapes by body, and what has to be said of them."""
+        return declared_shapes(self.declared)
 
     @cached_property
     def parts(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
         """The world and the bodies, and what has to be said of them."""
         names = list(self.layout.placed)
-        given, notes = declared_shapes(self.declared)
+        given, notes = self.given
         shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
         for k, name in enumerate(names):
             color = colors.of_body(k, len(names))
-            shapes[name] = list(given.get(name, []))
-            shapes[name] += [] if self._covered(name, shapes[name]) else self.sketch.body(name, color)
+            shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
+            shapes[name] += given.get(name, [])
         for name, placed in self.layout.placed.items():
-            if not self._covered(name, given.get(name, [])):
+            if not self._covered(name):
                 shapes[placed.body.parent] += self.sketch.rails(name)
+        for track in self.tracks:
+            if track is not self.cams.get(track.body):
+                shapes[track.body].append(track.line(0.3 * self.sketch.radius))
         return tuple(Part(name, tuple(each)) for name, each in shapes.items()), notes
 
-    def _covered(self, name: str, shapes: Sequence[Shape]) -> bool:
-        """Whether declared shapes reach all joints of a body, so that nothing has to be added."""
+    @property
+    def surfaces(self) -> list[Holonomic]:
+        """The constraints that may be surfaces of the world: declared formulas, and what holds points on surfaces."""
+        names = {c.name for c in self.declared.contacts if isinstance(c, PointOnSurface | PointInPlane)}
+        found = (c for c in self.forms.model.holonomic_list if c.name in names)
+        return [*self.declared.holonomic_list, *found]
+
+    @cached_property
+    def tracks(self) -> tuple[Track, ...]:
+        return tuple(tracks(self.layout, self.places, self.normal, self.sketch.unit))
+
+    @cached_property
+    def cams(self) -> dict[str, Track]:
+        """The outlines of bodies that are cams: closed curves in a plane model."""
+        plane = self.normal is not None
+        return {track.body: track for track in self.tracks if plane and track.closed and track.body != WORLD}
+
+    def _covered(self, name: str) -> bool:
+        """Whether declared shapes reach all joints of a body, and one of them its own, so that nothing has to be added."""
+        shapes = self.given[0].get(name, [])
         if not shapes or any(shape.kind == "mesh" for shape in shapes):
             return bool(shapes)
-        points = np.concatenate([corners(shape) for shape in shapes])
-        margin = 0.05 * self.sketch.unit
-        low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
-        places = [self.layout.placed[name].hung.p, *self.layout.ends[name]]
-        return all(np.all((low <= place) & (place <= high)) for place in places)
+        each, margin = [corners(shape) for shape in shapes], 0.05 * self.sketch.unit
+
+        def reached(points: np.ndarray, place: np.ndarray) -> bool:
+            return bool(np.all((points.min(axis=0) - margin <= place) & (place <= points.max(axis=0) + margin)))
+
+        hung, every = self.layout.placed[name].hung.p, np.concatenate(each)
+        return any(reached(points, hung) for points in each) and all(
+            reached(every, place) for place in self.layout.ends[name]
+        )
+
+    @cached_property
+    def lost(self) -> set[str]:
+        """Bodies that slid far out of the limits of their joints, which a free motion does not keep: the view lets them go."""
+        out, names = set[str](), list(self.declared.coordinate_names)
+        for name, placed in self.layout.placed.items():
+            for motion in placed.slides:
+                limits = self.declared.limits.get(str(motion.formula))
+                if limits is None or limits.lower is None or limits.upper is None:
+                    continue
+                slid, room = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
+                if slid.min() < limits.lower - room or slid.max() > limits.upper + room:
+                    out.add(name)
+        return out
 
     @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
         """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
-        samples, out = len(self.states[1]), {}
-        for part in self.parts[0]:
-            if part.name == WORLD:
-                tied = np.array(self.layout.ends[WORLD]).reshape(-1, 3)
-                out[WORLD] = np.repeat(tied.T[:, :, None], samples, axis=2)
-            else:
-                points = np.concatenate([corners(s) for s in part.shapes if s.role != "ground"] or [np.zeros((1, 3))])
-                R, p = self.places[part.name]
-                out[part.name] = np.einsum("xyk,iy->xik", R, points) + p[:, None]
-        return {name: cloud for name, cloud in out.items() if cloud.size}
+        points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
+        for part in self.parts[0][1:]:
+            drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
+            points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
+        if self.normal is None and WORLD in clouds and np.any(self.gravity):
+            # supports reach down to the lowest point of all
+            up = camera.upwards(self.gravity, None)
+            heights = {name: np.einsum("x,xik->ik", up, cloud) for name, cloud in clouds.items()}
+            below = heights[WORLD] - min(float(each.min()) for each in heights.values())
+            clouds[WORLD] = np.concatenate([clouds[WORLD], clouds[WORLD] - up[:, None, None] * below], axis=1)
+        return clouds
 
     @cached_property
     def view(self) -> View:
@@ -163,8 +228,9 @@ class _Making:
         parts, notes = self.parts
         world, *bodies = parts
         paths = {name: self.places[name][1] for name in self.layout.placed}
-        below = guides.surfaces(self.layout, self.forms.values, self.view.up, paths) if self.run else ()
-        fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds)
+        below = guides.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
+        held = guides.held(self.layout, self.places) if self.declared.holonomic_list else guides.Held()
+        fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
         return Scene(
             self.declared.name,
             self.declared.text,
@@ -207,7 +273,7 @@ class _Making:
         out = []
         for k, name in enumerate(names):
             placed = layout.placed[name]
-            if name in looped & tied:
+            if name in looped & tied or name in self.lost:
                 continue
             floating = placed.floats and not any(layout.contacts(name))
             if name in parents and not floating:
@@ -218,8 +284,8 @@ class _Making:
             tip = (
                 placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
             )
-            marks = [np.array(shape.position) for shape in self.declared.shapes if shape.body == name]
-            tip = marks[0] if len(marks) == 1 and name in looped else tip
+            marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
+            tip = marks[0].at if len(marks) == 1 else tip
             out.append(Trail(name, tip, colors.of_body(k, len(names)), self._lasting(name, tip)))
         carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
         return tuple((carried or out)[:_TRAILS])
@@ -243,10 +309,10 @@ class _Making:
 
     @property
     def cords(self) -> tuple[Cord, ...]:
-        """Springs and dampers between two points, and strings that formulas stand for."""
+        """Springs, dampers and rods between two points, belts, and strings that formulas stand for."""
         out = []
-        for load in self.declared.loads:
-            if isinstance(load, Between):
-                first, second = (self.layout.vector(point) for point in load.points)
-                out.append(Cord(load.name, load.kind, load.bodies, (first, second), colors.CORD))
-        return (*out, *guides.strings(self.layout))
+        for element in (*self.declared.loads, *self.declared.contacts):
+            if isinstance(element, Between | Distance):
+                first, second = (self.layout.vector(point) for point in element.points)
+                out.append(Cord(element.name, element.kind, element.bodies, (first, second), colors.CORD))
+        return (*out, *self.sketch.wheels.belts, *guides.strings(self.layout))

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.show.scene.values import Shape
 
-_AROUND, _ACROSS = 28, 5  # corners around an axis, and rings of a quarter of a ball
+_AROUND, _ACROSS = 48, 7  # corners around an axis, and rings of a quarter of a ball
 
 
 @dataclass(frozen=True)

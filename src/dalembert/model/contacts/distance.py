@@ -1,0 +1,83 @@
+"""A rod without mass between two points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from dalembert.algebra import Array, matrix, scaled
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
+from dalembert.model.checks.values import Table, value
+from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
+from dalembert.model.contacts.points import ENDS, BetweenPoints
+from dalembert.model.declared import Places
+from dalembert.model.keys import Key, Keys, constant_length
+from dalembert.model.loads.base import Motion
+from dalembert.model.making import ZERO, Given
+from dalembert.model.vectors import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+
+@dataclass(frozen=True)
+class Distance(BetweenPoints):
+    """Two points keep their distance, as a rod without mass on two balls keeps it.
+
+    The formula is (|r₂ − r₁|² − length²) / (2 length): it has no root, and its multiplier is the push of the rod.
+    """
+
+    kind: ClassVar[str] = "distance"
+    keys: ClassVar[Keys] = {**ENDS, "length": Key(constant_length, required=True)}
+
+    length: Formula
+
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """A length that is not positive."""
+        size = value(self.length, table)
+        if size > 0:
+            return super().problems(model, table)
+        advice = "Expected more than 0; a spherical joint in a loop keeps two points together."
+        return [Problem(f"{self.title}, length", f"the length is {size:g}.", advice)]
+
+    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+        """The distance, squared, less that of the rod."""
+        (first, second), size = self._ends(motion), motion.lower(self.length)
+        span = second - first
+        return {self.name: motion.algebra.half * (span @ span - size * size) / size}, {}
+
+    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+        """Along the rod, apart."""
+        first, second = self._ends(motion)
+        along = scaled(1 / motion.lower(self.length), second - first)
+        return {self.name: pushed(self.bodies, along, second)}
+
+    def parts(self, places: Places) -> Array:
+        """The distance, and the length."""
+        first, second = self._found(places)
+        span = second - first
+        return matrix([[places.algebra.sqrt(span @ span), -places.lower(self.length)]])
+
+
+class DistanceMaker(ContactMaker):
+    """Makes rods."""
+
+    @checked
+    def distance(
+        self, bodies: tuple[str, str], length: Written, *, points: Given = (ZERO, ZERO), name: str | None = None
+    ) -> Self:
+        """Keep two points, each on a body or the world, at a distance: a rod without mass between two balls.
+
+        A pendulum on such a rod, which pulls with its weight while it hangs:
+
+        >>> from dalembert.model import Model
+        >>> model = Model("pendulum", gravity=(0, 0, -10)).coordinates("x", "z").start({"z": -2}, {})
+        >>> _ = model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=3)
+        >>> _ = model.distance(("world", "bob"), 2, name="rod")
+        >>> import dalembert as dl
+        >>> dl.derive(model).multipliers([0, -2], [0, 0])
+        array([-30.])
+        """
+        return self._contact(Distance, name, bodies=bodies, points=points, length=length)

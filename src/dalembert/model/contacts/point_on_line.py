@@ -1,0 +1,72 @@
+"""A point that stays on a line: a pin in a slot, a bead on a rod."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from dalembert.algebra import Array, matrix, vector
+from dalembert.algebra.surds import Component
+from dalembert.arguments import checked
+from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
+from dalembert.model.contacts.points import ENDS, BetweenPoints
+from dalembert.model.declared import Places
+from dalembert.model.keys import AXIS, Keys
+from dalembert.model.loads.base import Motion
+from dalembert.model.making import ZERO, Given
+from dalembert.spatial import cross, perpendicular
+
+
+@dataclass(frozen=True)
+class PointOnLine(BetweenPoints):
+    """The point of the second body stays on the line through the point of the first along `axis`, fixed on the first."""
+
+    kind: ClassVar[str] = "point_on_line"
+    keys: ClassVar[Keys] = {**ENDS, **AXIS}
+
+    axis: tuple[Component, Component, Component]
+
+    @property
+    def _across(self) -> dict[str, Array]:
+        """Two unit vectors across the line, in axes of the first body."""
+        first = vector(list(perpendicular(self.axis)))
+        both = (first, cross(vector(list(self.axis)), first))
+        return {f"{self.name}, across {i + 1}": e for i, e in enumerate(both)}
+
+    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+        """How far the point is off the line, in two directions."""
+        seen = self._seen(motion)
+        return {name: e @ seen for name, e in self._across.items()}, {}
+
+    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+        """Across the line, at the point."""
+        R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
+        return {name: pushed(self.bodies, R @ e, point) for name, e in self._across.items()}
+
+    def parts(self, places: Places) -> Array:
+        """What of the way to the point is not along the line: a cross product, which has three rows."""
+        (a, b, c), (p, r) = places.frames[self.bodies[0]].along(self.axis), self._found(places)
+        rows = [[r[i] * v, -p[i] * v, -r[j] * u, p[j] * u] for i, j, u, v in ((1, 2, b, c), (2, 0, c, a), (0, 1, a, b))]
+        return matrix(rows)
+
+
+class PointOnLineMaker(ContactMaker):
+    """Makes slots."""
+
+    @checked
+    def point_on_line(
+        self, bodies: tuple[str, str], axis: Given, *, points: Given = (ZERO, ZERO), name: str | None = None
+    ) -> Self:
+        """Keep a point of the second body on a line of the first: through its point and along `axis`, in its axes.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("ladder", gravity=(0, 0, -10)).coordinates("x", "z", "tilt").start({"z": 4, "x": 3}, {})
+        >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
+        >>> _ = model.body("ladder", joint=way, mass=1, inertia=(0, 1, 0))
+        >>> _ = model.point_on_line(("world", "ladder"), (0, 0, 1), points=((0, 0, 0), (-3, 0, 4)), name="wall")
+        >>> _ = model.point_on_line(("world", "ladder"), (1, 0, 0), points=((0, 0, 0), (3, 0, -4)), name="floor")
+        >>> import dalembert as dl
+        >>> dl.mobility(model).degrees_of_freedom
+        1
+        """
+        return self._contact(PointOnLine, name, bodies=bodies, points=points, axis=axis)

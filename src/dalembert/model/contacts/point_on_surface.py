@@ -1,0 +1,190 @@
+"""A point that stays on a surface or a curve: a bead on a wire, a follower on a cam."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import symengine as se
+
+from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
+from dalembert.arguments import checked, shown
+from dalembert.errors import InputError, Problem
+from dalembert.expressions import coordinate
+from dalembert.expressions.formula import Written
+from dalembert.expressions.lower import Lowering
+from dalembert.expressions.writing import written
+from dalembert.model import file_form
+from dalembert.model.checks.values import Table
+from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
+from dalembert.model.contacts.points import ENDS, BetweenPoints
+from dalembert.model.declared import Places
+from dalembert.model.keys import Key, Keys, Kind, array, readable
+from dalembert.model.loads.base import Motion, formulas_in
+from dalembert.model.making import ZERO, Given, Maker, several
+from dalembert.model.vectors import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+Lower = Callable[[Formula], Scalar]
+_PLACE = ("x", "y", "z")
+
+
+def _read(maker: Maker, given: Written, where: str) -> Formula:
+    """A formula of x, y, z, which are the place of the point here, parameters and time."""
+    if taken := sorted(set(_PLACE) & set(maker.parameter_values)):
+        raise InputError(
+            f"{where}: a parameter is called '{taken[0]}', which is a place of the point here. Give the parameter another name."
+        )
+    return replace(maker.reader, coordinates=_PLACE).read(given, where, rates=False)
+
+
+def _two(maker: Maker, given: object, where: str) -> tuple[Formula, ...]:
+    if not several(given, 2):
+        raise InputError(
+            f"{where}: got {shown(given)}. Expected two formulas of x, y and z, which vanish on the curve."
+        )
+    return tuple(_read(maker, each, f"{where}[{i}]") for i, each in enumerate(given))
+
+
+_check = readable("a formula of x, y and z in quotation marks", _read)
+_surface = Kind(_check, _read, written)
+_curve = Kind(array(2, _check, "formulas of x, y and z"), _two, file_form.vector)
+
+
+@dataclass(frozen=True)
+class OnSurfaces(BetweenPoints):
+    """Formulas of x, y, z vanish, the place of the point of the second body from that of the first, in axes of the first.
+
+    No coordinate is added, as a curve with a parameter would do: such a coordinate would have no mass. The multiplier times
+    the gradient of a formula is the force on the point.
+    """
+
+    unit: ClassVar[str | None] = None
+
+    @property
+    def surfaces(self) -> dict[str, Formula]:
+        """What vanishes, by name."""
+        raise NotImplementedError
+
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        """Its points; x, y and z of the surfaces have no value of their own."""
+        yield from formulas_in(self.points, f"{self.title}, points")
+
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """A formula that holds no place."""
+        idle = [f for f in self.surfaces.values() if not f.free_symbols & {coordinate(x) for x in _PLACE}]
+        fact, advice = "contains neither x nor y nor z.", "Use the place of the point, in axes of the first body."
+        return [Problem(self.title, f"'{f}' {fact}", advice) for f in idle] or super().problems(model, table)
+
+    def values(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Scalar]:
+        """The formulas at a place, `lower` giving parameters and time."""
+        return {name: _at(f, algebra, lower, place) for name, f in self.surfaces.items()}
+
+    def gradients(self, algebra: Algebra, lower: Lower, place: Array) -> Mapping[str, Array]:
+        """Their slopes along x, y and z."""
+        return {
+            name: vector([_at(se.diff(f, coordinate(x)), algebra, lower, place) for x in _PLACE])
+            for name, f in self.surfaces.items()
+        }
+
+    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+        """The formulas at the place of the point."""
+        return self.values(motion.algebra, motion.lower, self._seen(motion)), {}
+
+    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+        """Along the gradients, at the point."""
+        R, (_, point) = motion.frame(self.bodies[0]).R, self._ends(motion)
+        slopes = self.gradients(motion.algebra, motion.lower, self._seen(motion))
+        return {name: pushed(self.bodies, R @ slope, point) for name, slope in slopes.items()}
+
+    def parts(self, places: Places) -> Array:
+        """The terms of the formulas as they are written."""
+        (first, second), R = self._found(places), places.frames[self.bodies[0]].R
+        seen = vector([R[:, i] @ (second - first) for i in range(3)])
+        terms = [f.args if isinstance(f, se.Add) else (f,) for f in self.surfaces.values()]
+        rows = [[_at(term, places.algebra, places.lower, seen) for term in each] for each in terms]
+        most = max(map(len, rows))
+        return matrix([[*row, *[0] * (most - len(row))] for row in rows])
+
+
+def _at(formula: Formula, algebra: Algebra, lower: Lower, place: Array) -> Scalar:
+    """A formula of x, y and z at a place."""
+    here = dict(zip(_PLACE, place, strict=True))
+    known = {s.name: lower(s) for s in formula.free_symbols if s.name not in here}
+    return Lowering(algebra, {**known, **here})(formula)
+
+
+@dataclass(frozen=True)
+class PointOnSurface(OnSurfaces):
+    """The point stays on one surface."""
+
+    kind: ClassVar[str] = "point_on_surface"
+    keys: ClassVar[Keys] = {**ENDS, "surface": Key(_surface, required=True)}
+
+    surface: Formula
+
+    @property
+    def surfaces(self) -> dict[str, Formula]:
+        """The one."""
+        return {self.name: self.surface}
+
+
+@dataclass(frozen=True)
+class PointOnCurve(OnSurfaces):
+    """The point stays on the curve in which two surfaces meet."""
+
+    kind: ClassVar[str] = "point_on_curve"
+    keys: ClassVar[Keys] = {**ENDS, "curve": Key(_curve, required=True)}
+
+    curve: tuple[Formula, Formula]
+
+    @property
+    def surfaces(self) -> dict[str, Formula]:
+        """Both."""
+        return {f"{self.name}, {i + 1}": f for i, f in enumerate(self.curve)}
+
+
+class PointOnSurfaceMaker(ContactMaker):
+    """Makes surfaces and curves for points."""
+
+    @checked
+    def point_on_surface(
+        self, bodies: tuple[str, str], surface: Written, *, points: Given = (ZERO, ZERO), name: str | None = None
+    ) -> Self:
+        """Keep a point of the second body on a surface of the first: where a formula of x, y, z vanishes.
+
+        x, y, z are the place of the point from the point of the first body, in axes of the first body, whatever coordinates of
+        the model are called. The formula may name parameters and the time t.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("bowl", gravity=(0, 0, -10)).coordinates("x", "y", "z").start({"x": 1}, {"y": 2})
+        >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "x"), ((0, 1, 0), "y"), ((0, 0, 1), "z"))]
+        >>> _ = model.body("ball", joint=slides, mass=1)
+        >>> _ = model.point_on_surface(("world", "ball"), "z - (x**2 + y**2 - 1)/2")
+        >>> import dalembert as dl
+        >>> dl.derive(model).accelerations([1, 0, 0], [0, 2, 0])  # on the slope of 45 degrees
+        array([-7., -0., -3.])
+        """
+        return self._contact(PointOnSurface, name, bodies=bodies, points=points, surface=surface)
+
+    @checked
+    def point_on_curve(
+        self, bodies: tuple[str, str], curve: Given, *, points: Given = (ZERO, ZERO), name: str | None = None
+    ) -> Self:
+        """Keep a point of the second body on a curve of the first: where two formulas of x, y, z vanish.
+
+        x, y, z are as in `point_on_surface`. A curve with a parameter s is written by two formulas in which s is eliminated.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("bead", gravity=(0, 0, -9)).coordinates("u", "v", "w").start({"u": 1}, {})
+        >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "u"), ((0, 1, 0), "v"), ((0, 0, 1), "w"))]
+        >>> _ = model.body("bead", joint=slides, mass=1)
+        >>> _ = model.point_on_curve(("world", "bead"), ("x - cos(2*z)", "y - sin(2*z)"), name="helix")
+        >>> import dalembert as dl
+        >>> dl.derive(model).accelerations([1, 0, 0], [0, 0, 0]).round(12)
+        array([ 0. , -3.6, -1.8])
+        """
+        return self._contact(PointOnCurve, name, bodies=bodies, points=points, curve=curve)

@@ -1,0 +1,198 @@
+"""Laws of compliant contact: how strongly two bodies press, and how friction resists their slip, as formulas of what is measured.
+
+    depth δ, rate δ̇     how far the bodies go into each other, and how fast
+    slip, square        in a planar motion the speed of slip with its sign; in space the square of the speed of slip
+
+While δ > 0 a contact presses with
+
+    N = k δⁿ (1 + d δ̇) + c δ̇        stiffness k, exponent n, dissipation d, damping c
+
+or with any formula of depth and rate. With n = 1 and d = 0 this is the linear law, a spring and a damper side by side; with c = 0
+it is that of K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, J. Appl. Mech. 42
+(1975) 440–445. A contact never pulls: where the law is negative the force is zero. So bodies that part faster than the ground can
+follow have left it although δ > 0.
+
+Friction is μ N against the slip. In a planar motion it is exact, with its jump at rest; else it has a slope at rest,
+μ N s/√(s² + v²), or is viscous up to Coulomb's bound, min(b |s|, μ N).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra.surds import Component
+from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
+from dalembert.expressions.numbers import written_out
+from dalembert.expressions.reading import decimal
+from dalembert.expressions.symbols import piecewise, signum
+from dalembert.model.checks.values import value
+from dalembert.model.declared import Watch
+from dalembert.model.keys import Key, Keys, constant, constant_stiffness, direction, optional
+from dalembert.model.loads.laws import RATE, law, measure, plain
+from dalembert.model.making import Given
+from dalembert.model.vectors import Formula
+
+DEPTH, SLIP, SQUARE = "depth", "slip", "square"
+SMOOTHING = 1e-3  # a speed
+ONSET = 1e-9  # a depth: a power that is not whole begins smoothly below it
+NOTHING = se.Integer(0)
+LAWS: Keys = {
+    "stiffness": Key(constant_stiffness, usual=0),
+    **dict.fromkeys(("damping", "dissipation"), Key(constant, usual=0)),
+    "exponent": Key(constant, usual=1),
+    "push": Key(optional(law(DEPTH, RATE))),
+    **dict.fromkeys(("friction", "viscous"), Key(constant, usual=0)),
+    "smoothing": Key(constant, usual=SMOOTHING),
+    "planar": Key(optional(direction)),
+}
+
+
+class ContactLaw(TypedDict, total=False):
+    """What may be said of the law of a contact: see the head of this file."""
+
+    stiffness: Written
+    damping: Written
+    dissipation: Written
+    exponent: Written
+    push: Written
+    friction: Written
+    smoothing: Written
+    viscous: Written
+    planar: Given
+
+
+USUAL: dict[str, object] = {key: about.usual for key, about in LAWS.items()}
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Press and friction of a contact."""
+
+    stiffness: Formula
+    damping: Formula
+    dissipation: Formula
+    exponent: Formula
+    push: Formula | None
+    friction: Formula
+    viscous: Formula
+    smoothing: Formula
+    planar: tuple[Component, Component, Component] | None
+
+    @property
+    def press(self) -> Formula:
+        """N as a formula of depth and rate."""
+        depth, rate = measure(DEPTH), measure(RATE)
+        if self.push is not None:
+            force = _positive(self.push)
+        elif self.damping != 0:
+            force = _positive(self._spring * (1 + self.dissipation * rate) + self.damping * rate)
+        else:
+            force = self._spring * (_positive(1 + self.dissipation * rate) if self.dissipation != 0 else 1)
+        return piecewise(force, se.Lt(0, depth), NOTHING)
+
+    @property
+    def _spring(self) -> Formula:
+        """k δⁿ; a power that is not whole, which has no series at zero, as δ (δ² + ε²)^((n−1)/2)."""
+        depth, n = measure(DEPTH), self.exponent
+        whole = n.is_Integer and int(n) > 0
+        rounded = depth * (depth**2 + decimal(ONSET) ** 2) ** ((n - 1) / 2)
+        return self.stiffness * (depth**n if whole else rounded)
+
+    @property
+    def drag(self) -> Formula:
+        """Friction against the slip: in a planar motion the force, in space the force for each unit of slip."""
+        if self.friction == 0:
+            return NOTHING
+        bound, square = self.friction * self.press, measure(SQUARE)
+        if self.planar is not None:
+            return bound * signum(measure(SLIP))
+        if self.viscous != 0:
+            return piecewise(self.viscous, se.Le(self.viscous**2 * square, bound**2), bound / se.sqrt(square))
+        return bound / se.sqrt(square + self.smoothing**2)
+
+    def in_words(self) -> str:
+        """What a reader is told."""
+        if self.push is not None:
+            parts = [f"push {written_out(plain(self.push))}"]
+        else:
+            names = ("stiffness", "damping", "dissipation", "exponent")
+            usual = {"exponent": 1}
+            parts = [(name, getattr(self, name)) for name in names]
+            parts = [f"{name} {written_out(x)}" for name, x in parts if x != usual.get(name, 0)]
+        if self.friction != 0:
+            parts.append(f"friction {written_out(self.friction)}{', exact' if self.planar is not None else ''}")
+        return ", ".join(parts)
+
+    def faults(self, title: str, table: dict[str, float]) -> list[Problem]:
+        """What is wrong with the numbers, and what is said twice."""
+        known = {name: value(getattr(self, name), table) for name in (*_SIGNED, "exponent", "smoothing")}
+        found = [
+            Problem(f"{title}, {name}", f"the value is {known[name]:g}.", "Expected no negative number.")
+            for name in _SIGNED
+            if known[name] < 0
+        ]
+        elastic = [name for name in _ELASTIC if known[name] != (1 if name == "exponent" else 0)]
+        if self.push is not None and elastic:
+            fact = f"push says the whole law, and {elastic[0]} is given, too."
+            found.append(Problem(title, fact, "Leave one of them out."))
+        if self.push is None and known["stiffness"] == 0:
+            found.append(
+                Problem(title, "it has no stiffness and no push, so nothing holds up what touches.", "Give one.")
+            )
+        if known["exponent"] <= 0:
+            fact = f"the value is {known['exponent']:g}."
+            found.append(Problem(f"{title}, exponent", fact, "Expected a positive number, such as 1 or 1.5."))
+        return found + self._friction_faults(title, known)
+
+    def _friction_faults(self, title: str, known: dict[str, float]) -> list[Problem]:
+        said = [("planar", self.planar is not None), ("viscous", known["viscous"] > 0)]
+        said += [("smoothing", known["smoothing"] != SMOOTHING)]
+        ways = [name for name, given in said if given]
+        found = []
+        if ways and self.friction == 0:
+            fact = f"{ways[0]} is given without friction."
+            found.append(Problem(f"{title}, {ways[0]}", fact, "Give `friction`, or leave it out."))
+        if len(ways) > 1:
+            fact = f"{ways[0]} and {ways[1]} both say what friction is at rest."
+            found.append(Problem(f"{title}, {ways[1]}", fact, "Leave one of them out."))
+        if known["smoothing"] <= 0:
+            fact = f"the smoothing is {known['smoothing']:g}, so friction has no value at rest."
+            found.append(Problem(f"{title}, smoothing", fact, "Expected a small positive speed, or give `planar`."))
+        return found
+
+    # for the evidence
+
+    def pressed(self, watch: Watch, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """N at every state."""
+        if self.push is not None:
+            force = watch.number(self.push, {measure(DEPTH).name: depth, measure(RATE).name: rate})
+        else:
+            k, c, d, n = (watch.number(x) for x in (self.stiffness, self.damping, self.dissipation, self.exponent))
+            force = k * np.maximum(depth, 0.0) ** n * (1 + d * rate) + c * rate
+        return np.where(depth > 0, np.maximum(force, 0.0), 0.0)
+
+    def dragged(self, watch: Watch, press: np.ndarray, slip: np.ndarray, across: np.ndarray) -> np.ndarray:
+        """The force of friction (3, K) for a slip (3, K); `across` is the normal."""
+        mu, b, soft = (watch.number(x) for x in (self.friction, self.viscous, self.smoothing))
+        if self.planar is not None:
+            way = np.cross(np.array(self.planar, dtype=float)[:, None], across, axis=0)
+            way = way / np.linalg.norm(way, axis=0)
+            return -mu * press * np.sign(np.sum(way * slip, axis=0)) * way
+        speed = np.linalg.norm(slip, axis=0)
+        if self.viscous != 0:
+            return -slip * np.minimum(b, mu * press / np.maximum(speed, 1e-300))
+        return -mu * press * slip / np.hypot(speed, soft)
+
+
+_SIGNED = ("stiffness", "damping", "dissipation", "friction", "viscous")
+_ELASTIC = ("stiffness", "damping", "dissipation", "exponent")
+
+
+def _positive(x: Formula) -> Formula:
+    """x, where it is positive."""
+    return piecewise(x, se.Lt(0, x), NOTHING)

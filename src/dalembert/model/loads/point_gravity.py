@@ -1,0 +1,128 @@
+"""Newton's gravity: a point of one body, or of the world, pulls the mass centre of another body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import Array, Scalar, scaled, vector
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
+from dalembert.model.declared import Action, Places, Traced, Watch, Work, point_of, product
+from dalembert.model.keys import AT, BODIES, NAMED, Key, Keys, constant
+from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Span, Wrench, at_point, vector_of
+from dalembert.model.making import Given
+from dalembert.model.vectors import WORLD, Formula, Vector3
+
+_ZERO = se.Integer(0)
+
+
+@dataclass(frozen=True)
+class PointGravity(Load):
+    """The first body pulls the second by mu × mass of the second / distance², and is pulled by it as strongly."""
+
+    kind: ClassVar[str] = "point_gravity"
+    forms: ClassVar[dict[str, Keys]] = {"point_gravity": {**NAMED, **BODIES, "mu": Key(constant, True), **AT}}
+
+    bodies: tuple[str, str]
+    mu: Formula
+    point: Vector3 | None
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """The centre, if it is given."""
+        return [] if self.point is None else [(self.bodies[0], self.point)]
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """The second is a body, and another one than the first."""
+        first, second = self.bodies
+        if second != WORLD and first != second:
+            return []
+        fact = "the second is the world, which has no mass." if second == WORLD else f"'{first}' would pull itself."
+        advice = "Expected `bodies` = (what pulls, the body that is pulled); the first may be 'world'."
+        return [Problem(self.title, fact, advice)]
+
+    def _ends(self, motion: Motion) -> tuple[Array, Array]:
+        """The centre and the mass centre, each in the axes of its body."""
+        first, second = self.bodies
+        if self.point is not None:
+            return vector_of(motion, self.point), motion.center(second)
+        return vector([0, 0, 0]) if first == WORLD else motion.center(first), motion.center(second)
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """Its pull on the rate of the vector from the centre to the body, with the potential −mu m / r."""
+        ends = self._ends(motion)
+        (p1, J1, _), (p2, J2, _) = (motion.frame(body).point(x) for body, x in zip(self.bodies, ends, strict=True))
+        line, strength = p2 - p1, motion.lower(self.mu) * motion.mass(self.bodies[1])
+        with np.errstate(all="ignore"):  # no value where they meet, see `span`
+            square = line @ line
+            potential: Scalar = -strength / motion.algebra.sqrt(square)
+            force = scaled(potential / square, line)
+        wrenches: list[Wrench] = []
+        for body, end, push in zip(self.bodies, ends, (-force, force), strict=True):
+            wrenches += at_point(motion, body, end, push)
+        return [Applied(self.name, force, J2 - J1, potential, tuple(wrenches))]
+
+    def span(self, motion: Motion) -> Span:
+        """It grows without bound where they meet."""
+        ends = zip(self.bodies, self._ends(motion), strict=True)
+        first, second = (motion.frame(body).point(x)[0] for body, x in ends)
+        return Span(self.name, self.kind, (first, second), motion.lower(0))
+
+    # for the evidence
+
+    def _declared_ends(self, watch: Watch) -> tuple[Vector3, Vector3]:
+        first, second = self.bodies
+        origin = (_ZERO, _ZERO, _ZERO) if first == WORLD else watch.center(first)
+        return origin if self.point is None else self.point, watch.center(second)
+
+    def _distance(self, watch: Watch) -> tuple[Traced, np.ndarray]:
+        """How far they are apart, and how strongly they pull."""
+        ends = self._declared_ends(watch)
+
+        def distance(places: Places) -> Scalar:
+            first, second = (places.point(body, x) for body, x in zip(self.bodies, ends, strict=True))
+            return places.algebra.sqrt((second - first) @ (second - first))
+
+        found = watch.traced(distance)
+        return found, watch.number(self.mu) * watch.mass(self.bodies[1]) / found.value**2
+
+    def declared(self, watch: Watch) -> Work:
+        """Its pull times the change of the distance."""
+        distance, pull = self._distance(watch)
+        return product(self.name, -pull, distance)
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        """Its pull on both."""
+        ends = zip(self.bodies, self._declared_ends(watch), strict=True)
+        first, second = (point_of(watch, body, x).value for body, x in ends)
+        (distance, pull), still = self._distance(watch), np.zeros((3, watch.K))
+        along = pull * (second - first) / distance.value
+        yield Action(self.bodies[1], -along, second, still)
+        yield Action(self.bodies[0], along, first, still)
+
+
+class PointGravityMaker(LoadMaker):
+    """Makes gravity of points."""
+
+    @checked
+    def point_gravity(
+        self, bodies: tuple[str, str], *, mu: Written, point: Given | None = None, name: str | None = None
+    ) -> Self:
+        """Let the first body (or the world) pull the second by mu × mass of the second / distance², and be pulled as strongly.
+
+        `mu` is the gravitational parameter G × mass of what pulls. The centre is the mass centre of the first, in the world its
+        origin, or a `point` of it; the second is pulled at its mass centre.
+
+        >>> from dalembert import Model
+        >>> model = Model("orbit").parameters(mu=4.0).coordinate("x", 1.0).coordinate("y", 0.0, 2.0)
+        >>> axes = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
+        >>> model.body("probe", joint=axes, mass=3).point_gravity(("world", "probe"), mu="mu").check()
+        []
+        """
+        return self._load(PointGravity, name, bodies=bodies, mu=mu, point=point)

@@ -1,0 +1,167 @@
+"""A sphere, or a point, of a body on a box: a step, a block, a table.
+
+In the axes of the box, with half edges h and the centre of the sphere at x, let eᵢ = |xᵢ| − hᵢ. Outside the box the nearest point is
+where the eᵢ > 0 are taken away: the distance is √Σ max(eᵢ, 0)², and the normal points from there to the centre. A centre inside the
+box is pushed out through the nearest face, that of the largest eᵢ; so is a point, whose radius is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, Unpack
+
+import numpy as np
+import symengine as se
+
+from dalembert.algebra import Array, Scalar, scaled, vector
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
+from dalembert.expressions.symbols import absolute, piecewise, signum
+from dalembert.model.checks.values import value
+from dalembert.model.declared import Places
+from dalembert.model.file_form import ORIGIN
+from dalembert.model.keys import Key, Keys, fixed_vector
+from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.contact_laws import LAWS, NOTHING, ContactLaw
+from dalembert.model.loads.laws import measure
+from dalembert.model.loads.sphere_on_plane import SPHERE, sized
+from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
+from dalembert.model.making import ZERO, Given
+from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.spatial.frames import Frame
+
+BOX: Keys = {
+    "size": Key(fixed_vector, required=True),
+    **dict.fromkeys(("position", "rotation"), Key(fixed_vector, usual=ORIGIN)),
+}
+_AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class SphereOnBox(Touch):
+    """A sphere of a body (radius 0: a point) on a box of the ground: `size` are its edges, `position` its middle."""
+
+    kind: ClassVar[str] = "sphere_on_box"
+    forms: ClassVar[dict[str, Keys]] = {"sphere_on_box": {**TOUCHING, **SPHERE, **BOX, **LAWS}}
+
+    radius: Formula
+    center: Vector3
+    size: Vector3
+    position: Vector3
+    rotation: Vector3
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """The centre of the sphere, and the middle of the box."""
+        return [(self.body, self.center), (self.ground, self.position)]
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """A sphere and a box have sizes."""
+        found = super().problems(table) + sized(self.title, self.radius, table)
+        for i, edge in enumerate(self.size):
+            if value(edge, table) <= 0:
+                fact = f"the edge is {value(edge, table):g}."
+                found.append(Problem(f"{self.title}, size[{i}]", fact, "Expected a positive length."))
+        return found
+
+    @property
+    def laws(self) -> tuple[Formula, ...]:
+        """Press and drag, the distance of the centre from the box, and the normal in axes of the box."""
+        return self.held_laws or (*super().laws, *self._nearest)
+
+    @property
+    def _nearest(self) -> tuple[Formula, ...]:
+        x = [measure(name) for name in _AXES]
+        e = [absolute(a) - edge / 2 for a, edge in zip(x, self.size, strict=True)]
+        way = [signum(a) for a in x]
+        first, second = se.And(se.Le(e[1], e[0]), se.Le(e[2], e[0])), se.Le(e[2], e[1])
+        face = piecewise(e[0], first, e[1], second, e[2])
+        out = (
+            piecewise(way[0], first, NOTHING),
+            piecewise(NOTHING, first, way[1], second, NOTHING),
+            piecewise(NOTHING, first, NOTHING, second, way[2]),
+        )
+        if self.radius == 0:
+            return (face, *out)
+        beyond = [piecewise(a, se.Lt(0, a), NOTHING) for a in e]
+        inside = se.And(*(se.Le(a, 0) for a in e))
+        distance = se.sqrt(sum((a**2 for a in beyond), start=NOTHING))
+        normal = [piecewise(a, inside, one * b / distance) for a, one, b in zip(out, way, beyond, strict=True)]
+        return (piecewise(face, inside, distance), *normal)
+
+    def _place(self, motion: Motion) -> tuple[Frame, Array, Array]:
+        """The frame of the box, the centre in the world, and the centre in axes of the box."""
+        angles = list(vector_of(motion, self.rotation))
+        box = motion.frame(self.ground).placed(motion.algebra, vector_of(motion, self.position), angles)
+        center, _, _ = motion.frame(self.body).point(vector_of(motion, self.center))
+        return box, center, box.R.T @ (center - box.p)
+
+    def more(self, motion: Motion) -> dict[str, Scalar]:
+        """Where the centre is in axes of the box."""
+        return dict(zip(_AXES, self._place(motion)[2], strict=True))
+
+    def meeting(self, motion: Motion) -> Meeting:
+        """At the deepest point of the sphere."""
+        box, center, x = self._place(motion)
+        lower = motion.lower.knowing({measure(name).name: a for name, a in zip(_AXES, x, strict=True)})
+        with np.errstate(all="ignore"):  # 0/0 inside the box, in a branch that is not taken
+            distance, *normal = (lower(formula) for formula in self.laws[2:])
+            n, radius = box.R @ vector(normal), motion.lower(self.radius)
+        return Meeting(radius - distance, n, center - scaled(radius, n))
+
+    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+        """Outside from the point of the box next to the centre, inside through the face with the least room."""
+        algebra, box = places.algebra, places.placed(self.ground, self.position, self.rotation)
+        center, radius = places.point(self.body, self.center), places.lower(self.radius)
+        x, half = box.R.T @ (center - box.p), [0.5 * places.lower(edge) for edge in self.size]
+
+        def smaller(a: Scalar, b: Scalar) -> Scalar:
+            return algebra.select(algebra.less(a, b, or_equal=False), a, b)
+
+        off = x - vector([smaller(-smaller(-a, h), h) for a, h in zip(x, half, strict=True)])
+        room, way = half[0] - x[0], vector([1, 0, 0])
+        for i, sign in ((0, -1), (1, 1), (1, -1), (2, 1), (2, -1)):
+            other = half[i] - sign * x[i]
+            less = algebra.less(other, room, or_equal=False)
+            side = [sign if k == i else 0 for k in range(3)]
+            way = vector([algebra.select(less, b, a) for a, b in zip(way, side, strict=True)])
+            room = algebra.select(less, other, room)
+        with np.errstate(all="ignore"):
+            away = algebra.sqrt(off @ off)
+            outside = algebra.less(0, away, or_equal=False)
+            n = box.R @ vector([algebra.select(outside, a / away, b) for a, b in zip(off, way, strict=True)])
+        return radius - algebra.select(outside, away, -room), n, center - scaled(radius, n)
+
+
+class SphereOnBoxMaker(TouchMaker):
+    """Makes contacts of spheres and boxes."""
+
+    @checked
+    def sphere_on_box(
+        self,
+        body: str,
+        size: Given,
+        *,
+        radius: Written = 0,
+        center: Given = ZERO,
+        ground: str = WORLD,
+        position: Given = ZERO,
+        rotation: Given = ZERO,
+        name: str | None = None,
+        **law: Unpack[ContactLaw],
+    ) -> Self:
+        """Let a sphere of a body (radius 0: a point) touch a box of the world or of another body, by a law as in `sphere_on_plane`.
+
+        `size` are the edges of the box, `position` is its middle, and `rotation` its roll, pitch and yaw, on the ground.
+
+        >>> import dalembert as dl
+        >>> model = dl.Model("step", gravity=(0, 0, -9.81)).coordinate("z", 0.5)
+        >>> _ = model.body("foot", joint=model.prismatic((0, 0, 1), "z"), mass=1)
+        >>> _ = model.sphere_on_box("foot", (0.4, 0.4, 0.2), stiffness=1e4, damping=100, name="step")
+        >>> run = dl.simulate(model, 0.3, samples=2)
+        >>> round(run.switchings[-1].t, 9)  # falls 0.4
+        0.285568625
+        """
+        place = {"size": size, "radius": radius, "center": center, "position": position, "rotation": rotation}
+        return self._touch(SphereOnBox, name, law, body=body, ground=ground, **place)

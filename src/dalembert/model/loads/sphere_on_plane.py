@@ -1,0 +1,119 @@
+"""A sphere, or a point, of a body on a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, Unpack
+
+from dalembert.algebra import Array, Scalar, scaled, vector
+from dalembert.algebra.surds import Component
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
+from dalembert.model import file_form
+from dalembert.model.checks.values import value
+from dalembert.model.declared import Places
+from dalembert.model.keys import Key, Keys, constant_length, direction, fixed_vector
+from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.contact_laws import LAWS, ContactLaw
+from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
+from dalembert.model.making import ZERO, Given
+from dalembert.model.vectors import WORLD, Formula, Vector3
+
+ORIGIN = file_form.ORIGIN
+SPHERE: Keys = {"radius": Key(constant_length, usual=0), "center": Key(fixed_vector, usual=ORIGIN)}
+PLANE: Keys = {"point": Key(fixed_vector, usual=ORIGIN), "normal": Key(direction, usual=[0, 0, 1])}
+
+
+@dataclass(frozen=True)
+class SphereOnPlane(Touch):
+    """A sphere of a body (radius 0: a point) on a plane of the ground through `point`; `normal` points out of the ground."""
+
+    kind: ClassVar[str] = "sphere_on_plane"
+    forms: ClassVar[dict[str, Keys]] = {"sphere_on_plane": {**TOUCHING, **SPHERE, **PLANE, **LAWS}}
+
+    radius: Formula
+    center: Vector3
+    point: Vector3
+    normal: tuple[Component, Component, Component]
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """The centre, and the point of the plane."""
+        return [(self.body, self.center), (self.ground, self.point)]
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """A sphere has a size, and a planar motion does not go along the plane's normal."""
+        found = super().problems(table) + sized(self.title, self.radius, table)
+        return found + beside_normal(self, self.normal)
+
+    def meeting(self, motion: Motion) -> Meeting:
+        """At the deepest point of the sphere."""
+        ground = motion.frame(self.ground)
+        center, _, _ = motion.frame(self.body).point(vector_of(motion, self.center))
+        n, radius = ground.R @ vector(list(self.normal)), motion.lower(self.radius)
+        height = n @ (center - ground.p - ground.R @ vector_of(motion, self.point))
+        return Meeting(radius - height, n, center - scaled(radius, n))
+
+    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+        """The deepest point in the frame of the ground: as deep as it is below the plane."""
+        frame, n = places.frames[self.ground], vector(list(self.normal))
+        center = frame.R.T @ (places.point(self.body, self.center) - frame.p)
+        deepest = center - scaled(places.lower(self.radius), n)
+        foot = vector([places.lower(x) for x in self.point])
+        return n @ foot - n @ deepest, frame.along(self.normal), frame.point(deepest)
+
+
+def sized(title: str, radius: Formula, table: dict[str, float]) -> list[Problem]:
+    """The problem of a radius that is negative."""
+    r = value(radius, table)
+    if r >= 0:
+        return []
+    return [Problem(f"{title}, radius", f"the radius is {r:g}.", "Expected a positive number, or 0 for a point.")]
+
+
+def beside_normal(touch: Touch, normal: tuple[Component, Component, Component]) -> list[Problem]:
+    """The problem of a plane of motion that the normal of the ground sticks out of."""
+    if touch.planar is None:
+        return []
+    out = float(sum(float(a) * float(b) for a, b in zip(touch.planar, normal, strict=True)))
+    if abs(out) < 1e-9 or touch.ground != WORLD:
+        return []
+    fact = f"the normal of the ground does not lie in the plane of motion: their directions have the product {out:g}."
+    return [Problem(f"{touch.title}, planar", fact, "Give `planar` the direction that nothing moves along.")]
+
+
+class SphereOnPlaneMaker(TouchMaker):
+    """Makes contacts of spheres and planes."""
+
+    @checked
+    def sphere_on_plane(
+        self,
+        body: str,
+        *,
+        radius: Written = 0,
+        center: Given = ZERO,
+        ground: str = WORLD,
+        point: Given = ZERO,
+        normal: Given = (0, 0, 1),
+        name: str | None = None,
+        **law: Unpack[ContactLaw],
+    ) -> Self:
+        """Let a sphere of a body (radius 0: a point) touch a plane of the world or of another body.
+
+        The plane goes through `point` of the ground, and `normal` points out of it. While the sphere is in the ground by a depth
+        δ > 0, the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a formula of
+        `depth` and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as s/√(s² + smoothing²), or
+        viscous below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a plane with the normal `planar` (world
+        axes) slip has one direction only, and friction is exact: it sticks.
+
+        >>> import dalembert as dl
+        >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
+        >>> _ = model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=0.5)
+        >>> _ = model.sphere_on_plane("ball", radius=0.1, stiffness=2e4, damping=3, name="floor")
+        >>> run = dl.simulate(model, 1.0, samples=11)
+        >>> [round(event.t, 6) for event in run.switchings][:1]  # falls 0.9
+        [0.428353]
+        """
+        place = {"radius": radius, "center": center, "point": point, "normal": normal}
+        return self._touch(SphereOnPlane, name, law, body=body, ground=ground, **place)

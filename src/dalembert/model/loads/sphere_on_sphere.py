@@ -1,0 +1,95 @@
+"""A sphere of a body on a sphere of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, Unpack
+
+import numpy as np
+
+from dalembert.algebra import Array, Scalar, scaled
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
+from dalembert.model.declared import Places
+from dalembert.model.file_form import ORIGIN
+from dalembert.model.keys import Key, Keys, constant_length, fixed_vector
+from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.loads.contact_laws import LAWS, ContactLaw
+from dalembert.model.loads.sphere_on_plane import SPHERE, sized
+from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
+from dalembert.model.making import ZERO, Given
+from dalembert.model.vectors import WORLD, Formula, Vector3
+
+OTHER: Keys = {"ground_radius": Key(constant_length, usual=0), "ground_center": Key(fixed_vector, usual=ORIGIN)}
+
+
+@dataclass(frozen=True)
+class SphereOnSphere(Touch):
+    """A sphere of a body on a sphere of the ground; the force acts in the middle of where they go into each other."""
+
+    kind: ClassVar[str] = "sphere_on_sphere"
+    forms: ClassVar[dict[str, Keys]] = {"sphere_on_sphere": {**TOUCHING, **SPHERE, **OTHER, **LAWS}}
+
+    radius: Formula
+    center: Vector3
+    ground_radius: Formula
+    ground_center: Vector3
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """Both centres."""
+        return [(self.body, self.center), (self.ground, self.ground_center)]
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """Spheres have sizes."""
+        found = super().problems(table) + sized(self.title, self.radius, table)
+        return found + sized(f"{self.title}, ground", self.ground_radius, table)
+
+    def meeting(self, motion: Motion) -> Meeting:
+        """Along the line through the centres."""
+        (c, _, _), (o, _, _) = (motion.frame(name).point(vector_of(motion, x)) for name, x in self.fixed_points)
+        line, r, R = c - o, motion.lower(self.radius), motion.lower(self.ground_radius)
+        distance = motion.algebra.sqrt(line @ line)
+        with np.errstate(all="ignore"):  # no direction where the centres meet
+            n = scaled(1 / distance, line)
+        depth = r + R - distance
+        return Meeting(depth, n, c - scaled(r - motion.algebra.half * depth, n))
+
+    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+        """The middle between the two points of the spheres on the line through the centres."""
+        c, o = (places.point(name, x) for name, x in self.fixed_points)
+        r, R, line = places.lower(self.radius), places.lower(self.ground_radius), c - o
+        n = scaled(1 / places.algebra.sqrt(line @ line), line)
+        near, far = c - scaled(r, n), o + scaled(R, n)
+        return n @ (far - near), n, scaled(0.5, near + far)
+
+
+class SphereOnSphereMaker(TouchMaker):
+    """Makes contacts of spheres."""
+
+    @checked
+    def sphere_on_sphere(
+        self,
+        body: str,
+        *,
+        radius: Written = 0,
+        center: Given = ZERO,
+        ground: str = WORLD,
+        ground_radius: Written = 0,
+        ground_center: Given = ZERO,
+        name: str | None = None,
+        **law: Unpack[ContactLaw],
+    ) -> Self:
+        """Let a sphere of a body touch a sphere of another, or of the world, by a law as in `sphere_on_plane`.
+
+        >>> import dalembert as dl
+        >>> model = dl.Model("billiards").coordinate("x", -1, 2.0).coordinate("y", 0)
+        >>> for name, along in (("cue", "x"), ("ball", "y")):
+        ...     _ = model.body(name, joint=model.prismatic((1, 0, 0), along), mass=0.2)
+        >>> _ = model.sphere_on_sphere("cue", radius=0.03, ground="ball", ground_radius=0.03, stiffness=1e5)
+        >>> dl.simulate(model, 1.0, samples=2).qd[:, -1].round(9) + 0.0
+        array([0., 2.])
+        """
+        place = {"radius": radius, "center": center, "ground_radius": ground_radius, "ground_center": ground_center}
+        return self._touch(SphereOnSphere, name, law, body=body, ground=ground, **place)

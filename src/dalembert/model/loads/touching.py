@@ -1,0 +1,190 @@
+"""What compliant contacts share: a body touches another one, the ground, at one place, and is pressed away and slowed down there.
+
+At the place r of the contact, with the unit normal n from the ground to the body and the velocity v of the body's matter in r
+against that of the ground,
+
+    δ̇ = −n·v,    slip s = v − (n·v) n,    force on the body F = N n − (friction along s),
+
+and −F on the ground at the same place. N and the friction are laws of what is measured, see `contact_laws`. A contact has no
+potential: what it takes and gives is work.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from dalembert.algebra import Array, Scalar, scaled, vector
+from dalembert.errors import InputError, Problem, nearest
+from dalembert.expressions.lower import Lowering
+from dalembert.model.declared import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.keys import BODY, NAMED, Key, Keys, body
+from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point
+from dalembert.model.loads.contact_laws import DEPTH, LAWS, SLIP, SQUARE, USUAL, ContactLaw, Laws
+from dalembert.model.loads.laws import RATE, measure, numbers_but
+from dalembert.model.vectors import WORLD, Formula
+from dalembert.spatial import cross
+
+TOUCHING: Keys = {**NAMED, **BODY, "ground": Key(body, usual=WORLD)}
+ORIGIN = (0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Where and how two bodies touch: the depth, the unit normal from the ground to the body, and the place, in world axes."""
+
+    depth: Scalar
+    normal: Array
+    place: Array
+
+
+@dataclass(frozen=True)
+class Touch(Laws, Load):
+    """A body that touches the ground, which is the world or another body."""
+
+    body: str
+    ground: str
+    held_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # what a run holds in place of the laws
+
+    @abstractmethod
+    def meeting(self, motion: Motion) -> Meeting:
+        """How the bodies touch."""
+
+    @abstractmethod
+    def seen(self, places: Places) -> tuple[Scalar, Array, Array]:
+        """For the evidence: depth, normal and place by other formulas."""
+
+    @property
+    def laws(self) -> tuple[Formula, ...]:
+        """Press and drag."""
+        return self.held_laws or (self.press, self.drag)
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The laws."""
+        return self.laws
+
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        """All but the laws."""
+        return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
+
+    def law(self) -> tuple[str, str]:
+        """How it presses and rubs."""
+        return self.kind.replace("_", " "), self.in_words()
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """A body does not touch itself; laws have signs."""
+        found = self.faults(self.title, table)
+        if self.body == self.ground:
+            fact = f"'{self.body}' is both body and ground, so it does nothing."
+            found.append(Problem(self.title, fact, "Give `body` and `ground` two different names."))
+        return found
+
+    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+        """With its laws held."""
+        return replace(self, held_laws=tuple(map(hold, self.laws)))
+
+    def _matter(self, motion: Motion, place: Array) -> list[Array]:
+        """The points of body and ground that are at a place now, each in its own axes."""
+        frames = [motion.frame(name) for name in (self.body, self.ground)]
+        return [frame.R.T @ (place - frame.p) for frame in frames]
+
+    def _velocity(self, motion: Motion, place: Array) -> tuple[Array, Array]:
+        """J and c of the velocity of the body's matter against the ground's at a place."""
+        first, second = self._matter(motion, place)
+        _, J1, c1 = motion.frame(self.body).point(first)
+        if self.ground == WORLD:
+            return J1, c1
+        _, J2, c2 = motion.frame(self.ground).point(second)
+        return J1 - J2, c1 - c2
+
+    def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, dict[str, Scalar]]:
+        """What the drag is a multiple of, and what it is a formula of."""
+        if self.planar is not None:
+            across = cross(vector(list(self.planar)), normal)
+            way = scaled(1 / motion.algebra.sqrt(across @ across), across)
+            return way, {SLIP: way @ velocity}
+        slip = velocity - scaled(normal @ velocity, normal)
+        return slip, {SQUARE: slip @ slip}
+
+    def _measured(self, motion: Motion, meeting: Meeting, velocity: Array) -> dict[str, Scalar]:
+        _, measured = self._slip(motion, meeting.normal, velocity)
+        return {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **self.more(motion)}
+
+    def more(self, motion: Motion) -> dict[str, Scalar]:
+        """What else its laws are formulas of."""
+        return {}
+
+    def lowering(self, motion: Motion) -> Lowering:
+        """Knowing depth, its rate and the slip."""
+        meeting = self.meeting(motion)
+        J, c = self._velocity(motion, meeting.place)
+        known = self._measured(motion, meeting, J @ motion.qd + c)
+        return motion.lower.knowing({measure(name).name: x for name, x in known.items()})
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """Press and friction on the velocity of the body's matter against the ground's."""
+        meeting, lower = self.meeting(motion), self.lowering(motion)
+        J, c = self._velocity(motion, meeting.place)
+        press, drag = self.laws[:2]
+        force = scaled(lower(press), meeting.normal)
+        with np.errstate(all="ignore"):  # 0/0 at rest in a branch that is not taken
+            if drag != 0:
+                force = force - scaled(lower(drag), self._slip(motion, meeting.normal, J @ motion.qd + c)[0])
+        first, second = self._matter(motion, meeting.place)
+        wrenches = (*at_point(motion, self.body, first, force), *at_point(motion, self.ground, second, -force))
+        return [Applied(self.name, force, J, c, wrenches=wrenches)]
+
+    # for the evidence
+
+    def _forces(self, watch: Watch) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The place, press times normal, friction, and the change (3, n, K) of the matter of the body against the ground's.
+
+        The matter x that is at the place now is fixed on its body: v = ṗ + Ṙ x, δr = δp + δR x.
+        """
+        met = watch.traced(lambda places: vector([*_flat(self.seen(places))]))
+        depth, normal, place = met.value[0], met.value[1:4], met.value[4:]
+        velocity, change = np.zeros((3, watch.K)), 0.0
+        for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
+            origin, axes = point_of(watch, name, ORIGIN), axes_of(watch, name)
+            x = np.einsum("yak,yk->ak", axes.value, place - origin.value)
+            velocity = velocity + sign * (origin.rate + np.einsum("yak,ak->yk", axes.rate, x))
+            change = change + sign * (origin.change + np.einsum("yank,ak->ynk", axes.change, x))
+        press = self.pressed(watch, depth, met.rate[0])
+        slip = velocity - normal * np.sum(normal * velocity, axis=0)
+        return place, press * normal, self.dragged(watch, press, slip, normal), np.asarray(change)
+
+    def declared(self, watch: Watch) -> Work:
+        """F·(δr of the body − δr of the ground)."""
+        _, press, drag, change = self._forces(watch)
+        value = np.einsum("xk,xnk->nk", press + drag, change)
+        return Work(self.name, value, np.linalg.norm(press + drag, axis=0) * np.linalg.norm(change, axis=0))
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        """The force on the body, and its opposite on the ground."""
+        place, press, drag, _ = self._forces(watch)
+        for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
+            if name != WORLD:
+                yield Action(name, sign * (press + drag), place, np.zeros((3, watch.K)))
+
+
+def _flat(seen: tuple[Scalar, Array, Array]) -> Iterator[Scalar]:
+    yield seen[0]
+    yield from seen[1]
+    yield from seen[2]
+
+
+class TouchMaker(LoadMaker):
+    """What the makers of contacts share."""
+
+    def _touch(self, kind: type[Touch], name: str | None, said: ContactLaw, **given: object) -> Self:
+        """Add a contact of this kind with its law."""
+        for key in said:
+            if key not in LAWS:
+                known = [*given, *LAWS]
+                raise InputError(f"{kind.kind}: there is no argument '{key}'. {nearest(key, known)}")
+        return self._load(kind, name, **given, **{**USUAL, **said})

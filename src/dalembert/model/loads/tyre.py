@@ -1,0 +1,234 @@
+"""A tyre on a plane: forces along the plane by the slip of its lowest point, linear or by the Magic Formula.
+
+| symbol | meaning |
+|---|---|
+| e_x, e_y | along the plane: where the wheel rolls to, axis × normal, and across |
+| V_x | velocity of the centre along e_x |
+| V_s | velocity of the matter in the lowest point of the wheel, along the plane |
+| κ, tan α | slip along and across: −V_s·e_x / U and −V_s·e_y / U, with U = √(V_x² + low_speed²) |
+| s | normalised slip (c_x κ, c_y tan α): the force per load while the tyre does not slide, with the stiffnesses c |
+
+The linear tyre has the force load × s. By the Magic Formula of Pacejka and Bakker (The Magic Formula Tyre Model, Vehicle System
+Dynamics 21 S1, 1992, 1–18), y = D sin(C arctan(B x − E (B x − arctan(B x)))), it is
+
+    load × μ × sin(C arctan(φ − E (φ − arctan φ))) s/|s|,    φ = |s| / (C μ),
+
+with the friction μ, shape C, curvature E, D = μ × load, and B such that the slope at no slip is that of the linear tyre. Slip
+along and across are taken together by the length of the normalised slip, the idea of Sharp and Bettella in its plainest form
+(Tyre Shear Force and Moment Descriptions by Normalisation of Parameters and the "Magic Formula", Vehicle System Dynamics 39,
+2003, 27–56).
+
+Deviates: U in place of |V_x|, so that a wheel at rest has a slip, and |s| is √(s·s + 10⁻¹²). Camber thrust, aligning moment,
+rolling resistance and relaxation are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+
+from dalembert.algebra import Algebra, Array, Scalar, scaled, vector
+from dalembert.algebra.surds import Component
+from dalembert.arguments import checked
+from dalembert.errors import Problem
+from dalembert.expressions.formula import Written
+from dalembert.expressions.numbers import written_out
+from dalembert.model.checks.values import value
+from dalembert.model.declared import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.file_form import ORIGIN
+from dalembert.model.keys import (
+    BODY,
+    NAMED,
+    Key,
+    Keys,
+    Pair,
+    constant,
+    constant_length,
+    direction,
+    fixed_vector,
+    moving,
+    one_or_two,
+    optional_constant,
+)
+from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
+from dalembert.model.making import ZERO, Given
+from dalembert.model.vectors import Formula, Vector3
+from dalembert.spatial import cross, skew
+
+LOW_SPEED, SHAPE = 0.1, 1.3
+_LITTLE = Fraction(1, 10**12)  # what is added to |s|²
+Direction = tuple[Component, Component, Component]
+
+
+@dataclass(frozen=True)
+class Tyre(Load):
+    """The force of a tyre along a plane through the world's origin: see the head of this file."""
+
+    kind: ClassVar[str] = "tyre"
+    forms: ClassVar[dict[str, Keys]] = {
+        "tyre": {
+            **NAMED,
+            **BODY,
+            "radius": Key(constant_length, True),
+            "load": Key(moving, True),
+            "stiffness": Key(one_or_two("along", "across"), True),
+            "mu": Key(optional_constant),
+            "shape": Key(constant, usual=SHAPE),
+            "curvature": Key(constant, usual=0),
+            "low_speed": Key(constant, usual=LOW_SPEED),
+            "axis": Key(direction, usual=[0, 1, 0]),
+            "center": Key(fixed_vector, usual=ORIGIN),
+            "normal": Key(direction, usual=[0, 0, 1]),
+        }
+    }
+
+    body: str
+    radius: Formula
+    load: Formula
+    stiffness: Pair
+    mu: Formula | None
+    shape: Formula
+    curvature: Formula
+    low_speed: Formula
+    axis: Direction
+    center: Vector3
+    normal: Direction
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """The centre of the wheel."""
+        return [(self.body, self.center)]
+
+    def law(self) -> tuple[str, str]:
+        """Its stiffness, and what it is cut off at."""
+        along, across = map(written_out, self.stiffness)
+        top = "linear" if self.mu is None else f"friction {written_out(self.mu)}"
+        return self.kind, f"{top}, stiffness {along} along and {across} across, per load {written_out(self.load)}"
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """Constants that have to be positive."""
+        keys = ("radius", "low_speed", *(() if self.mu is None else ("mu", "shape")))
+        found = ((key, value(getattr(self, key), table)) for key in keys)
+        return [
+            Problem(f"{self.title}, {key}", f"it is {number:g}.", "Expected a positive number.")
+            for key, number in found
+            if not number > 0
+        ]
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """Its force on the velocity of the matter in the lowest point."""
+        frame, algebra, n = motion.frame(self.body), motion.algebra, vector(list(self.normal))
+        axis, center = frame.R @ vector(list(self.axis)), vector_of(motion, self.center)
+        _, J, c = frame.point(center)
+        with np.errstate(all="ignore"):  # a wheel that lies flat on the plane rolls nowhere
+            upright = 1 / algebra.sqrt(1 - (n @ axis) * (n @ axis))
+            forwards = scaled(upright, cross(axis, n))
+            arm = scaled(-motion.lower(self.radius) * upright, n - scaled(n @ axis, axis))
+        turning = skew(arm) @ frame.R
+        sliding, drift = J - turning @ frame.D, c - turning @ frame.E
+        rolling, slip, low = forwards @ (J @ motion.qd + c), sliding @ motion.qd + drift, motion.lower(self.low_speed)
+        pace = algebra.sqrt(rolling * rolling + low * low)
+        across = cross(n, forwards)
+        s = vector(
+            [-motion.lower(k) * (e @ slip) / pace for k, e in zip(self.stiffness, (forwards, across), strict=True)]
+        )
+        size = motion.lower(self.load) * self._share(motion, algebra.sqrt(s @ s + algebra.number(_LITTLE)))
+        force = scaled(size * s[0], forwards) + scaled(size * s[1], across)
+        wrenches = at_point(motion, self.body, center + frame.R.T @ arm, force)
+        return [Applied(self.name, force, sliding, wrenches=wrenches)]
+
+    def _share(self, motion: Motion, slip: Scalar) -> Scalar:
+        """The force per load and normalised slip: 1 where nothing slides."""
+        if self.mu is None:
+            return 1
+        mu, C, E = map(motion.lower, (self.mu, self.shape, self.curvature))
+        return mu * _magic(motion.algebra, slip / (C * mu), C, E) / slip
+
+    # for the evidence
+
+    def _down(self, places: Places) -> Array:
+        """From the centre to the lowest point: straight down, as far as the plane of the wheel lets it go."""
+        n, axis = vector(list(self.normal)), places.frames[self.body].along(self.axis)
+        down = scaled(n @ axis, axis) - n
+        return scaled(places.lower(self.radius) / places.algebra.sqrt(down @ down), down)
+
+    def _acting(self, watch: Watch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The force, the lowest point, and how the matter there changes its place."""
+        center, axes, arm = point_of(watch, self.body, self.center), axes_of(watch, self.body), watch.traced(self._down)
+        x = np.einsum("yak,yk->ak", axes.value, arm.value)  # the arm as the body sees it
+        n = np.array(self.normal, dtype=float)
+        axle = np.einsum("xak,a->xk", axes.value, np.array(self.axis, dtype=float))
+        along = np.cross(axle, n[:, None], axis=0)
+        along = along / np.linalg.norm(along, axis=0)
+        across = np.cross(n[:, None], along, axis=0)
+        slip = center.rate + np.einsum("yak,ak->yk", axes.rate, x)
+        U = np.hypot(np.sum(along * center.rate, axis=0), watch.number(self.low_speed))
+        pairs = zip(self.stiffness, (along, across), strict=True)
+        s = np.stack([-watch.number(k) * np.sum(e * slip, axis=0) / U for k, e in pairs])
+        size, length = watch.number(self.load), np.sqrt(np.sum(s**2, axis=0) + float(_LITTLE))
+        if self.mu is not None:
+            mu, C, E = (watch.number(x) for x in (self.mu, self.shape, self.curvature))
+            B, D = 1 / (C * mu), mu * size
+            size = D * np.sin(C * np.arctan((1 - E) * B * length + E * np.arctan(B * length))) / length
+        force = size * (s[0] * along + s[1] * across)
+        return force, center.value + arm.value, center.change + np.einsum("yank,ak->ynk", axes.change, x)
+
+    def declared(self, watch: Watch) -> Work:
+        """F · δr of the matter in the lowest point."""
+        force, _, change = self._acting(watch)
+        value = np.einsum("xk,xnk->nk", force, change)
+        return Work(self.name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(change, axis=0))
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        """The force at the lowest point."""
+        force, place, _ = self._acting(watch)
+        yield Action(self.body, force, place, np.zeros((3, watch.K)))
+
+
+def _magic(algebra: Algebra, phi: Scalar, C: Scalar, E: Scalar) -> Scalar:
+    """sin(C arctan(φ − E (φ − arctan φ)))."""
+    return algebra.sin(C * algebra.function("atan", phi - E * (phi - algebra.function("atan", phi))))
+
+
+class TyreMaker(LoadMaker):
+    """Makes tyres."""
+
+    @checked
+    def tyre(
+        self,
+        body: str,
+        *,
+        radius: Written,
+        load: Written,
+        stiffness: Written | Given,
+        mu: Written | None = None,
+        shape: Written = SHAPE,
+        curvature: Written = 0,
+        low_speed: Written = LOW_SPEED,
+        axis: Given = (0, 1, 0),
+        center: Given = ZERO,
+        normal: Given = (0, 0, 1),
+        name: str | None = None,
+    ) -> Self:
+        """Let a wheel push along a plane through the world's origin by the slip of its lowest point.
+
+        `load` is a formula, the force that presses the wheel onto the plane; it is not applied itself. `stiffness` is force per
+        load and slip, along and across. Without `mu` the tyre is linear; with it, it follows the Magic Formula
+        D sin(C arctan(B x − E (B x − arctan(B x)))) with D = mu × load, C = `shape`, E = `curvature`, and B from the stiffness.
+        Below `low_speed` slip is measured by that speed. `axis` and `center` are the wheel's in body axes, `normal` the plane's.
+
+        >>> from dalembert import Model
+        >>> model = Model("wheel").parameters(N=3000.0).coordinate("x", 0.0, 10.0).coordinate("turn", 0.0, 30.0)
+        >>> joints = [model.prismatic((1, 0, 0), "x", position=(0, 0, 0.3)), model.revolute((0, 1, 0), "turn")]
+        >>> _ = model.body("wheel", joint=joints, mass=300, inertia=(1, 2, 1))
+        >>> _ = model.tyre("wheel", radius=0.3, load="N", stiffness=(20, 15), mu=0.9)
+        >>> model.check()
+        []
+        """
+        law = {"load": load, "stiffness": stiffness, "mu": mu, "shape": shape, "curvature": curvature}
+        place = {"axis": axis, "center": center, "normal": normal}
+        return self._load(Tyre, name, body=body, radius=radius, **law, low_speed=low_speed, **place)

@@ -1,0 +1,214 @@
+"""Bodies from their shape: mass, mass centre and inertia of homogeneous solids, exact in formulas of parameters.
+
+| kind | size | its origin lies |
+|---|---|---|
+| `box` | three edges | in the middle |
+| `cylinder` | radius, length along z | in the middle |
+| `sphere` | radius | in the middle |
+| `ellipsoid` | three half axes | in the middle |
+| `capsule` | radius, length of the straight part along z | in the middle |
+| `cone` | radius, height along z | in the middle of its base |
+| `rod` | length along z; it is thin, and its density is mass per length | in the middle |
+
+A hollow solid is one less another of the same kind with the same origin, its `inner` size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from dalembert.arguments import checked
+from dalembert.errors import InputError, Problem, nearest
+from dalembert.expressions.formula import Formula, Written
+from dalembert.model.checks.values import value
+from dalembert.model.keys import MAX_ELEMENTS, Key, Keys, attempt, constant, many, name, table, wrong
+from dalembert.model.making import ZERO, Given, Maker, row_of
+from dalembert.model.turns import PLACE, Rotation, placement, rotation_matrix, turned_inertia
+from dalembert.model.vectors import Matrix3, Vector3
+
+_ZERO = se.Integer(0)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A homogeneous solid: its volume, the height of its mass centre, and its moments of inertia per mass about it."""
+
+    volume: Formula
+    height: Formula
+    moments: Vector3
+
+
+def _box(a: Formula, b: Formula, c: Formula) -> _Form:
+    return _Form(a * b * c, _ZERO, ((b**2 + c**2) / 12, (a**2 + c**2) / 12, (a**2 + b**2) / 12))
+
+
+def _cylinder(r: Formula, l: Formula) -> _Form:  # noqa: E741
+    across = r**2 / 4 + l**2 / 12
+    return _Form(se.pi * r**2 * l, _ZERO, (across, across, r**2 / 2))
+
+
+def _ellipsoid(a: Formula, b: Formula, c: Formula) -> _Form:
+    return _Form(4 * se.pi * a * b * c / 3, _ZERO, ((b**2 + c**2) / 5, (a**2 + c**2) / 5, (a**2 + b**2) / 5))
+
+
+def _capsule(r: Formula, l: Formula) -> _Form:  # noqa: E741
+    # a share of the straight part, and of two half balls whose mass centres lie 3/8 r beyond its ends
+    straight = l / (l + 4 * r / 3)
+    round_ = 1 - straight
+    across = straight * (r**2 / 4 + l**2 / 12) + round_ * (2 * r**2 / 5 + l**2 / 4 + 3 * l * r / 8)
+    about = straight * r**2 / 2 + round_ * 2 * r**2 / 5
+    return _Form(se.pi * r**2 * (l + 4 * r / 3), _ZERO, (across, across, about))
+
+
+def _cone(r: Formula, h: Formula) -> _Form:
+    across = 3 * r**2 / 20 + 3 * h**2 / 80
+    return _Form(se.pi * r**2 * h / 3, h / 4, (across, across, 3 * r**2 / 10))
+
+
+def _rod(l: Formula) -> _Form:  # noqa: E741
+    return _Form(l, _ZERO, (l**2 / 12, l**2 / 12, _ZERO))
+
+
+FORMS: dict[str, tuple[int, Callable[..., _Form]]] = {
+    "box": (3, _box),
+    "cylinder": (2, _cylinder),
+    "sphere": (1, lambda r: _ellipsoid(r, r, r)),
+    "ellipsoid": (3, _ellipsoid),
+    "capsule": (2, _capsule),
+    "cone": (2, _cone),
+    "rod": (1, _rod),
+}
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Mass, mass centre and inertia about it, in axes of the body."""
+
+    mass: Formula
+    center: Vector3
+    inertia: Matrix3
+
+
+def together(parts: Sequence[Matter]) -> Matter:
+    """Several as one, by Steiner's theorem.
+
+    >>> one = se.Integer(1)
+    >>> ball = [Matter(one, (x * one, 0 * one, 0 * one), ((one,) * 3,) * 3) for x in (-2, 4)]
+    >>> together(ball).mass, together(ball).center, together(ball).inertia[1][1]
+    (2, (1, 0, 0), 20)
+    """
+    if len(parts) == 1:
+        return parts[0]
+    mass = sum((part.mass for part in parts), start=_ZERO)
+    centers = [np.array(part.center, dtype=object) for part in parts]
+    middle = sum((part.mass * c for part, c in zip(parts, centers, strict=True)), start=np.full(3, _ZERO)) / mass
+    total = np.full((3, 3), _ZERO, dtype=object)
+    for part, center in zip(parts, centers, strict=True):
+        d = center - middle
+        total = (
+            total + np.array(part.inertia, dtype=object) + part.mass * (d @ d * np.eye(3, dtype=int) - np.outer(d, d))
+        )
+    x, y, z = total
+    center = (middle[0], middle[1], middle[2])
+    return Matter(mass, center, ((x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2])))
+
+
+class SolidMaker(Maker):
+    """Makes the matter of bodies."""
+
+    @checked
+    def solid(
+        self,
+        kind: str,
+        size: Given,
+        *,
+        density: Written | None = None,
+        mass: Written | None = None,
+        inner: Given | None = None,
+        position: Given = ZERO,
+        rotation: Rotation = ZERO,
+        where: str = "solid",
+    ) -> Matter:
+        """A homogeneous solid for `body(..., solid=...)`: its kind and size, and its density or its mass.
+
+        Kinds and sizes: box (three edges), cylinder (radius, length), sphere (radius), ellipsoid (three half axes), capsule
+        (radius, length of the straight part), cone (radius, height; its origin is in its base), rod (length; its density is mass
+        per length). Lengths and heights lie along z; `position` and `rotation` place the solid on the body. `inner` is the size
+        of the hollow inside, of the same kind.
+
+        >>> from dalembert import Model
+        >>> model = Model("flywheel").parameters(m=3.0, r=0.2, h=0.05).coordinates("turn")
+        >>> wheel = model.solid("cylinder", ("r", "h"), mass="m")
+        >>> wheel.inertia[2][2], wheel.center
+        ((1/2)*m*r**2, (0, 0, 0))
+        >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "turn"), solid=wheel)
+        """
+        where = f"{where} ({kind})"
+        if kind not in FORMS:
+            raise InputError(f"{where}: there is no such solid. {nearest(str(kind), FORMS)}")
+        if (density is None) == (mass is None):
+            both = "neither density nor mass" if mass is None else "both density and mass"
+            raise InputError(f"{where}: {both} is given. Give one of them.")
+        outer = self._form(kind, size, f"{where}, size")
+        forms = [outer] if inner is None else [outer, self._form(kind, inner, f"{where}, inner")]
+        volume = outer.volume if inner is None else outer.volume - forms[1].volume
+        if not value(volume, self.parameter_values) > 0 and not (inner is None and density is None):
+            raise InputError(
+                f"{where}: its volume is not positive. Expected sizes above 0, and an `inner` below `size`."
+            )
+        whole = None if mass is None else self.reader.constant(mass, f"{where}, mass")
+        thick = whole / volume if density is None else self.reader.constant(density, f"{where}, density")
+        masses = [thick * outer.volume, *(-thick * form.volume for form in forms[1:])]
+        if inner is None and whole is not None:
+            masses = [whole]
+        found = together([_upright(form, each) for form, each in zip(forms, masses, strict=True)])
+        return _placed(found, *placement(self, where, position, rotation))
+
+    def _form(self, kind: str, size: Given, where: str) -> _Form:
+        count, form = FORMS[kind]
+        given = row_of(size, where, f"{count} lengths")
+        if len(given) != count:
+            raise InputError(f"{where}: got {len(given)} lengths. Expected {count} for a {kind}.")
+        lengths = [self.reader.constant(x, f"{where}[{i}]") for i, x in enumerate(given)]
+        for i, length in enumerate(lengths):
+            if (number := value(length, self.parameter_values)) < 0:
+                raise InputError(f"{where}[{i}]: the length is {number:g}. Expected at least 0.")
+        return form(*lengths)
+
+
+def _upright(form: _Form, mass: Formula) -> Matter:
+    a, b, c = (mass * moment for moment in form.moments)
+    return Matter(mass, (_ZERO, _ZERO, form.height), ((a, _ZERO, _ZERO), (_ZERO, b, _ZERO), (_ZERO, _ZERO, c)))
+
+
+def _placed(matter: Matter, position: Vector3, angles: Vector3) -> Matter:
+    x, y, z = np.array(position, dtype=object) + rotation_matrix(angles) @ np.array(matter.center, dtype=object)
+    return Matter(matter.mass, (x, y, z), turned_inertia(matter.inertia, angles))
+
+
+_LENGTHS = many(constant, "lengths")
+SOLID: Keys = {
+    "kind": Key(name, required=True),
+    "size": Key(_LENGTHS, required=True),
+    "density": Key(constant),
+    "mass": Key(constant),
+    "inner": Key(_LENGTHS),
+    **PLACE,
+}
+
+
+def solids(given: object, where: str, model: Any) -> Iterator[Problem]:
+    """One solid in a file, or several."""
+    parts: list[Any] = given if isinstance(given, list) else [given]
+    if not 1 <= len(parts) <= MAX_ELEMENTS:
+        yield wrong(where, f"1 to {MAX_ELEMENTS} solids", given)
+        return
+    for i, part in enumerate(parts):
+        path = f"{where} {i}" if isinstance(given, list) else where
+        found = [*table(part, SOLID, path, model)]
+        yield from found or attempt(path, lambda part=part, path=path: model.solid(**part, where=path))

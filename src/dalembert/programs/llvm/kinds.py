@@ -1,0 +1,157 @@
+"""Kinds of values in plain texts: numbers, arrays, and records of them. In machine code each is a row of words.
+
+| kind | words |
+|---|---|
+| a number | itself |
+| an array in C order | the address of its numbers, and its shape |
+| a record or a tuple | those of its fields |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from dalembert.errors import EngineError
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """Numbers of one kind."""
+
+    name: str
+    word: ir.Type = field(compare=False)
+    code: str = field(compare=False)  # of the module `struct`
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+INT = Scalar("an integer", ir.IntType(64), "q")
+REAL = Scalar("a float", ir.DoubleType(), "d")
+BOOL = Scalar("a truth value", ir.IntType(1), "q")
+
+
+@dataclass(frozen=True)
+class Array:
+    """Arrays of numbers in C order."""
+
+    item: Scalar
+    ndim: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """Records, which know their fields by name, and plain tuples."""
+
+    maker: type
+    fields: tuple[Kind, ...]
+
+
+Kind = Scalar | Array | Record
+Word = Any  # a value of LLVM: its own types say little
+NOTHING = Record(tuple, ())
+_ITEMS = {np.dtype(np.float64): REAL, np.dtype(np.int64): INT}
+
+
+def words_of(kind: Kind) -> list[ir.Type]:
+    """The words that a value takes."""
+    if isinstance(kind, Scalar):
+        return [kind.word]
+    if isinstance(kind, Array):
+        return [kind.item.word.as_pointer(), *[INT.word] * kind.ndim]
+    return [word for each in kind.fields for word in words_of(each)]
+
+
+def codes_of(kind: Kind) -> str:
+    """The words of a value as `struct` packs them."""
+    if isinstance(kind, Scalar):
+        return kind.code
+    return "q" * (1 + kind.ndim) if isinstance(kind, Array) else "".join(map(codes_of, kind.fields))
+
+
+def kind_of(value: Any) -> Kind:
+    """The kind of a value of Python."""
+    if isinstance(value, np.ndarray):
+        if value.dtype not in _ITEMS or not value.flags.c_contiguous:
+            raise EngineError(
+                f"machine code: got an array of {value.dtype} with shape {value.shape} and strides {value.strides}. "
+                "Expected floats or integers of 64 bits in C order: pass np.ascontiguousarray(..., dtype=float)."
+            )
+        return Array(_ITEMS[value.dtype], value.ndim)
+    if isinstance(value, tuple):
+        return Record(type(value), tuple(map(kind_of, value)))
+    for types, kind in (((bool, np.bool_), BOOL), ((int, np.integer), INT), ((float, np.floating), REAL)):
+        if isinstance(value, types):
+            return kind
+    raise EngineError(
+        f"machine code: got a value of {type(value).__name__}. Expected numbers, arrays and tuples of them."
+    )
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """The words of a value of Python."""
+    if isinstance(value, np.ndarray):
+        yield value.ctypes.data
+        yield from value.shape
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from flat(each)
+    else:
+        yield value
+
+
+def rebuilt(kind: Kind, words: Iterator[Any]) -> Any:
+    """A value of Python from words; arrays do not come back."""
+    if isinstance(kind, Record):
+        found = tuple(rebuilt(each, words) for each in kind.fields)
+        return found if kind.fields else None
+    return bool(next(words)) if kind is BOOL else next(words)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value in the code that is being written."""
+
+    kind: Kind
+    words: tuple[Word, ...]
+
+    @property
+    def word(self) -> Word:
+        """That of a number."""
+        return self.words[0]
+
+    def parts(self) -> list[Value]:
+        """The fields of a record or tuple."""
+        assert isinstance(self.kind, Record)
+        out, at = [], 0
+        for kind in self.kind.fields:
+            size = len(words_of(kind))
+            out.append(Value(kind, self.words[at : at + size]))
+            at += size
+        return out
+
+
+def integer(value: int) -> Value:
+    """A whole number that is known."""
+    return Value(INT, (ir.Constant(INT.word, value),))
+
+
+def joined(parts: list[Value], maker: type = tuple) -> Value:
+    """A record or tuple of values."""
+    return Value(
+        Record(maker, tuple(part.kind for part in parts)), tuple(word for part in parts for word in part.words)
+    )
+
+
+def constant(value: object) -> Value | None:
+    """A number of Python; None for anything else."""
+    if isinstance(value, bool):
+        return Value(BOOL, (ir.Constant(BOOL.word, int(value)),))
+    if isinstance(value, int):
+        return integer(value)
+    return Value(REAL, (ir.Constant(REAL.word, float(value)),)) if isinstance(value, float) else None

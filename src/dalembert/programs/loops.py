@@ -1,0 +1,70 @@
+"""Plain functions on arrays of numbers as machine code, which call programs by their address.
+
+A text is written once and runs twice: as Python, and as machine code of our own (`programs/llvm/plain_text`) for the kinds of
+arguments it is called with. The code is kept on disk with that of programs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Written = Callable[..., Any]
+
+
+class Machine(NamedTuple):
+    """A function of (x, p, tables, out): its address, or itself."""
+
+    one: int | Written
+    p: np.ndarray
+    tables: np.ndarray
+
+
+def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+    """Run a function that is known by itself; in machine code this is a jump to its address."""
+    assert callable(one)
+    one(x, p, tables, out)
+
+
+class CompiledLoop:
+    """A loop in machine code, made for each kind of arguments at the first call with them."""
+
+    def __init__(self, loop: Written) -> None:
+        self._loop = loop
+        self._codes: dict[tuple[Any, ...], _Code] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the loop returns; arrays are written in place, other threads go on meanwhile."""
+        from dalembert.programs.llvm.kinds import flat, kind_of
+
+        kinds = tuple(map(kind_of, arguments))
+        code = self._codes.get(kinds)
+        if code is None:
+            code = self._codes[kinds] = _Code(self._loop, kinds)
+        return code(flat(arguments))
+
+
+class _Code:
+    """The machine code of a loop for some kinds of arguments."""
+
+    def __init__(self, loop: Written, kinds: tuple[Any, ...]) -> None:
+        from dalembert.programs.llvm.kinds import codes_of, rebuilt
+        from dalembert.programs.llvm.machine import loaded
+        from dalembert.programs.llvm.plain_text import ENTRY, PlainModule
+
+        written = PlainModule(loop, kinds, call)
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(
+            loaded(str(written.module), ENTRY, optimize=True)
+        )
+        self._given = struct.Struct("=" + "".join(map(codes_of, kinds)))
+        self._result, self._found = written.result, struct.Struct("=" + codes_of(written.result))
+        self._rebuilt = rebuilt
+
+    def __call__(self, words: Any) -> Any:
+        out = ctypes.create_string_buffer(max(self._found.size, 1))
+        self._run(self._given.pack(*words), out)
+        return self._rebuilt(self._result, iter(self._found.unpack_from(out)))

@@ -1,0 +1,176 @@
+"""Plain texts as machine code: the same numbers as Python gives, and plain words where there is no code."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from dalembert.algebra import vector
+from dalembert.algebra.graph import GRAPH
+from dalembert.errors import EngineError
+from dalembert.programs import compile_function
+from dalembert.programs.loops import CompiledLoop, Machine, call
+
+RNG = np.random.default_rng(5)
+LIMIT, FIRST = 0.25, 1
+
+
+class Room(NamedTuple):
+    x: np.ndarray
+    wide: np.ndarray
+    weight: float
+    on: bool
+
+
+def counted(room: Room, most: int, out: np.ndarray) -> tuple[int, float, bool]:
+    """Loops, branches and all ways out of them."""
+    total, seen, done = 0.0, 0, False
+    for i in range(len(room.x)):
+        if room.x[i] < -0.9:
+            continue
+        for j in range(room.wide.shape[1] - 1, -1, -1):
+            if room.wide[i, j] > 0.95 and room.on:
+                break
+            out[i] += room.wide[i, j] * room.weight if j % 2 else -room.wide[i, j] / 3
+            seen += 1
+        while True:
+            total += _largest(room.wide[i])
+            if not (-LIMIT < total - 5 < LIMIT) or seen >= most:
+                break
+            total, done = total + 1, True
+    return seen, total, done
+
+
+def _largest(row: np.ndarray) -> float:
+    """A part with two ways to return."""
+    most = -np.inf
+    for k in range(FIRST, len(row)):
+        most = max(most, row[k])
+    if most > 0.5:
+        return most
+    return min(most, abs(most))
+
+
+def elementary(x: float, y: float, out: np.ndarray) -> None:
+    """Each function, and what is not a number."""
+    out[0], out[1] = np.sqrt(x), np.arctan2(y, x)
+    out[2], out[3] = np.floor(y), np.spacing(abs(y))
+    out[4], out[5] = abs(y) ** 0.3, y**2
+    out[6] = 1.0 if np.isfinite(y / x) else 2.0
+    bad = np.inf - np.inf
+    out[7] = 1.0 if bad != bad and not bad < 1 else 0.0
+    out[8], out[9] = max(1.0, bad), min(bad, 1.0)
+    out[10] = float(3) - (2 if (x > y and 1 / x > 0) or y > 100 else 0.5)
+
+
+def made(n: int, source: np.ndarray) -> float:
+    """Arrays of its own, slices of them, and a choice between two."""
+    total = 0.0
+    for k in range(1, n):
+        a, b, fixed = np.zeros((k, n)), np.empty(n), np.empty((2, 2))
+        fixed[0, 0] = fixed[1, 1] = k
+        for i in range(n):
+            b[i] = source[i]
+        a[k - 1, 0] += fixed[1, 1]
+        part = b[1:k] if k % 2 else b[k:]
+        row = Room(part, a, 2.0, True)
+        for i in range(len(row.x)):
+            total += row.x[i] * row.weight + row.wide[k - 1, 0]
+    return total
+
+
+def asked(machine: Machine, x: np.ndarray, out: np.ndarray) -> None:
+    """A program by its address."""
+    call(machine.one, x, machine.p, machine.tables, out)
+
+
+def both(loop, *arguments):
+    """What Python gives and what machine code gives, with the arrays that each wrote."""
+    found = []
+    for run in (loop, CompiledLoop(loop)):
+        given = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+        with np.errstate(all="ignore"):
+            found.append((run(*given), [each for each in given if isinstance(each, np.ndarray)]))
+    return found
+
+
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("most", [3, 1000])
+def test_loops_and_branches(on, most):
+    for _ in range(5):
+        room = Room(RNG.uniform(-1, 1, 40), RNG.uniform(-1, 1, (40, 7)), 0.3, on)
+        (first, a), (second, b) = both(counted, room, most, np.zeros(40))
+        assert first == second
+        assert [type(each) for each in second] == [int, float, bool]
+        np.testing.assert_array_equal(a[0], b[0])
+
+
+@pytest.mark.parametrize(("x", "y"), [(2.5, -3.25), (0.0, 1.0), (1e-300, -1e300), (0.7, 0.2)])
+def test_elementary_functions_and_what_is_not_a_number(x, y):
+    (_, a), (_, b) = both(elementary, np.float64(x), np.float64(y), np.zeros(11))
+    np.testing.assert_allclose(b[0], a[0], rtol=1e-15)
+
+
+def test_arrays_of_its_own():
+    (first, _), (second, _) = both(made, 9, RNG.uniform(-1, 1, 9))
+    assert first == second
+
+
+def test_programs_are_called_by_their_address():
+    x, y = GRAPH.symbols(["x", "y"])
+    function = compile_function(GRAPH, vector([x, y]), vector([x * y, x + y]), vector([]), "native")
+    native = function.native
+    assert native is not None
+    out = np.zeros(2)
+    CompiledLoop(asked)(Machine(native.address, np.zeros(1), np.append(native.tables, 0.0)), np.array([3.0, 4.0]), out)
+    np.testing.assert_array_equal(out, [12.0, 7.0])
+
+
+def lists(x: float) -> float:
+    return [x][0]
+
+
+def changes(x: float) -> int:
+    n = 1
+    n = x
+    return n + 1
+
+
+def unknown(x: float) -> float:
+    return later + x  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+
+def foreign(x: float) -> float:
+    return np.cbrt(x)
+
+
+def texts(x: float) -> str:
+    return "x"
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"),
+    [
+        (lists, r"lists, line 2: there is no machine code for `\[x\]`"),
+        (changes, "changes, line 3: expected an integer, got a float in `n`"),
+        (unknown, "unknown, line 2: there is no value before it is used: `later`"),
+        (foreign, r"foreign, line 2: there is no machine code for `np.cbrt\(x\)`"),
+        (texts, "texts: there is no machine code for a function that returns str"),
+    ],
+)
+def test_what_has_no_code_is_refused(loop, said):
+    with pytest.raises(EngineError, match=said):
+        CompiledLoop(loop)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (np.zeros((3, 3)).T[:, :2], "C order"),
+        (np.zeros(3, dtype=np.int32), "int32"),
+        ("x", "a value of str"),
+    ],
+)
+def test_arguments_without_a_kind_are_refused(value, said):
+    with pytest.raises(EngineError, match=said):
+        CompiledLoop(lists)(value)
