@@ -300,10 +300,23 @@ def test_every_integrator_and_formalism_takes_sampled_laws(formalism, integrator
 
 
 def test_forces_want_a_law_or_formulas():
-    with pytest.raises(InputError, match="both a force and a law"):
+    with pytest.raises(InputError, match="both a law and formulas"):
         block().force("block", (1, 0, 0), law=twice_as_much)
     with pytest.raises(InputError, match="no law"):
-        block().force("block", (1, 0, 0), period=0.1)
+        block().torque("block", (1, 0, 0), period=0.1)
+    with pytest.raises(InputError, match="neither of both"):
+        block().force("block")
+
+
+def test_a_torque_by_a_law_turns_as_the_same_torque_by_formulas():
+    def wheel(**how):
+        model = dl.Model("wheel").coordinate("a", 0.3)
+        model.body("wheel", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 2))
+        return model.torque("wheel", name="wind", **how)
+
+    run = dl.simulate(wheel(law=lambda t, s: (0, 0, -3 * s["a"])), 1.0, samples=5)
+    assert np.allclose(run["a"], 0.3 * np.cos(np.sqrt(1.5) * run.t), atol=1e-9)
+    assert np.allclose(run.load_forces["wind"][2], -3 * run["a"], atol=1e-12)
 
 
 def test_what_needs_formulas_refuses_laws():
@@ -319,6 +332,15 @@ def test_what_needs_formulas_refuses_laws():
     assert dl.position(model, [0.5], "block")[0] == 0.5
     with pytest.raises(InputError, match="there is no parameter"):
         model.event("e", when="x", set={"u(push)": 1})
+
+
+def test_inputs_are_parameters_only_where_no_law_gives_them():
+    eom = dl.derive(block(twice_as_much))
+    assert eom.parameters == {}
+    with pytest.raises(InputError, match=r"u\(push\) is what the law of 'push' gives"):
+        eom.with_parameters({"u(push)": 3.0})
+    alone = dl.derive(block(twice_as_much).without_laws())
+    assert alone.with_parameters({"u(push)": 3.0}).accelerations([0.0], [0.0])[0] == 1.5
 
 
 def test_wrong_outputs_of_laws_are_told():

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from dalembert.arguments import is_real, shown
+import numpy as np
+
+from dalembert.arguments import numbers_given, shown
 from dalembert.controllers.targets import Wanted, gain, target_of
 from dalembert.errors import InputError
 from dalembert.expressions import Kind
@@ -94,7 +96,8 @@ class PID(PD):
 def _ends(limit: float | Sequence[float] | None, where: str) -> tuple[float, float]:
     if limit is None:
         return -math.inf, math.inf
-    ends = (-limit, limit) if is_real(limit) else tuple(limit) if isinstance(limit, list | tuple) else ()
-    if len(ends) != 2 or not all(map(is_real, ends)) or not ends[0] <= ends[1]:
+    given = numbers_given(limit, where)
+    ends = given if given.ndim else np.array([-given, given])
+    if ends.shape != (2,) or not ends[0] <= ends[1]:
         raise InputError(f"{where}: got {shown(limit)}. Expected a number that is not negative, or (lowest, highest).")
     return float(ends[0]), float(ends[1])

@@ -111,8 +111,10 @@ class Equations(ReadableEquations):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The values of the parameters in use."""
-        return dict(zip(self.model.parameter_values, self.values.tolist(), strict=True))
+        """The values of the parameters in use; what laws in Python give is none of them."""
+        given = {name for controller in self.model.controllers for name in controller.inputs}
+        both = zip(self.model.parameter_values, self.values.tolist(), strict=True)
+        return {name: value for name, value in both if name not in given}
 
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1

@@ -36,16 +36,14 @@ def with_law(
 def _address(
     law: Any, rows: tuple[int, ...], rates: Any, moves: tuple[Any, tuple[float, ...]] | None, sizes: Sizes
 ) -> int:
-    from numba import carray, float64  # pyright: ignore[reportPrivateImportUsage]
-
     tell_of_addresses()
     n, states, constants = sizes
     places, given, apart = np.array(rows), len(rows), moves is not None
     to_rates, tables_of = (0, np.zeros(1)) if moves is None else (moves[0], np.array([*moves[1], 0.0]))
 
     def one(x_at: Any, p_at: Any, tables_at: Any, out_at: Any) -> None:
-        x, p = carray(x_at, (states + 1,), float64), carray(p_at, (constants,), float64).copy()
-        tables, out = carray(tables_at, (1,), float64), carray(out_at, (1,), float64)
+        x, p = array_at(x_at, (states + 1,), np.float64), array_at(p_at, (constants,), np.float64).copy()
+        tables, out = array_at(tables_at, (1,), np.float64), array_at(out_at, (1,), np.float64)
         u, qd = np.zeros(given), np.empty(n)
         if apart:
             call(to_rates, x, p, tables_of, qd)

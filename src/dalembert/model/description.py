@@ -331,8 +331,13 @@ FIELDS = tuple(each.name for each in fields(Description))
 def parameter_changes(model: Elements, values: Mapping[Any, float]) -> dict[str, float]:
     """New values of parameters by name, checked; keys may be the SymPy symbols."""
     known, out = {p.name for p in model.parameter_list}, {}
+    given = {name: controller for controller in model.controllers for name in controller.inputs}
     for key, value in values.items():
         name = key if isinstance(key, str) else str(key)
+        if name in given:
+            raise InputError(
+                f"model '{model.name}': {name} is what {given[name].title} gives. Take model.without_laws() to choose its value."
+            )
         if name not in known:
             raise InputError(f"model '{model.name}': there is no parameter '{name}'. {nearest(name, known)}")
         out[name] = model.number(value, f"parameter '{name}'")

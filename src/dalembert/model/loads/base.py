@@ -20,7 +20,7 @@ from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.lower import Lowering
 from dalembert.expressions.numbers import written_out
-from dalembert.model.controllers import USUAL, Controller
+from dalembert.model.controllers import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.declared import Action, Traced, Watch, Work
 from dalembert.model.elements import Parameter
 from dalembert.model.file_form import Element, unsaid
@@ -260,6 +260,22 @@ class LoadMaker(Maker):
         self.controllers += (by,)
         self.parameter_list += tuple(Parameter(name, USUAL, f"given by {by.title}") for name in by.inputs)
         return [se.Symbol(name) for name in by.inputs]
+
+    def _by_law(
+        self, kind: str, name: str | None, given: object, law: Law | None, timing: Timing
+    ) -> tuple[str, Vector3] | None:
+        """The name and the three inputs of a load that a law gives; None where formulas do."""
+        if law is None and given is not None and timing == Timing():
+            return None
+        key = self._load_name(name, kind)
+        if law is None or given is not None:
+            got = "both a law and formulas" if law is not None else "no law" if given is not None else "neither of both"
+            raise InputError(
+                f"{kind} '{key}': got {got}. Expected three formulas, or law=... with a function of Python, which may have "
+                "period, delay and vectorized."
+            )
+        x, y, z = self._controlled(controller_of(key, [key], law, timing, ends=("_x", "_y", "_z")))
+        return key, (x, y, z)
 
     def _load_name(self, name: str | None, kind: str) -> str:
         key = name or f"{kind}{len(self.loads) + 1}"

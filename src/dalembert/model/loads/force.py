@@ -9,8 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dalembert.arguments import checked
-from dalembert.errors import InputError
-from dalembert.model.controllers import Law, Timing, controller_of
+from dalembert.model.controllers import Law, Timing
 from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
 from dalembert.model.file_form import Element
 from dalembert.model.keys import AT, BODY, FRAME, NAMED, Key, Keys, entries, moving_vector
@@ -86,15 +85,8 @@ class ForceMaker(LoadMaker):
 
         It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
         """
-        if law is None and period is None and not delay and not vectorized and force is not None:
+        at = None if point is None else vector3(self.reader.constant, point, f"force '{name or ''}', point")
+        found = self._by_law(Force.kind, name, force, law, Timing(period, delay, vectorized))
+        if found is None:
             return self._load(Force, name, body=body, force=force, point=point, frame=frame)
-        key = self._load_name(name, Force.kind)
-        if (force is None) == (law is None) or law is None:
-            raise InputError(
-                f"force '{key}': got {'both a force and a law' if law is not None else 'no law'}. Expected a force by formulas, "
-                "or law=... with a function of Python, which may have period, delay and vectorized."
-            )
-        by = controller_of(key, [key], law, Timing(period, delay, vectorized), ends=("_x", "_y", "_z"))
-        at = None if point is None else vector3(self.reader.constant, point, f"force '{key}', point")
-        x, y, z = self._controlled(by)
-        return self._add(Force(key, body, (x, y, z), at, frame))
+        return self._add(Force(found[0], body, found[1], at, frame))

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.algebra import Array, zeros
 from dalembert.arguments import checked
 from dalembert.errors import InputError
+from dalembert.model.controllers import Law, Timing
 from dalembert.model.declared import Action, Watch, Work, axes_of, in_world, turn_of
 from dalembert.model.file_form import Element
 from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, body, entries, fixed_vector, moving_vector
@@ -94,10 +95,26 @@ class TorqueMaker(LoadMaker):
 
     @checked
     def torque(
-        self, body: str, torque: Given, *, frame: str = WORLD, reaction: str | None = None, name: str | None = None
+        self,
+        body: str,
+        torque: Given | None = None,
+        *,
+        law: Law | None = None,
+        period: float | None = None,
+        delay: float = 0.0,
+        vectorized: bool = False,
+        frame: str = WORLD,
+        reaction: str | None = None,
+        name: str | None = None,
     ) -> Self:
-        """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given."""
-        return self._load(Torque, name, body=body, torque=torque, frame=frame, reaction=reaction)
+        """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given.
+
+        It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
+        """
+        found = self._by_law(Torque.kind, name, torque, law, Timing(period, delay, vectorized))
+        if found is None:
+            return self._load(Torque, name, body=body, torque=torque, frame=frame, reaction=reaction)
+        return self._add(Torque(found[0], body, found[1], frame, reaction))
 
     @checked
     def wrench_table(
