@@ -57,7 +57,8 @@ class Lengths:
 def _meeting(span: Span, t: float, natural: float) -> str:
     """What is wrong with an element of length zero."""
     if span.kind != "spring":
-        why, hint = "", "Start with its ends apart, or use a load inside the joint."
+        inside = "a damping" if span.kind == "damper" else "a load"
+        why, hint = "", f"Start with its ends apart, or use {inside} inside the joint."
     elif natural == 0:
         why = " although its natural length is 0"
         hint = "Write natural_length = 0 as a number, then its force is regular; or start with its ends apart."

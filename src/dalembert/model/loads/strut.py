@@ -111,7 +111,7 @@ class StrutMaker(LoadMaker):
         >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
         >>> _ = model.strut(("world", "block"), pull="k*(length - l)**3 + c*rate", rate_curve=[[-1, -80], [0, 0], [1, 20]])
         >>> model.loads[0].law()
-        ('strut', 'c*rate + k*(length - l)**3 + a curve over rate of 3 points')
+        ('strut', 'c*rate + k*(-l + length)**3 + a curve over rate of 3 points')
         """
         require_some((pull, curve, rate_curve), f"strut '{name or 'strut'}'")
         given = {"pull": 0 if pull is None else pull, "curve": curve, "rate_curve": rate_curve}
