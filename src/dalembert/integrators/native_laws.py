@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.programs.numba_code import Machine, array_at, c_address, call, tell_of_addresses
+from dalembert.programs.loops import Machine, call
+from dalembert.programs.numba_code import array_at, c_address, tell_of_addresses
 
 
 class Sizes(NamedTuple):
