@@ -163,7 +163,7 @@ def _on_floor(press, rub):
 
 
 def _touching(meeting):
-    """The end of the rod touches; `meeting` says depth, normal and place of its centre c. N = 900 δ + 30 δ̇, friction 0.4, smoothed."""
+    """The end of the rod touches with N = 900 δ + 30 δ̇; `meeting` says depth, normal and place for its centre."""
 
     def law(q, qd, t):
         theta, turning = q[-1], qd[-1]
@@ -171,8 +171,7 @@ def _touching(meeting):
         slope = np.cross([0, 0, 1], p)
         v = turning * slope
         N = 900 * depth - 30 * n @ v
-        assert depth > 0
-        assert N > 0
+        assert min(depth, N) > 0
         s = v - (n @ v) * n
         return [0.0] * (len(q) - 1) + [(N * n - 0.4 * N * s / np.hypot(np.linalg.norm(s), 0.5)) @ slope]
 

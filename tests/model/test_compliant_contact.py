@@ -11,7 +11,7 @@ from dalembert.importers import loads_toml
 from dalembert.model import Model
 
 G = 9.81
-TIGHT = {"rtol": 1e-13, "atol": 1e-14}
+TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 
 
 def falling(height: float = 0.0, rate: float = 0.0, gravity: float = G, mass: float = 0.5) -> Model:
@@ -29,7 +29,7 @@ def rolling(**start: float) -> Model:
     return model.body("ball", joint=joints, mass=2, inertia=(0.008,) * 3)
 
 
-@pytest.mark.parametrize("integrator", ["taylor", "dop853"])
+@pytest.mark.parametrize("integrator", ["taylor", pytest.param("dop853", marks=pytest.mark.nightly)])
 def test_a_drop_on_a_linear_ground_is_half_a_damped_oscillation(integrator):
     m, k, c, fall = 0.5, 2e4, 30.0, 0.9
     model = falling(fall + 0.1, mass=m).sphere_on_plane("ball", radius=0.1, stiffness=k, damping=c)
@@ -134,20 +134,20 @@ def rod_by_hand(t: float, y: np.ndarray) -> np.ndarray:
 
 
 def test_a_rod_on_the_floor_moves_as_it_does_by_hand():
-    run = dl.simulate(rod(), 0.5, samples=2)
-    y = solve_ivp(rod_by_hand, (0, 0.5), [0, 0.45, 0.5, 0.5, 0, 1], "DOP853", max_step=2e-3, rtol=1e-10, atol=1e-11).y
+    run = dl.simulate(rod(), 0.4, samples=2)
+    y = solve_ivp(rod_by_hand, (0, 0.4), [0, 0.45, 0.5, 0.5, 0, 1], "DOP853", max_step=3e-3, rtol=1e-10, atol=1e-11).y
     assert np.concatenate([run.q[:, -1], run.qd[:, -1]]) == pytest.approx(y[:, -1], rel=1e-6, abs=1e-6)
     assert run.energy_error < 1e-9
 
 
 def test_every_formalism_agrees_on_bodies_that_touch():
-    model = rod()
-    model.coordinate("cart").body("cart", joint=model.prismatic((1, 0, 0), "cart"), mass=4)
-    model.sphere_on_plane(
-        "rod", radius=0.7, ground="cart", normal=(0, 0.6, 0.8), stiffness=40, dissipation=0.1, exponent=2, friction=0.5,
-        viscous=1,
-    )  # fmt: skip
-    assert dl.verify(model, states=8, engines=["python"]).agrees
+    model = Model("mast").coordinates("x", "a")
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=3)
+    model.body("mast", parent="cart", joint=model.revolute((0, 1, 0), "a"), mass=2, center=(0, 0, 1), inertia=(1, 1, 1))
+    model.sphere_on_plane("mast", radius=1, center=(0, 0, 0.5), stiffness=40, damping=3, friction=0.4, smoothing=0.5)
+    law = {"stiffness": 40, "dissipation": 0.1, "exponent": 2, "friction": 0.5, "viscous": 1}
+    model.sphere_on_plane("mast", radius=0.7, ground="cart", normal=(0, 0.6, 0.8), **law)
+    assert dl.verify(model, states=4, engines=["python"]).agrees
 
 
 def test_a_ball_on_a_cart_pushes_it_and_keeps_the_momentum():
@@ -161,6 +161,7 @@ def test_a_ball_on_a_cart_pushes_it_and_keeps_the_momentum():
     assert run.switchings[0].t == pytest.approx(2 / (0.3 * G * (3.5 + 2 / 3)), rel=1e-9)
 
 
+@pytest.mark.nightly
 def test_spheres_that_rub_keep_momentum_and_angular_momentum():
     model = Model("spheres").coordinates("x1", "y1", "a1", "x2", "y2", "a2")
     for k in "12":
@@ -204,6 +205,7 @@ def edge_by_hand(t: float, y: np.ndarray) -> np.ndarray:
     return np.array([vx, vz, push * n[0], push * n[1] - G])
 
 
+@pytest.mark.nightly
 def test_a_ball_falls_over_the_edge_of_a_box_as_it_does_by_hand():
     model = Model("step", gravity=(0, 0, -G)).coordinates("x", "z").start([-0.05, 0.2], [0.3, 0])
     model.body("ball", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=1)

@@ -41,7 +41,7 @@ def test_quadratic_damping_slows_down_as_one_over_time():
     model = slider(1.0, 5.0).strut(("world", "block"), pull="4*rate*abs(rate)")
     run = dl.derive(model, engine="python").simulate(1.0, samples=6, rtol=1e-12, atol=1e-13)
     assert np.allclose(run.qd[0], 1 / (0.2 + 2 * run.t), rtol=1e-9)
-    assert np.allclose(run.work, run.energy - run.energy[0], atol=1e-9)
+    assert np.allclose(run.work.total, run.energy - run.energy[0], atol=1e-9)
 
 
 def test_a_curve_is_met_at_its_points_and_is_level_outside():

@@ -100,7 +100,7 @@ def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
         "energy balance, relative error so far",
         "constraint violation so far [m/s]",
     ]
-    assert [axis.get_yscale() for axis in figure.axes] == ["linear"] * 5 + ["log"] * 2
+    assert [axis.get_yscale() for axis in figure.axes] == ["linear"] * 6 + ["log"] * 2
     assert "angle of the first rod" in legend_texts(figure.axes[0])[0]
 
 

@@ -11,7 +11,7 @@ import ast
 import keyword
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import symengine as se
@@ -211,8 +211,8 @@ class _Reader:
     parameters: Collection[str]
     rates: bool
     time: bool
-    momenta: bool
-    points: Points
+    momenta: bool = False
+    points: Points = field(default_factory=dict)
 
     def error(self, node: ast.expr, fact: str, advice: str) -> FormulaError:
         """The error about one part of the formula, `{part}` in `fact` standing for its text."""

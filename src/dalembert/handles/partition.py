@@ -90,7 +90,7 @@ def _one(group: Sequence[Part]) -> Part:
     """Stretches one behind the other as one."""
     if len(group) == 1:
         return group[0]
-    first, size = group[0], group[0].equations.n_states
+    first, size, end = group[0], group[0].equations.n_states, group[0].solution.end
     done, y, constants = np.zeros(len(first.solution.y) - size), list[np.ndarray](), list[np.ndarray]()
     for i, part in enumerate(group):
         rows = part.solution.y[:, i > 0 :].copy()

@@ -1,7 +1,8 @@
 """Points of bodies that formulas may name: `height(foot)`, `rise(foot)` and `speed(foot)`.
 
-A point is declared once, behind its body. Where a formula names it, its height against gravity, the rate of the height, or its speed is
-written out in coordinates and velocities, so that such formulas are like any other: in forces, constraints, events and switchings.
+A point is declared once, behind its body. Where a formula names it, its height against gravity, the rate of the height, or its
+speed is written out in coordinates and velocities, so that such formulas are like any other: in forces, constraints, events and
+switchings.
 """
 
 from __future__ import annotations

@@ -26,12 +26,13 @@ from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.expressions.formula import Formula, Written
 from dalembert.model.checks.values import value
-from dalembert.model.keys import MAX_ELEMENTS, Key, Keys, attempt, constant, many, name, table, wrong
+from dalembert.model.keys import Key, Keys, attempt, constant, many, name, table, wrong
 from dalembert.model.making import ZERO, Given, Maker, row_of
 from dalembert.model.turns import PLACE, Rotation, placement, rotation_matrix, turned_inertia
 from dalembert.model.vectors import Matrix3, Vector3
 
 _ZERO = se.Integer(0)
+MAX_SOLIDS = 100  # of one body in a file: formulas grow with the square of it
 
 
 @dataclass(frozen=True)
@@ -205,8 +206,8 @@ SOLID: Keys = {
 def solids(given: object, where: str, model: Any) -> Iterator[Problem]:
     """One solid in a file, or several."""
     parts: list[Any] = given if isinstance(given, list) else [given]
-    if not 1 <= len(parts) <= MAX_ELEMENTS:
-        yield wrong(where, f"1 to {MAX_ELEMENTS} solids", given)
+    if not 1 <= len(parts) <= MAX_SOLIDS:
+        yield wrong(where, f"1 to {MAX_SOLIDS} solids", given)
         return
     for i, part in enumerate(parts):
         path = f"{where} {i}" if isinstance(given, list) else where

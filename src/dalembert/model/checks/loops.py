@@ -68,6 +68,10 @@ class _Places:
     def point(self, body: str, x: Sequence[Formula]) -> Array:
         return self.frames[body].point(vector([self.lower(each) for each in x]))
 
+    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
+        turn = roll_pitch_yaw(FLOATS, [self.lower(angle) for angle in rotation])
+        return Place(self.point(body, position), self.frames[body].R @ turn)
+
     def value(self, body: str, joint: int, motion: int) -> Scalar:
         carried = next(each for each in self.model.bodies if each.name == body)
         return self.lower(carried.joints[joint].values[motion])

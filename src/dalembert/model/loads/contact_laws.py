@@ -7,10 +7,10 @@ While δ > 0 a contact presses with
 
     N = k δⁿ (1 + d δ̇) + c δ̇        stiffness k, exponent n, dissipation d, damping c
 
-or with any formula of depth and rate. With n = 1 and d = 0 this is the linear law, a spring and a damper side by side; with c = 0
-it is that of K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, J. Appl. Mech. 42
-(1975) 440–445. A contact never pulls: where the law is negative the force is zero. So bodies that part faster than the ground can
-follow have left it although δ > 0.
+or with any formula of depth and rate. With n = 1 and d = 0 this is the linear law, a spring and a damper side by side; with
+c = 0 it is that of K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact,
+J. Appl. Mech. 42 (1975) 440–445. A contact never pulls: where the law is negative the force is zero. So bodies that part faster
+than the ground can follow have left it although δ > 0.
 
 Friction is μ N against the slip. In a planar motion it is exact, with its jump at rest; else it has a slope at rest,
 μ N s/√(s² + v²), or is viscous up to Coulomb's bound, min(b |s|, μ N).

@@ -92,8 +92,8 @@ class DiskOnPlaneMaker(TouchMaker):
     ) -> Self:
         """Let the edge of a thin disc touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
 
-        `center` and `axis` are those of the disc, in axes of its body. A disc that lies flat on the plane has no lowest point, and
-        a run that comes there ends.
+        `center` and `axis` are those of the disc, in axes of its body. A disc that lies flat on the plane has no lowest point,
+        and a run that comes there ends.
 
         >>> from dalembert import Model
         >>> model = Model("coin", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")

@@ -74,7 +74,7 @@ class Drag(Load):
         v, eps = J @ motion.qd + c - vector_of(motion, self.wind), motion.lower(self.smoothing)
         size = motion.lower(self.density * self.coefficient * self.area / 2)
         force = scaled(-size * motion.algebra.sqrt(v @ v + eps * eps), v)
-        return [Applied(self.name, force, J, wrenches=at_point(motion, self.body, point, force))]
+        return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
     # for the evidence
 

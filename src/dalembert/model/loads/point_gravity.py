@@ -57,7 +57,7 @@ class PointGravity(Load):
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector from the centre to the body, with the potential −mu m / r."""
         ends = self._ends(motion)
-        (p1, J1, _), (p2, J2, _) = (motion.frame(body).point(x) for body, x in zip(self.bodies, ends, strict=True))
+        (p1, J1, c1), (p2, J2, c2) = (motion.frame(body).point(x) for body, x in zip(self.bodies, ends, strict=True))
         line, strength = p2 - p1, motion.lower(self.mu) * motion.mass(self.bodies[1])
         with np.errstate(all="ignore"):  # no value where they meet, see `span`
             square = line @ line
@@ -66,7 +66,7 @@ class PointGravity(Load):
         wrenches: list[Wrench] = []
         for body, end, push in zip(self.bodies, ends, (-force, force), strict=True):
             wrenches += at_point(motion, body, end, push)
-        return [Applied(self.name, force, J2 - J1, potential, tuple(wrenches))]
+        return [Applied(self.name, force, J2 - J1, c2 - c1, potential, tuple(wrenches))]
 
     def span(self, motion: Motion) -> Span:
         """It grows without bound where they meet."""

@@ -1,8 +1,8 @@
 """A sphere, or a point, of a body on a box: a step, a block, a table.
 
-In the axes of the box, with half edges h and the centre of the sphere at x, let eᵢ = |xᵢ| − hᵢ. Outside the box the nearest point is
-where the eᵢ > 0 are taken away: the distance is √Σ max(eᵢ, 0)², and the normal points from there to the centre. A centre inside the
-box is pushed out through the nearest face, that of the largest eᵢ; so is a point, whose radius is 0.
+In the axes of the box, with half edges h and the centre of the sphere at x, let eᵢ = |xᵢ| − hᵢ. Outside the box the nearest point
+is where the eᵢ > 0 are taken away: the distance is √Σ max(eᵢ, 0)², and the normal points from there to the centre. A centre
+inside the box is pushed out through the nearest face, that of the largest eᵢ; so is a point, whose radius is 0.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class SphereOnBoxMaker(TouchMaker):
         name: str | None = None,
         **law: Unpack[ContactLaw],
     ) -> Self:
-        """Let a sphere of a body (radius 0: a point) touch a box of the world or of another body, by a law as in `sphere_on_plane`.
+        """Let a sphere of a body (radius 0: a point) touch a box of the ground, by a law as in `sphere_on_plane`.
 
         `size` are the edges of the box, `position` is its middle, and `rotation` its roll, pitch and yaw, on the ground.
 

@@ -102,10 +102,10 @@ class SphereOnPlaneMaker(TouchMaker):
         """Let a sphere of a body (radius 0: a point) touch a plane of the world or of another body.
 
         The plane goes through `point` of the ground, and `normal` points out of it. While the sphere is in the ground by a depth
-        δ > 0, the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a formula of
-        `depth` and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as s/√(s² + smoothing²), or
-        viscous below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a plane with the normal `planar` (world
-        axes) slip has one direction only, and friction is exact: it sticks.
+        δ > 0, the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a
+        formula of `depth` and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as
+        s/√(s² + smoothing²), or viscous below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a
+        plane with the normal `planar` (world axes) slip has one direction only, and friction is exact: it sticks.
 
         >>> import dalembert as dl
         >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)

@@ -139,7 +139,7 @@ class Tyre(Load):
         size = motion.lower(self.load) * self._share(motion, algebra.sqrt(s @ s + algebra.number(_LITTLE)))
         force = scaled(size * s[0], forwards) + scaled(size * s[1], across)
         wrenches = at_point(motion, self.body, center + frame.R.T @ arm, force)
-        return [Applied(self.name, force, sliding, wrenches=wrenches)]
+        return [Applied(self.name, force, sliding, drift, wrenches=wrenches)]
 
     def _share(self, motion: Motion, slip: Scalar) -> Scalar:
         """The force per load and normalised slip: 1 where nothing slides."""
