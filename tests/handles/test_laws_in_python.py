@@ -82,7 +82,7 @@ def test_a_force_by_a_law_is_the_same_force_by_formulas():
     assert np.allclose(run.load_forces["wind"], expected.load_forces["wind"], atol=1e-8)
 
 
-@pytest.mark.parametrize("formalism", ["lagrange", "hamilton"])
+@pytest.mark.parametrize("formalism", ["hamilton", pytest.param("lagrange", marks=pytest.mark.nightly)])
 def test_laws_that_numba_compiled_run_in_machine_code(formalism):
     """In q̇, and in momenta that velocities follow from: the same to the last bit."""
     numba = pytest.importorskip("numba")
