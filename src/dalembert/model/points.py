@@ -108,8 +108,8 @@ class PointMaker(Maker):
         >>> _ = model.point("tip", "rod", (0, "-l", 0))
         >>> model.formula("height(tip)"), model.formula("rise(tip)")
         (-l*cos(a), l*sin(a)*dot(a))
-        >>> _ = model.event("half way down", "height(tip) + 0.9*l")
-        >>> round(dl.simulate(model, 1.0).events[0].q[0], 9)  # arccos 0.9
+        >>> _ = model.event("nearly down", "height(tip) + 0.9*l")
+        >>> round(float(dl.simulate(model, 1.0).events[0].q[0]), 9)  # arccos 0.9
         0.451026812
         """
         where = f"point '{name}'"
