@@ -288,7 +288,7 @@ def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
     from dalembert.handles.simulation import _mechanics
 
     eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
-    machine = _mechanics(eom, eom.values).machine
+    machine = _mechanics(eom, eom.kernel, eom.values, eom.model.inputs).machine
     assert machine is not None
     assert machine.surface is not None
     assert _mechanics(dl.derive(dl.load("four-bar"), "kane", engine="python"), eom.values).machine is None
