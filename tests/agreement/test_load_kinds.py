@@ -10,12 +10,17 @@ from dalembert.model.loads import LOADS
 
 ENDS = {"bodies": ("upper", "lower"), "points": ((0.1, -1.5, 0.2), (0.6, 0.3, 0))}
 SIX = {"stiffness": (8, 5, 3, 2, 4, 1), "damping": (1, 2, 3, 0.3, 0.2, 0.1)}
+TOUCHING = {"stiffness": 2, "damping": 0.1, "friction": 0.3, "smoothing": 0.5}  # deep in the ground, wherever it is
 KINDS = {
     "force": lambda m: m.force("lower", ("2*cos(t)", 1, "-b"), point=(0.5, 0.1, 0), frame="upper"),
     "torque": lambda m: m.torque("lower", ("2*cos(t)", 1, "-b"), reaction="upper"),
     "joint_torque": lambda m: m.joint_torque("lower", "3*sin(t) - dot(a)"),
     "motor": lambda m: m.motor("lower", stall_torque="k", no_load_speed=5, command="sin(t)"),
     "dc_motor": lambda m: m.dc_motor("upper", voltage="3*sin(t)", resistance=2, torque_constant=0.4, ratio=3),
+    "sphere_on_plane": lambda m: m.sphere_on_plane("lower", radius=5, **TOUCHING),
+    "sphere_on_sphere": lambda m: m.sphere_on_sphere("lower", radius=3, ground_radius=2, **TOUCHING),
+    "sphere_on_box": lambda m: m.sphere_on_box("lower", (1, 2, 3), radius=4, position=(3, 0, 0), **TOUCHING),
+    "disk_on_plane": lambda m: m.disk_on_plane("lower", 5, axis=(0, 1, 1), **TOUCHING),
     "joint_spring": lambda m: m.joint_spring("lower", stiffness=4, rest=0.3, damping=0.2),
     "joint_strut": lambda m: m.joint_strut(
         "lower", pull="k*angle**3 + rate*cos(t)", rate_curve=[[-2, -1], [0, 0], [1, 4]]

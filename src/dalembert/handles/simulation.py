@@ -31,6 +31,7 @@ from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.model import Description
 from dalembert.model.controllers import Inputs
 from dalembert.model.methods import require_method
+from dalembert.model.switches import LONG
 from dalembert.model.start import Start, start_state
 from dalembert.programs import heyoka
 
@@ -142,7 +143,7 @@ def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
 
 def _default_integrator(equations: Equations) -> str:
     """`taylor` where it can run, `dop853` elsewhere."""
-    return "taylor" if _has_series(equations) else "dop853"
+    return "taylor" if _has_series(equations) and equations.model.longest_table <= LONG else "dop853"
 
 
 def _has_series(equations: Equations) -> bool:

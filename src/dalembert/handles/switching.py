@@ -8,7 +8,7 @@ forces on both sides of a surface push the motion onto it, it slides along: the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,6 +22,8 @@ from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.kernels.sliding import SlidingKernel
+from dalembert.model import Description
+from dalembert.model.constraints import FormulaConstraint
 from dalembert.model.events import Event
 from dalembert.model.frozen import Value
 from dalembert.model.switches import held
@@ -61,7 +63,9 @@ class Switchboard:
         declared = derivation.setup.declared
         self._held, self._events = held(declared.replaced(events=())), declared.events
         setup = replace(derivation.setup, declared=self._held.description)
-        known = replace(derivation, setup=setup, known=equations.workspace.facts)
+        switching = any(constraint.formula != own.formula for constraint, own in self._constraints(declared))
+        facts = None if switching else equations.workspace.facts  # facts hold the formulas of constraints
+        known = replace(derivation, setup=setup, known=facts)
         self.equations: Equations = replace(equations, derivation=known)  # with every condition held
         self.happened: list[Happening] = []
         self._modes = np.zeros(len(self._held.switches))
@@ -75,6 +79,10 @@ class Switchboard:
         self.accumulated: str | None = None  # what ends a run whose events come ever faster
         self._watched: list[Watched] = []
         self._known_felt: dict[tuple[float, ...], tuple[bool, ...]] = {}
+
+    def _constraints(self, declared: Description) -> Iterator[tuple[FormulaConstraint, FormulaConstraint]]:
+        """The constraints by formulas, as declared and held."""
+        yield from zip(declared.formula_constraints, self._held.description.formula_constraints, strict=True)
 
     @property
     def idle(self) -> bool:

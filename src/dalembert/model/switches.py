@@ -31,6 +31,8 @@ _LISTS = ("holonomic_list", "nonholonomic_list", "canonical_list", "contacts", "
 _HELD = f"{Kind.HELD.value}("
 _WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
 
+LONG = 2000  # points of a table: a longer one is not held line by line, since every point would end a step
+
 
 @dataclass(frozen=True)
 class Surface:
@@ -182,7 +184,7 @@ class _Holder:
 
     def _hold(self, formula: Formula, known: Mapping[Formula, bool]) -> Formula:
         if (found := split_interpolation(formula)) is not None:
-            return self._line(*found, known)
+            return self._line(*found, known) if len(found[0]) <= LONG else formula
         if isinstance(formula, se.Piecewise):
             return self._chosen(list(formula.args), known)
         if not formula.args:

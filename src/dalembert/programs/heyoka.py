@@ -29,7 +29,7 @@ def expressions(program: Program, symbols: list[hy.expression]) -> list[hy.expre
     import heyoka as hy
 
     if program.tables:
-        raise EngineError("a table has no Taylor series. Use integrator='dop853' for this model.")
+        raise EngineError("a long table has no Taylor series. Use integrator='dop853' for this model.")
     values: list[Any] = [*symbols, *program.numbers]
     for name, places in program.lines:
         known = OPERATIONS[name]
