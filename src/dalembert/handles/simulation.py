@@ -31,8 +31,8 @@ from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.model import Description
 from dalembert.model.controllers import Inputs
 from dalembert.model.methods import require_method
-from dalembert.model.switches import LONG
 from dalembert.model.start import Start, start_state
+from dalembert.model.switches import LONG
 from dalembert.programs import heyoka
 
 if TYPE_CHECKING:
