@@ -228,6 +228,7 @@ def test_every_formalism_agrees_on_a_ball_by_quaternion_on_a_moving_base():
     agreed(model)
 
 
+@pytest.mark.nightly
 def test_every_formalism_agrees_on_a_free_body_by_quaternion():
     model = begin("free", "X", "Y", "Z", "w", "x", "y", "z").start({"w": 1}, {"x": 0.3, "X": 1})
     model.body("body", joint=model.free(("X", "Y", "Z"), quaternion=("w", "x", "y", "z"), **PLACE), **SOLID)

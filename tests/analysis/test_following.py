@@ -20,6 +20,7 @@ def test_rates_of_the_designed_motion_are_slopes(step):
     assert np.allclose(np.gradient(qd, fine, axis=1)[:, 5:-5], qdd[:, 5:-5], atol=1e-2)
 
 
+@pytest.mark.nightly
 def test_the_biped_follows_and_then_falls_without_a_controller(step):
     biped = dl.load("biped")
     run = dl.derive(dl.feedforward(biped, step, 0.5, samples=101), "kane").simulate(0.5, samples=51)

@@ -423,6 +423,7 @@ def test_bricards_mechanism_has_one_freedom_all_the_way():
 
 
 @pytest.mark.parametrize("at", ["rod1", "rod3", "rod5"])
+@pytest.mark.nightly
 def test_bricards_loop_can_be_cut_anywhere(at):
     whole = equations("bricard").simulate(6.0, samples=61)
     cut = dl.simulate(dl.recut(dl.load("bricard"), "P6", at=at), 6.0, samples=61)
@@ -449,6 +450,7 @@ def joint_forces(run):
     return out
 
 
+@pytest.mark.nightly
 def test_the_four_bar_can_be_cut_anywhere():
     whole = equations("four-bar").simulate(2.0, samples=81)
     forces, compared = joint_forces(whole), set()

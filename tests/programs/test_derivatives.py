@@ -163,6 +163,7 @@ def test_derivatives_by_parameters():
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.nightly
 def test_derivatives_through_blocks_of_a_rope():
     program, x, p = right_hand_side("rope", "lagrange", links=16)
     assert "symmetric_factor" in [name for name, _ in program.lines]
