@@ -14,7 +14,7 @@ from dalembert.model.joints import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
 from dalembert.model.making import Maker
 from dalembert.model.points import Point
-from dalembert.model.solids import solids
+from dalembert.model.solids import solids_in_file
 
 
 def joint_keys() -> dict[str, Keys]:
@@ -93,7 +93,7 @@ _BEFORE: dict[str, Keys] = {
         "center": Key(keys.fixed_vector),
         "inertia": Key(keys.inertia),
         "inertia_axes": Key(turns.turn),
-        "solid": Key(solids),
+        "solid": Key(solids_in_file),
         "joint": Key(body_joints, required=True),
     },
     "point": Point.keys,

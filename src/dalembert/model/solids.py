@@ -203,7 +203,7 @@ SOLID: Keys = {
 }
 
 
-def solids(given: object, where: str, model: Any) -> Iterator[Problem]:
+def solids_in_file(given: object, where: str, model: Any) -> Iterator[Problem]:
     """One solid in a file, or several."""
     parts: list[Any] = given if isinstance(given, list) else [given]
     if not 1 <= len(parts) <= MAX_SOLIDS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -65,9 +66,9 @@ class OnSurfaces(BetweenPoints):
     unit: ClassVar[str | None] = None
 
     @property
+    @abstractmethod
     def surfaces(self) -> dict[str, Formula]:
         """What vanishes, by name."""
-        raise NotImplementedError
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         """Its points; x, y and z of the surfaces have no value of their own."""

@@ -10,17 +10,16 @@ import numpy as np
 from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
-from dalembert.errors import Problem
 from dalembert.expressions.formula import Written
 from dalembert.model.declared import Places
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import Key, Keys, constant_length, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.loads.contact_laws import LAWS, ContactLaw
-from dalembert.model.loads.sphere_on_plane import PLANE, beside_normal, sized
-from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
+from dalembert.model.loads.sphere_on_plane import PLANE, OnPlane
+from dalembert.model.loads.touching import TOUCHING, Meeting, TouchMaker
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.vectors import WORLD
 from dalembert.spatial import cross
 
 DISK: Keys = {
@@ -31,26 +30,13 @@ DISK: Keys = {
 
 
 @dataclass(frozen=True)
-class DiskOnPlane(Touch):
+class DiskOnPlane(OnPlane):
     """The lowest point of the edge of a thin disc on a plane of the ground; a disc that lies flat has none."""
 
     kind: ClassVar[str] = "disk_on_plane"
     forms: ClassVar[dict[str, Keys]] = {"disk_on_plane": {**TOUCHING, **DISK, **PLANE, **LAWS}}
 
-    radius: Formula
-    center: Vector3
     axis: tuple[Component, Component, Component]
-    point: Vector3
-    normal: tuple[Component, Component, Component]
-
-    @property
-    def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre, and the point of the plane."""
-        return [(self.body, self.center), (self.ground, self.point)]
-
-    def problems(self, table: dict[str, float]) -> list[Problem]:
-        """A disc has a size, and a planar motion does not go along the plane's normal."""
-        return super().problems(table) + sized(self.title, self.radius, table) + beside_normal(self, self.normal)
 
     def meeting(self, motion: Motion) -> Meeting:
         """From the centre down along the disc: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""

@@ -2,55 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-import numpy as np
-
-from dalembert.algebra.tables import Table
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.expressions.lower import Lowering
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.keys import IN_JOINT, Key, Keys
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.loads.laws import CURVES, RATE, Law, law, measure, numbers_but, require_some
+from dalembert.model.loads.by_law import ByLaw
+from dalembert.model.loads.laws import CURVES, RATE, law, measure, require_some
 from dalembert.model.making import Given
-from dalembert.model.vectors import Formula
 
 POSITION = ("position", "angle")
 
 
 @dataclass(frozen=True)
-class JointStrut(InJoint):
+class JointStrut(ByLaw, InJoint):
     """It acts with −pull, a formula of `position` (or `angle`) and `rate` of the joint, and with curves over them."""
 
     kind: ClassVar[str] = "joint_strut"
+    measured: ClassVar[tuple[str, ...]] = POSITION
     forms: ClassVar[dict[str, Keys]] = {
         "joint_strut": {**IN_JOINT, "pull": Key(law(*POSITION, RATE), usual=0), **CURVES}
     }
-
-    pull: Formula
-    curve: Table | None
-    rate_curve: Table | None
-
-    @property
-    def _law(self) -> Law:
-        return Law(POSITION, self.pull, self.curve, self.rate_curve)
-
-    @property
-    def formulas(self) -> tuple[Formula, ...]:
-        """The law with its curves."""
-        return (self._law.formula,)
-
-    def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """All but the law."""
-        return numbers_but(self.pull, super().numbers())
-
-    def law(self) -> tuple[str, str]:
-        """What it pulls back with."""
-        return self.kind, self._law.words()
 
     def reversed(self) -> Self:
         """The law of the opposite."""
@@ -59,10 +35,7 @@ class JointStrut(InJoint):
 
     def applied(self, motion: Motion) -> list[Applied]:
         """What has a potential, then the rest."""
-        lower = self.lowering(motion)
-        energy, rest = self._law.parts
-        found = [(energy.diff(measure(POSITION[0])), lower(energy)), (rest, None)]
-        return [self._along(motion, -lower(pull), V) for pull, V in found if pull != 0]
+        return [self._along(motion, -pull, V) for pull, V in self._pulls(self.lowering(motion))]
 
     def lowering(self, motion: Motion) -> Lowering:
         """Knowing the position of the joint and its rate."""
@@ -70,18 +43,10 @@ class JointStrut(InJoint):
         rate = joint.gradient @ motion.qd + joint.drift
         return motion.lower.knowing({measure(POSITION[0]).name: joint.value, measure(RATE).name: rate})
 
-    def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its curves in the law."""
-        return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
-
     def declared(self, watch: Watch) -> Work:
         """All at once, times the change of the motion."""
         moved = self._moved(watch)
-        known = dict.fromkeys((measure(name).name for name in POSITION), moved.value)
-        curves = ((self.curve, moved.value), (self.rate_curve, moved.rate))
-        along = [np.interp(x, held.times, held.values) for held, x in curves if held is not None]
-        pull = watch.number(self.pull, known | {measure(RATE).name: moved.rate})
-        return product(self.name, -pull - sum(along, start=np.zeros(watch.K)), moved)
+        return product(self.name, -self._pulled(watch, moved), moved)
 
 
 class JointStrutMaker(LoadMaker):

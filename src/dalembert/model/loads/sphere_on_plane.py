@@ -26,11 +26,8 @@ PLANE: Keys = {"point": Key(fixed_vector, usual=ORIGIN), "normal": Key(direction
 
 
 @dataclass(frozen=True)
-class SphereOnPlane(Touch):
-    """A sphere of a body (radius 0: a point) on a plane of the ground through `point`; `normal` points out of the ground."""
-
-    kind: ClassVar[str] = "sphere_on_plane"
-    forms: ClassVar[dict[str, Keys]] = {"sphere_on_plane": {**TOUCHING, **SPHERE, **PLANE, **LAWS}}
+class OnPlane(Touch):
+    """What has a radius on a plane of the ground through `point`; `normal` points out of the ground."""
 
     radius: Formula
     center: Vector3
@@ -43,9 +40,17 @@ class SphereOnPlane(Touch):
         return [(self.body, self.center), (self.ground, self.point)]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """A sphere has a size, and a planar motion does not go along the plane's normal."""
+        """It has a size, and a planar motion does not go along the plane's normal."""
         found = super().problems(table) + sized(self.title, self.radius, table)
         return found + beside_normal(self, self.normal)
+
+
+@dataclass(frozen=True)
+class SphereOnPlane(OnPlane):
+    """A sphere of a body (radius 0: a point) on a plane of the ground through `point`; `normal` points out of the ground."""
+
+    kind: ClassVar[str] = "sphere_on_plane"
+    forms: ClassVar[dict[str, Keys]] = {"sphere_on_plane": {**TOUCHING, **SPHERE, **PLANE, **LAWS}}
 
     def meeting(self, motion: Motion) -> Meeting:
         """At the deepest point of the sphere."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 
 from dalembert.algebra import scaled
-from dalembert.algebra.tables import Table
 from dalembert.arguments import checked
 from dalembert.expressions.formula import Written
 from dalembert.expressions.lower import Lowering
@@ -17,49 +15,27 @@ from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.loads.laws import CURVES, RATE, Law, law, measure, numbers_but, require_some
+from dalembert.model.loads.by_law import ByLaw
+from dalembert.model.loads.laws import CURVES, RATE, law, measure, require_some
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import Formula
 
 LENGTH = "length"
 
 
 @dataclass(frozen=True)
-class Strut(Between):
+class Strut(ByLaw, Between):
     """It pulls its ends together by a formula of `length` and `rate` and by curves over them; where negative it pushes."""
 
     kind: ClassVar[str] = "strut"
+    measured: ClassVar[tuple[str, ...]] = (LENGTH,)
     forms: ClassVar[dict[str, Keys]] = {"strut": {**ENDS, "pull": Key(law(LENGTH, RATE), usual=0), **CURVES}}
-
-    pull: Formula
-    curve: Table | None
-    rate_curve: Table | None
-
-    @property
-    def _law(self) -> Law:
-        return Law((LENGTH,), self.pull, self.curve, self.rate_curve)
-
-    @property
-    def formulas(self) -> tuple[Formula, ...]:
-        """The law with its curves."""
-        return (self._law.formula,)
-
-    def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """All but the law."""
-        return numbers_but(self.pull, super().numbers())
-
-    def law(self) -> tuple[str, str]:
-        """What it pulls with."""
-        return self.kind, self._law.words()
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends: first what has a potential, then the rest."""
         (line, J, c), lower = self._line(motion), self.lowering(motion)
         length = lower(measure(LENGTH))
         with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
-            energy, rest = self._law.parts
-            found = [(energy.diff(measure(LENGTH)), lower(energy)), (rest, None)]
-            pulls = [(scaled(-lower(pull) / length, line), V) for pull, V in found if pull != 0]
+            pulls = [(scaled(-pull / length, line), V) for pull, V in self._pulls(lower)]
         return [Applied(self.name, force, J, c, V, self._pull(motion, force)) for force, V in pulls]
 
     def lowering(self, motion: Motion) -> Lowering:
@@ -70,20 +46,13 @@ class Strut(Between):
             rate = (line @ (J @ motion.qd + c)) / length
         return motion.lower.knowing({measure(LENGTH).name: length, measure(RATE).name: rate})
 
-    def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its curves in the law."""
-        return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
-
     def span(self, motion: Motion) -> Span:
         """Its force has no direction at length zero."""
         return self._span(motion, motion.lower(0))
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
         """By its formula as it is given, and by its curves."""
-        known = {measure(LENGTH).name: length.value, measure(RATE).name: length.rate}
-        curves = ((self.curve, length.value), (self.rate_curve, length.rate))
-        along = [np.interp(x, held.times, held.values) for held, x in curves if held is not None]
-        return watch.number(self.pull, known) + sum(along, start=np.zeros(watch.K))
+        return self._pulled(watch, length)
 
 
 class StrutMaker(LoadMaker):

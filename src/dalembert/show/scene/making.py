@@ -27,7 +27,7 @@ from dalembert.show.scene.layout import Layout
 from dalembert.show.scene.plane import normal_of
 from dalembert.show.scene.program_form import Forms, Places, moved
 from dalembert.show.scene.recorded import recorded_of
-from dalembert.show.scene.tracks import Track, tracks
+from dalembert.show.scene.tracks import Track, tracks_of
 from dalembert.show.scene.values import Cord, Part, Scene, Shape, Slider, Trail, View
 from dalembert.show.units import Units
 from dalembert.structure.scales import scales_of, turning_coordinates
@@ -166,7 +166,7 @@ class _Making:
 
     @cached_property
     def tracks(self) -> tuple[Track, ...]:
-        return tuple(tracks(self.layout, self.places, self.normal, self.sketch.unit))
+        return tuple(tracks_of(self.layout, self.places, self.normal, self.sketch.unit))
 
     @cached_property
     def cams(self) -> dict[str, Track]:

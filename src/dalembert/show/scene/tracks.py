@@ -48,7 +48,7 @@ class Track:
         return prism(1e-3 * rim, rim, thick, color, middle, turn, closed=True)
 
 
-def tracks(layout: Layout, places: Places, normal: np.ndarray | None, unit: float) -> Iterator[Track]:
+def tracks_of(layout: Layout, places: Places, normal: np.ndarray | None, unit: float) -> Iterator[Track]:
     """Every curve that holds a point."""
     for contact in layout.model.contacts:
         if isinstance(contact, BetweenPoints):
