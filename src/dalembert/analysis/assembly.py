@@ -186,8 +186,9 @@ class _Assembler:
         states = States(guesses.T, np.zeros_like(guesses.T), np.full(len(guesses), t))
         with np.errstate(all="ignore"):
             A = numbers(samples.constraints_at(self.model, self.facts, states).A, len(guesses))
-            finite = np.isfinite(mass_matrices(self.model, states)).all(axis=(1, 2)) & np.isfinite(A).all(axis=(0, 1))
-        if not self.held or not finite.any():
+            M = mass_matrices(self.model, states)
+        finite = np.flatnonzero(np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(0, 1)))
+        if not self.held or not len(finite):
             return guesses[finite]
         root = self._root(self.movable, None, t)
         found = self.onto.level(states.where(finite), position=True, root=root, looks=self.looks)
