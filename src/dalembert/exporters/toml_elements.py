@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dalembert.expressions import kind_of
 from dalembert.expressions.writing import written
 from dalembert.model import WORLD, Body, Coordinate, Elements, Parameter
 from dalembert.model.elements import Shape, Speed
 from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
 from dalembert.model.keys import entries
+from dalembert.model.loads.unilateral import FORCES
 
 
 def head(model: Elements) -> Element:
@@ -23,7 +25,7 @@ def head(model: Elements) -> Element:
 
 def sections(model: Elements) -> Iterator[tuple[str, Element]]:
     """The tables that stand before the elements: parameters and coordinates."""
-    yield "parameters", {p.name: _parameter(p) for p in model.parameter_list}
+    yield "parameters", {p.name: _parameter(p) for p in model.parameter_list if kind_of(p.name) not in FORCES}
     yield "coordinates", {c.name: _coordinate(c) for c in model.coordinate_list}
 
 

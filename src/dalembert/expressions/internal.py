@@ -30,6 +30,9 @@ class Kind(StrEnum):
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program
     HELD = "held"  # a condition, or a line of a table, that a run holds between two switchings
+    PRESS = "press"  # the normal force of a rigid contact
+    RUB = "rub"  # its friction where it sticks
+    SLIDE = "slide"  # the sign of its slip where it slides
     INPUT = "u"  # what a law in Python gives a load
     MEASURE = "measure"  # what a law of a load is a formula of, such as the length of a strut
     VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the parts of a twist

@@ -13,6 +13,7 @@ from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.handles.partition import Part
 from dalembert.handles.run_places import Places, Samples
+from dalembert.handles.rigid_contacts import Impulse
 from dalembert.handles.switching import Happening
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
@@ -50,6 +51,7 @@ class States(Places, Value):
     notes: tuple[str, ...] = ()  # what was noticed on the way, in sentences
     happened: tuple[Happening, ...] = ()  # events and switchings
     held: Equations | None = None  # the equations with every condition held, where there are such
+    impulses: tuple[Impulse, ...] = ()  # of rigid contacts, in their order
 
     @property
     def events(self) -> tuple[Happening, ...]:

@@ -26,6 +26,7 @@ from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels import Kernel
 from dalembert.kernels.dae import DaeFunctions
+from dalembert.kernels.resting import Resting
 from dalembert.kernels.sliding import SlidingKernel
 from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.model import Description
@@ -87,14 +88,17 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
     require_method(name, step=settings.step)
     inputs = _laws_of(model, name)
     method = find(name)
-    board = Switchboard(equations) if model.switching or model.events else None
+    board = Switchboard(equations) if model.switching or model.events or model.rigid else None
     board = None if board is None or board.idle else board
     sampling = Sampling(inputs, float(grid[0]), start_q, start_qd) if inputs.sampled else None
     way = Way(project, board, inputs, sampling)
-    run = Partition(equations if board is None else board.begin(float(grid[0]), start_q, start_qd))
-    if project:
-        run.begin(float(grid[0]), start_q, start_qd)
     q, qd, rest, used = start_q, start_qd, grid, 0.0
+    begun_with, qd = (equations, qd) if board is None else board.begin(float(grid[0]), q, qd)
+    run = Partition(begun_with)
+    if board is not None:
+        _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
+    if project:
+        run.begin(float(grid[0]), q, qd)
     while True:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
@@ -114,16 +118,25 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         elif board is not None:
             before = run.equations, qd
             run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
-            if board.event is not None:
-                now, then = (_energy(of, t, q, rates) for of, rates in ((run.equations, qd), before))
-                run.jump(board.event, now - then)
+            _put_in(run, board, t, q, before, qd)
             if ends:
                 run.end(t, y)
                 break
     happened = () if board is None else tuple(board.happened)
     held = None if board is None else board.equations
     notes = way.notes + run.notes + ((board.accumulated,) if board is not None and board.accumulated else ())
-    return Trajectory(equations, joined(run.parts), name, used, notes, happened, held)
+    impulses = () if board is None else tuple(board.contacts.impulses)
+    return Trajectory(equations, joined(run.parts), name, used, notes, happened, held, impulses)
+
+
+def _put_in(
+    run: Partition, board: Switchboard, t: float, q: np.ndarray, before: tuple[Equations, np.ndarray], qd: np.ndarray
+) -> None:
+    """Write down the energies that came in at once."""
+    if board.acted:
+        now, then = (_energy(of, t, q, rates) for of, rates in ((run.equations, qd), before))
+        for name, energy in board.energies(now - then).items():
+            run.jump(name, energy)
 
 
 def _energy(equations: Equations, t: float, q: np.ndarray, qd: np.ndarray) -> float:
@@ -175,7 +188,7 @@ def _problem(
     taylor = None
     if _has_series(equations):
         taylor = partial(way.machine, kernel, constants)
-    mechanics = _mechanics(equations, kernel, constants, way.inputs)
+    mechanics = _mechanics(equations, kernel, constants, way)
     run.use(mechanics)
     continuous = mechanics.inputs is not None
     if way.sampling is not None:
@@ -251,6 +264,11 @@ class Way:
         return self._sizes[key][1]
 
     @property
+    def resting(self) -> Resting | None:
+        """The constraints with closed rigid contacts; None where there are none."""
+        return None if self._board is None else self._board.contacts.resting
+
+    @property
     def slides(self) -> bool:
         """True where the present stretch slides along switching surfaces."""
         return isinstance(self._kernel, SlidingKernel)
@@ -269,7 +287,7 @@ class Way:
             n = len(self.inputs.coordinates)
             along = self.inputs.filled(t, y[:n], kernel.velocities(y, t, along), along)
         if isinstance(kernel, SlidingKernel):
-            along[kernel.rows] = np.clip(kernel.mixture(y, t, along), 0.0, 1.0)
+            along[kernel.rows] = kernel.held(y, t, along)
         return along
 
     @property
@@ -290,7 +308,7 @@ class Way:
         return tuple(note for guide in reversed(self._watched) for note in guide.notes)
 
 
-def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray, inputs: Inputs) -> Mechanics:
+def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray, way: Way) -> Mechanics:
     """The equations as the guides ask for them."""
     space, values = equations.workspace, equations.values
 
@@ -298,8 +316,8 @@ def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray, inpu
         seen = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
         return float(seen.jacobi[0]), float(np.abs(seen.kinetic[0]) + np.abs(seen.potential[0]))
 
-    asked = inputs if inputs.continuous else None
-    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked)
+    asked = way.inputs if way.inputs.continuous else None
+    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked, way.resting)
 
 
 def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None:

@@ -3,12 +3,13 @@
 The equations of a run hold every condition (see `model/switches`), so that they are smooth between two crossings. At a crossing
 the condition is turned over, a table goes on with its next line, or an event happens, and the run goes on from there. Where the
 forces on both sides of a surface push the motion onto it, it slides along: the mixture of both sides that keeps
-ġ = 0 takes their place (Filippov), which for dry friction is sticking, until one side is enough.
+ġ = 0 takes their place (Filippov), which for dry friction is sticking, until one side is enough. Rigid contacts are found anew
+at every crossing: see `rigid_contacts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,10 +18,13 @@ import numpy as np
 
 from dalembert.algebra import vector
 from dalembert.analysis import consistency
+from dalembert.equations.power import MOVING
 from dalembert.errors import InconsistentStateError, SimulationError
+from dalembert.handles.rigid_contacts import RigidContacts, Watch
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
+from dalembert.kernels.complementarity import Mode
 from dalembert.kernels.sliding import SlidingKernel
 from dalembert.model import Description
 from dalembert.model.constraints import FormulaConstraint
@@ -37,6 +41,7 @@ _SAME = 1e-13  # of the time: crossings as close as this are at one instant
 _ZERO = 1e-15
 _MOST = 2000  # crossings that follow each other within no time
 _ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
+_LEFT = 1e-9  # of the energies of an impact: what is left is rounding
 _FASTER = 8  # intervals, each shorter than the one before it
 
 
@@ -79,6 +84,9 @@ class Switchboard:
         self.accumulated: str | None = None  # what ends a run whose events come ever faster
         self._watched: list[Watched] = []
         self._known_felt: dict[tuple[float, ...], tuple[bool, ...]] = {}
+        self.contacts = RigidContacts(self.equations)
+        self._contact_watches: dict[int, Watch] = {}  # by their place among what is watched
+        self._impulses = 0  # how many there were before the last crossing
 
     def _constraints(self, declared: Description) -> Iterator[tuple[FormulaConstraint, FormulaConstraint]]:
         """The constraints by formulas, as declared and held."""
@@ -87,7 +95,7 @@ class Switchboard:
     @property
     def idle(self) -> bool:
         """True where nothing can change on the way: parameters alone decide, such as inputs that are cut off at limits."""
-        return not (self._held.surfaces or self._events)
+        return not (self._held.surfaces or self._events or self.contacts)
 
     # the surfaces
 
@@ -109,9 +117,24 @@ class Switchboard:
 
     # what holds now
 
-    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
-        """The equations that hold at the start of a run."""
-        return self._settle(t, q, qd, self.equations)
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[Equations, np.ndarray]:
+        """The equations that hold at the start of a run, and the velocities behind an impact there."""
+        equations = self._settle(t, q, qd, self.equations)
+        if self.contacts:
+            self.contacts.require_apart(t, q, qd, equations.values)
+        qd = self._touch(t, q, qd, equations)
+        return self._now(equations), qd
+
+    def _touch(
+        self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations, wanted: Mapping[int, Mode] | None = None
+    ) -> np.ndarray:
+        """Find anew what rigid contacts do; the velocities behind their impulses."""
+        if not self.contacts:
+            return qd
+        stuck = tuple(self._held.switches[k] for k in self._sliding)
+        after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted)
+        self.happened += [Happening(f"{each.title} {each.what}", t, q, qd, after, switching=True) for each in changes]
+        return after
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
         """Find every condition anew; conditions may stand inside others."""
@@ -165,23 +188,26 @@ class Switchboard:
         held = {one.parameter: float(mode) for one, mode in zip(self._held.switches, self._modes, strict=True)}
         for one, k in zip(self._held.tables, self._lines, strict=True):
             held |= dict(zip(one.parameters, one.line(int(k)), strict=True))
+        held |= self.contacts.held
         return replace(equations, changes=equations.changes | held)
 
     def kernel(self, kernel: Kernel) -> Kernel:
         """The compiled equations of the present stretch."""
-        if not self._sliding:
-            return kernel
-        return SlidingKernel.of(kernel, tuple(self._held.switches[k] for k in self._sliding))
+        sliding = (*(self._held.switches[k] for k in self._sliding), *self.contacts.kept)
+        return SlidingKernel.of(kernel, sliding) if sliding else kernel
 
     def guide(self, mechanics: Mechanics) -> Crossings:
         """What looks for the next crossing."""
         n, values, kernel = mechanics.positions, mechanics.values, mechanics.kernel
 
         def surfaces(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-            g = self._surfaces(np.concatenate([y[:n], mechanics.velocities(t, y), t[None]]), values)
-            if not isinstance(kernel, SlidingKernel):
-                return g
-            return np.concatenate([g, kernel.mixture(y, t, mechanics.constants_at(t, y))])
+            state = np.concatenate([y[:n], mechanics.velocities(t, y), t[None]])
+            g, shares, forces, jam = self._surfaces(state, values), len(self._sliding), np.zeros((0, len(t))), np.ones(len(t))
+            if isinstance(kernel, SlidingKernel):
+                constants = mechanics.constants_at(t, y)
+                found, jam = kernel.mixture(y, t, constants), self.contacts.jamming(kernel, y, t, constants)
+                g, forces = np.concatenate([g, found[:shares]]), found[shares:]
+            return np.concatenate([g, self.contacts.functions(state, values, forces, jam)]) if self.contacts else g
 
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
         watched = [
@@ -198,6 +224,10 @@ class Switchboard:
         for i in range(rows + len(self._events), rows + len(self._events) + len(self._sliding)):
             watched += [Watched(i, 1.0, 0.0), Watched(i, -1.0, 1.0)]
         self._watched = [replace(one, fresh=(one.row, one.offset) in self._fresh) for one in watched]
+        self._contact_watches, first = {}, rows + len(self._events) + len(self._sliding)
+        for each in self.contacts.watches() if self.contacts else ():
+            self._contact_watches[len(self._watched)] = each
+            self._watched.append(replace(each.watched, row=first + each.watched.row))
         return Crossings(surfaces, self._watched)
 
     # what happens
@@ -217,9 +247,15 @@ class Switchboard:
     ) -> tuple[Equations, np.ndarray, bool]:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count = self._watched[halt.which], len(self._modes)
-        self.event = None
+        self.event, self._impulses = None, len(self.contacts.impulses)
         if not self._count(halt.t):
             self._fresh = set()
+        if (touched := self._contact_watches.get(halt.which)) is not None:
+            if touched.contact < 0:
+                raise self.contacts.jam(halt.t, q, qd, equations)
+            wanted = {} if touched.wanted is None else {touched.contact: touched.wanted}
+            qd = self._touch(halt.t, q, qd, equations, wanted)
+            return self._now(equations), qd, False
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
             ends = False
@@ -228,7 +264,8 @@ class Switchboard:
                 if 0 <= k < len(self._events):
                     equations, qd, last = self._happen(k, each, q, qd, equations)
                     ends = ends or last
-            return equations, qd, ends
+            qd = self._touch(halt.t, q, qd, equations)
+            return self._now(equations), qd, ends
         before = self._felt
         self._fresh |= {(met.row, met.offset)}
         if met.row < count:
@@ -242,7 +279,26 @@ class Switchboard:
             self._sliding = tuple(i for i in self._sliding if i != k)
             self._tell(k, halt.t, q, qd)
         self._awake(before, halt.t, q, qd, equations)
+        qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
+
+    def energies(self, total: float) -> dict[str, float]:
+        """What came in at the last crossing, by name, of a total: by contacts, by an event, or by what moves with time."""
+        found: dict[str, float] = {}
+        for each in self.contacts.impulses[self._impulses :]:
+            found[each.name] = found.get(each.name, 0.0) + each.energy
+        rest = total - sum(found.values())
+        if self.event is not None:
+            return found | {self.event: rest}
+        size = max(map(abs, (*found.values(), total)), default=0.0)
+        name = max(found, key=lambda key: abs(found[key]), default=MOVING)
+        name = name if abs(rest) <= _LEFT * size else MOVING
+        return found | {name: found.get(name, 0.0) + rest}
+
+    @property
+    def acted(self) -> bool:
+        """True where the last crossing changed the state."""
+        return self.event is not None or len(self.contacts.impulses) > self._impulses
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Turn a switch over; one that was turned at this instant stays between both sides."""

@@ -16,6 +16,7 @@ from dalembert.integrators.base import MachineCode
 from dalembert.integrators.native_laws import Sizes, with_law
 from dalembert.integrators.native_steps import HELD, Surface
 from dalembert.kernels import Kernel, Lengths, Manifold
+from dalembert.kernels.resting import Resting
 from dalembert.model.controllers import Inputs
 from dalembert.programs import Function
 from dalembert.programs.loops import Machine
@@ -33,6 +34,7 @@ class Mechanics:
     values: np.ndarray  # of the parameters
     constants: np.ndarray  # the same with the constants of the motion; a run may write other inputs into them
     inputs: Inputs | None = None  # where continuous laws in Python give some of them
+    resting: Resting | None = None  # the constraints with closed contacts, where some are
 
     @property
     def positions(self) -> int:
@@ -89,14 +91,15 @@ class Mechanics:
         """True when a step leaves the constraints, so that there is something to bring back."""
         known = self._velocities
         return bool(
-            self.manifold.holonomic or known.exceed_rates or (self.manifold.rows and not known.keep_constraints)
+            self.resting or self.manifold.holonomic or known.exceed_rates or (self.manifold.rows and not known.keep_constraints)
         )
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
         """The state on the constraints that is nearest; quasi-velocities keep the velocity constraints by construction."""
         n, out = self.positions, y.copy()
-        out[:n] = projection.onto_positions(self.manifold, y[:n], t, self.values)
-        return out if self._velocities.keep_constraints else self._with_velocities(t, out, self.velocities(t, out))
+        out[:n] = projection.onto_positions(self.resting or self.manifold, y[:n], t, self.values)
+        kept = self._velocities.keep_constraints and self.resting is None
+        return out if kept else self._with_velocities(t, out, self.velocities(t, out))
 
     def settled(self, t: float, y: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
         """The state on the constraints nearest to y with velocities q̇, and how much of the motion had to be corrected."""
@@ -114,7 +117,7 @@ class Mechanics:
 
     def _with_velocities(self, t: float, y: np.ndarray, qd: np.ndarray) -> np.ndarray:
         n, size, out = self.positions, self.kernel.form.n_states, y.copy()
-        allowed = projection.onto_velocities(self.manifold, y[:n], qd, t, self.values)
+        allowed = projection.onto_velocities(self.resting or self.manifold, y[:n], qd, t, self.values)
         out[n:size], _ = self.kernel.start(y[:n], allowed, t, self.values)
         return out
 
@@ -124,7 +127,8 @@ class Mechanics:
         rates = self._rates()
         if rates is None:
             return None
-        surface = self._surface() if self.kernel.phase is None and self.drifts else None
+        held = self.kernel.phase is None and self.drifts and self.resting is None
+        surface = self._surface() if held else None
         return MachineCode(rates, self.kernel.form.n_states, surface)
 
     def _rates(self) -> Machine | None:

@@ -24,12 +24,12 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
         phi, _, A, M = manifold.evaluate(x, np.zeros_like(x), t, parameters)
         return phi[rows], A[rows], M
 
-    found = _nearest(look, q, facts.scales.positions, np.array(facts.sizes)[rows])
+    found = _nearest(look, q, facts.scales.positions, manifold.sizes[rows])
     if not found.good[0]:
         worst = int(np.argmax(found.share[0]))
         raise SimulationError(
             f"at t = {t:.9g} the state could not be brought back onto the constraints: the largest violation is "
-            f"{found.residual[0, worst]:.3g}, of '{facts.levels.names[rows[worst]]}'. "
+            f"{found.residual[0, worst]:.3g}, of '{manifold.names[rows[worst]]}'. "
             "The configuration is close to a singular one."
         )
     return found.x[0]
@@ -45,7 +45,7 @@ def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float,
         _, residual, A, M = manifold.evaluate(q, x, t, parameters)
         return residual[rows], A[rows], M
 
-    return _nearest(look, qd, facts.scales.velocities, np.array(facts.sizes)[rows] / facts.scales.time).x[0]
+    return _nearest(look, qd, facts.scales.velocities, manifold.sizes[rows] / facts.scales.time).x[0]
 
 
 def _nearest(look: Look, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -> newton.Projected:

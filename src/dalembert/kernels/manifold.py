@@ -22,6 +22,16 @@ class Manifold:
         self.holonomic = [i for i in held if i < system.facts.levels.held]
         self.rows = held
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all rows."""
+        return self.system.facts.levels.names
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The sizes that rows have by nature."""
+        return np.array(self.system.facts.sizes, dtype=float)
+
     @cached_property
     def function(self) -> Function:
         """φ, the velocity residual, A and M of (q, q̇, t), end to end."""

@@ -5,7 +5,8 @@ On a surface g = 0 a motion that neither side lets go follows the mixture of bot
     ẏ = f₀ + Σ αⱼ (fⱼ − f₀),   ġᵢ(α) = 0,   0 ≤ α ≤ 1,
 
 f₀ with the conditions of all surfaces false and fⱼ with the j-th one true. Forces that switch enter linearly, so α solves a
-linear system; where dry friction sticks, it is the share of the friction that is needed.
+linear system; where dry friction sticks, it is the share of the friction that is needed. A closed rigid contact is of the same
+sort: g is the rate of its gap, or its slip where it sticks, and α the force that keeps it at zero, without bounds.
 """
 
 from __future__ import annotations
@@ -19,18 +20,22 @@ import numpy.typing as npt
 from dalembert.algebra import Array, stack, vector
 from dalembert.algebra.linear import orthogonal_solve
 from dalembert.kernels.kernel import Kernel, stacked
+from dalembert.model.loads.unilateral import KeptRate
 from dalembert.model.switches import Switch
 from dalembert.programs import Function
 
 
+Sliding = tuple[Switch | KeptRate, ...]
+
+
 @dataclass(frozen=True)
 class SlidingKernel(Kernel):
-    """The compiled functions of a form that slides along surfaces, each with the parameter that holds its condition."""
+    """The compiled functions of a form that slides along surfaces, each with the parameter that holds its condition or force."""
 
-    surfaces: tuple[Switch, ...] = ()
+    surfaces: Sliding = ()
 
     @classmethod
-    def of(cls, kernel: Kernel, surfaces: tuple[Switch, ...]) -> SlidingKernel:
+    def of(cls, kernel: Kernel, surfaces: Sliding) -> SlidingKernel:
         """The same form on surfaces; made once."""
         if surfaces not in kernel.kept:
             kernel.kept[surfaces] = cls(kernel.form, kernel.residual, kernel.mode, surfaces)
@@ -43,8 +48,8 @@ class SlidingKernel(Kernel):
         return [known.index(switch.parameter) for switch in self.surfaces]
 
     @cached_property
-    def _graph(self) -> tuple[Array, Array]:
-        """α and ẏ in the graph."""
+    def _graph(self) -> tuple[Array, Array, Array]:
+        """α, ẏ and the slopes of ġ by α in the graph."""
         system, names = self.form.system, [switch.parameter for switch in self.surfaces]
         algebra, whole, n, size = system.algebra, super().rates, len(system.q), self.form.n_states
         g = self.in_state(vector([switch.at(system.motion) for switch in self.surfaces]), system.qdd)
@@ -60,7 +65,7 @@ class SlidingKernel(Kernel):
         f = f0
         for part, (fj, _) in zip(alpha, sides, strict=True):
             f = f + part * (fj - f0)
-        return alpha, f
+        return alpha, f, G
 
     @cached_property
     def rates(self) -> Array:
@@ -80,6 +85,22 @@ class SlidingKernel(Kernel):
         inputs = stacked(y[: self.form.n_states], t)
         return self._mixture(inputs, constants) if self.fused else self.in_numbers(inputs, constants)[0]
 
+    def held(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """What the parameters of the surfaces have as values at many states: shares lie between 0 and 1, forces anywhere."""
+        found, shares = self.mixture(y, t, constants), [isinstance(each, Switch) for each in self.surfaces]
+        return np.where(np.array(shares)[:, None], np.clip(found, 0.0, 1.0), found)
+
+    @cached_property
+    def _responses(self) -> Function:
+        return self._compile(self._graph[2].ravel())
+
+    def responses(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """The slopes ∂ġᵢ/∂αⱼ at many states, (K, surfaces, surfaces)."""
+        inputs, m = stacked(y[: self.form.n_states], t), len(self.surfaces)
+        if not self.fused:
+            return np.moveaxis(self.in_numbers(inputs, constants)[2], -1, 0)
+        return np.moveaxis(self._responses(inputs, constants).reshape(m, m, -1), -1, 0)
+
     # where the form is solved in numbers
 
     @cached_property
@@ -90,11 +111,11 @@ class SlidingKernel(Kernel):
         x = stack(system.q, system.qd, vector([system.t]))
         return self._compile(system.algebra.jacobian(g, x).ravel(), x)
 
-    def in_numbers(self, inputs: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """α and ẏ at (q, v, t), one state or many."""
+    def in_numbers(self, inputs: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """α, ẏ and ∂ġ/∂α at (q, v, t), one state or many."""
         if inputs.ndim == 1:
-            alpha, f = self.in_numbers(inputs[:, None], constants)
-            return alpha[:, 0], f[:, 0]
+            alpha, f, G = self.in_numbers(inputs[:, None], constants)
+            return alpha[:, 0], f[:, 0], G[..., 0]
         K, n, m = inputs.shape[1], len(self.form.system.q), len(self.surfaces)
         plain = Kernel(self.form, self.residual, self.mode)
         values = np.broadcast_to(constants[:, None] if constants.ndim == 1 else constants, (len(constants), K))
@@ -115,7 +136,7 @@ class SlidingKernel(Kernel):
         G = np.stack([gj - g0 for _, gj in sides], axis=1)  # (i, j, K)
         alpha = np.linalg.solve(np.moveaxis(G, -1, 0), -g0.T[..., None])[..., 0].T
         f = f0 + sum(alpha[j] * (fj - f0) for j, (fj, _) in enumerate(sides))
-        return alpha, f
+        return alpha, f, G
 
 
 class Mixed(Function):

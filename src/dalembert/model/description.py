@@ -41,6 +41,7 @@ from dalembert.model.events import Event
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads import Load
+from dalembert.model.loads.unilateral import Unilateral
 from dalembert.model.points import Point, named_points
 from dalembert.model.vectors import Values
 from dalembert.tables import Table, Tabular
@@ -188,6 +189,11 @@ class Elements(Tabular, ABC):
         ["force 'bumper'"]
         """
         return sorted({title for title, f in self.titled_formulas if f.atoms(Piecewise) or tables_in(f)})
+
+    @property
+    def rigid(self) -> tuple[Unilateral, ...]:
+        """The rigid contacts."""
+        return tuple(load.unilateral for load in self.loads if load.unilateral is not None)
 
     @property
     def longest_table(self) -> int:

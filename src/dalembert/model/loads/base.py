@@ -36,6 +36,7 @@ from dalembert.model.keys import (
     make,
     two_bodies,
 )
+from dalembert.model.loads.unilateral import Opening, Unilateral
 from dalembert.model.making import Maker
 from dalembert.model.mapping import mapped
 from dalembert.model.vectors import WORLD, Formula, Vector3
@@ -205,6 +206,15 @@ class Load(ABC):
     @abstractmethod
     def applied(self, motion: Motion) -> list[Applied]:
         """The forces it exerts."""
+
+    @property
+    def unilateral(self) -> Unilateral | None:
+        """What a run has to know of a rigid contact; None for all other loads."""
+        return None
+
+    def opening(self, motion: Motion) -> Opening:
+        """The gap of a rigid contact in motion."""
+        raise InputError(f"{self.title}: it has no gap. Expected a rigid contact.")
 
     def lowering(self, motion: Motion) -> Lowering:
         """What makes scalars of its formulas, knowing also what it measures."""

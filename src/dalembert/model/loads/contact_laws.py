@@ -1,4 +1,4 @@
-"""Laws of compliant contact: how strongly two bodies press, and how friction resists their slip, as formulas of what is measured.
+"""Laws of contact: how strongly two bodies press, and how friction resists their slip, as formulas of what is measured.
 
     depth δ, rate δ̇     how far the bodies go into each other, and how fast
     slip, square        in a planar motion the speed of slip with its sign; in space the square of the speed of slip
@@ -14,6 +14,8 @@ than the ground can follow have left it although δ > 0.
 
 Friction is μ N against the slip. In a planar motion it is exact, with its jump at rest; else it has a slope at rest,
 μ N s/√(s² + v²), or is viscous up to Coulomb's bound, min(b |s|, μ N).
+
+With a coefficient of restitution in place of a stiffness a contact is rigid: its force follows from the motion, see `unilateral`.
 """
 
 from __future__ import annotations
@@ -32,13 +34,24 @@ from dalembert.expressions.reading import decimal
 from dalembert.expressions.symbols import piecewise, signum
 from dalembert.model.checks.values import value
 from dalembert.model.declared import Watch
-from dalembert.model.keys import Key, Keys, constant, constant_stiffness, direction, optional
+from dalembert.model.keys import (
+    Key,
+    Keys,
+    constant,
+    constant_stiffness,
+    direction,
+    fitting,
+    optional,
+    optional_constant,
+)
 from dalembert.model.loads.laws import RATE, law, measure, plain
+from dalembert.model.loads.unilateral import IMPACTS, Impact
 from dalembert.model.making import Given
 from dalembert.model.vectors import Formula
 
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
+REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
 ONSET = 1e-9  # a depth: a power that is not whole begins smoothly below it
 NOTHING = se.Integer(0)
 LAWS: Keys = {
@@ -49,6 +62,9 @@ LAWS: Keys = {
     **dict.fromkeys(("friction", "viscous"), Key(constant, usual=0)),
     "smoothing": Key(constant, usual=SMOOTHING),
     "planar": Key(optional(direction)),
+    "restitution": Key(optional_constant),
+    "impact": Key(fitting(lambda x: x in IMPACTS, "'newton', 'poisson' or 'successive'"), usual="newton"),
+    "rest_speed": Key(constant, usual=REST_SPEED),
 }
 
 
@@ -64,6 +80,9 @@ class ContactLaw(TypedDict, total=False):
     smoothing: Written
     viscous: Written
     planar: Given
+    restitution: Written
+    impact: Impact
+    rest_speed: Written
 
 
 USUAL: dict[str, object] = {key: about.usual for key, about in LAWS.items()}
@@ -82,6 +101,14 @@ class Laws:
     viscous: Formula
     smoothing: Formula
     planar: tuple[Component, Component, Component] | None
+    restitution: Formula | None
+    impact: Impact
+    rest_speed: Formula
+
+    @property
+    def rigid(self) -> bool:
+        """True where nothing gives way."""
+        return self.restitution is not None
 
     @property
     def press(self) -> Formula:
@@ -117,7 +144,10 @@ class Laws:
 
     def in_words(self) -> str:
         """What a reader is told."""
-        if self.push is not None:
+        if self.restitution is not None:
+            manner = f", {self.impact}" if self.impact != "newton" else ""
+            parts = [f"rigid, restitution {written_out(self.restitution)}{manner}"]
+        elif self.push is not None:
             parts = [f"push {written_out(plain(self.push))}"]
         else:
             names = ("stiffness", "damping", "dissipation", "exponent")
@@ -140,14 +170,35 @@ class Laws:
         if self.push is not None and elastic:
             fact = f"push says the whole law, and {elastic[0]} is given, too."
             found.append(Problem(title, fact, "Leave one of them out."))
-        if self.push is None and known["stiffness"] == 0:
-            found.append(
-                Problem(title, "it has no stiffness and no push, so nothing holds up what touches.", "Give one.")
-            )
+        if self.push is None and self.restitution is None and known["stiffness"] == 0:
+            fact = "it has no stiffness, no push and no restitution, so nothing holds up what touches."
+            found.append(Problem(title, fact, "Give one."))
         if known["exponent"] <= 0:
             fact = f"the value is {known['exponent']:g}."
             found.append(Problem(f"{title}, exponent", fact, "Expected a positive number, such as 1 or 1.5."))
-        return found + self._friction_faults(title, known)
+        return found + self._friction_faults(title, known) + self._rigid_faults(title, known, table)
+
+    def _rigid_faults(self, title: str, known: dict[str, float], table: dict[str, float]) -> list[Problem]:
+        """What does not go with a rigid contact, or with a compliant one."""
+        slow = value(self.rest_speed, table)
+        if self.restitution is None:
+            said = [("impact", self.impact != "newton"), ("rest_speed", slow != REST_SPEED)]
+            advice = "Give `restitution`, or leave it out."
+            return [Problem(f"{title}, {key}", f"{key} is given without restitution.", advice) for key, x in said if x]
+        e, found = value(self.restitution, table), []
+        if not 0 <= e <= 1:
+            found.append(Problem(f"{title}, restitution", f"the value is {e:g}.", "Expected a number from 0 to 1."))
+        if slow <= 0:
+            found.append(Problem(f"{title}, rest_speed", f"the value is {slow:g}.", "Expected a small positive speed."))
+        said = [(key, known[key] != (1 if key == "exponent" else 0)) for key in _ELASTIC] + [("push", self.push is not None)]
+        for key in (key for key, given in said if given):
+            fact = f"restitution makes it rigid, and {key} is given, too."
+            found.append(Problem(f"{title}, {key}", fact, "Leave one of them out."))
+        if self.friction != 0 and self.planar is None:
+            fact = "exact friction of a rigid contact needs one direction of slip, and `planar` is not given."
+            advice = "Give `planar`, the normal of a planar motion; in space take a compliant contact, or leave friction out."
+            found.append(Problem(f"{title}, friction", fact, advice))
+        return found
 
     def _friction_faults(self, title: str, known: dict[str, float]) -> list[Problem]:
         said = [("planar", self.planar is not None), ("viscous", known["viscous"] > 0)]

@@ -1,4 +1,4 @@
-"""What compliant contacts share: a body touches another one, the ground, at one place, and is pressed away and slowed down there.
+"""What contacts share: a body touches another one, the ground, at one place, and is pressed away and slowed down there.
 
 At the place r of the contact, with the unit normal n from the ground to the body and the velocity v of the body's matter in r
 against that of the ground,
@@ -6,7 +6,7 @@ against that of the ground,
     δ̇ = −n·v,    slip s = v − (n·v) n,    force on the body F = N n − (friction along s),
 
 and −F on the ground at the same place. N and the friction are laws of what is measured, see `contact_laws`. A contact has no
-potential: what it takes and gives is work.
+potential: what it takes and gives is work. Where it is rigid, N and the friction are parameters that a run finds: see `unilateral`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
+import symengine as se
 
-from dalembert.algebra import Array, Scalar, scaled, vector
+from dalembert.algebra import Array, Scalar, scaled, vector, zeros
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.expressions.lower import Lowering
 from dalembert.model.declared import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.elements import Parameter
 from dalembert.model.keys import BODY, NAMED, Key, Keys, body
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point
 from dalembert.model.loads.contact_laws import DEPTH, LAWS, SLIP, SQUARE, USUAL, ContactLaw, Laws
 from dalembert.model.loads.laws import RATE, measure, numbers_but
+from dalembert.model.loads.unilateral import Opening, Unilateral
 from dalembert.model.vectors import WORLD, Formula
 from dalembert.spatial import cross
 
@@ -61,7 +64,25 @@ class Touch(Laws, Load):
     @property
     def laws(self) -> tuple[Formula, ...]:
         """Press and drag."""
-        return self.held_laws or (self.press, self.drag)
+        return self.held_laws or ((self.press, self.drag) if self.unilateral is None else self.unilateral.laws)
+
+    @property
+    def unilateral(self) -> Unilateral | None:
+        """What a run has to know of it where it is rigid."""
+        if self.restitution is None:
+            return None
+        known = (self.restitution, self.friction, self.rest_speed, self.impact)
+        return Unilateral(self.name, self.title, *known)
+
+    def opening(self, motion: Motion) -> Opening:
+        """The gap, the slip and their directions; without a direction of slip it has none."""
+        meeting = self.meeting(motion)
+        J, c = self._velocity(motion, meeting.place)
+        velocity, n, way, slip = J @ motion.qd + c, meeting.normal, zeros(3), 0
+        if self.planar is not None:
+            way, measured = self._slip(motion, n, velocity)
+            slip = measured[SLIP]
+        return Opening(-meeting.depth, n @ velocity, slip, n, way)
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -154,9 +175,23 @@ class Touch(Laws, Load):
             x = np.einsum("yak,yk->ak", axes.value, place - origin.value)
             velocity = velocity + sign * (origin.rate + np.einsum("yak,ak->yk", axes.rate, x))
             change = change + sign * (origin.change + np.einsum("yank,ak->ynk", axes.change, x))
-        press = self.pressed(watch, depth, met.rate[0])
         slip = velocity - normal * np.sum(normal * velocity, axis=0)
+        if (rigid := self.unilateral) is not None:
+            press = watch.number(se.Symbol(rigid.press))
+            return place, press * normal, self._rubbed(watch, press, normal), np.asarray(change)
+        press = self.pressed(watch, depth, met.rate[0])
         return place, press * normal, self.dragged(watch, press, slip, normal), np.asarray(change)
+
+    def _rubbed(self, watch: Watch, press: np.ndarray, normal: np.ndarray) -> np.ndarray:
+        """Friction of a rigid contact by the values of its parameters."""
+        rigid = self.unilateral
+        if rigid is None or not rigid.rubs or self.planar is None:
+            return np.zeros_like(normal)
+        mu, rub, side = (watch.number(x) for x in (self.friction, se.Symbol(rigid.rub), se.Symbol(rigid.slide)))
+        out = np.array(self.planar, dtype=float)
+        x, y, z = normal
+        way = np.array([out[1] * z - out[2] * y, out[2] * x - out[0] * z, out[0] * y - out[1] * x])
+        return -(rub + mu * side * press) * way / np.sqrt(np.sum(way * way, axis=0))
 
     def declared(self, watch: Watch) -> Work:
         """F·(δr of the body − δr of the ground)."""
@@ -187,4 +222,8 @@ class TouchMaker(LoadMaker):
             if key not in LAWS:
                 known = [*given, *LAWS]
                 raise InputError(f"{kind.kind}: there is no argument '{key}'. {nearest(key, known)}")
-        return self._load(kind, name, **given, **{**USUAL, **said})
+        self._load(kind, name, **given, **{**USUAL, **said})
+        if (rigid := self.loads[-1].unilateral) is not None:
+            about = f"of the rigid contact {rigid.title}"
+            self.parameter_list += tuple(Parameter(name, 0.0, about) for name in rigid.parameters)
+        return self

@@ -1,0 +1,367 @@
+"""Rigid contacts along a run: which are closed, which stick or slide, and the impacts between.
+
+An open contact is watched until its gap closes; a closed one until its normal force would pull, its slip comes to rest, or
+its friction is more than sticking can be. At each of these instants, and wherever the forces or velocities have changed,
+everything that touches is asked at once: first the impulses, where a gap still closes, then the modes of what stays in touch
+(`kernels/complementarity`). Between two instants the forces keep the rates of closed gaps, and the slips of what
+sticks, at zero (`kernels/sliding`), and every step is brought back onto them (`kernels/resting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.algebra import stack, vector
+from dalembert.errors import InputError, NotApplicableError, SimulationError
+from dalembert.integrators.crossings import Watched
+from dalembert.kernels import impacts
+from dalembert.kernels.complementarity import OPEN, Contacts, Mode, decided, paradox, sliding
+from dalembert.kernels.resting import Resting
+from dalembert.kernels.sliding import SlidingKernel
+from dalembert.model.frozen import Value
+from dalembert.model.loads.unilateral import KeptRate
+from dalembert.programs import Function
+
+if TYPE_CHECKING:
+    from dalembert.handles.equations import Equations
+    from dalembert.model.switches import Switch
+
+_TOUCH = 1e-11  # lengths of the model: gaps as small as this are closed
+_DEEP = 1e-8  # and what is deeper in the ground at the start is refused
+_STILL = 1e-11  # velocities of the model: gaps that open more slowly stay closed, and what slips more slowly is at rest
+_PULL = 1e-12  # forces of the model: a contact that would pull more lets go
+_SOUND = 1e-7  # of its own: what pressing changes the rate of a gap by, where friction and the normal force nearly jam
+
+
+@dataclass(frozen=True)
+class Impulse(Value):
+    """What a rigid contact exerted in no time."""
+
+    name: str
+    t: float
+    vector: np.ndarray  # on the body, in world axes
+    approach: float  # the rate at which its gap closed just before
+    departure: float  # and opened just behind
+    energy: float  # what it gave the system, negative where it is lost
+
+    def __repr__(self) -> str:
+        return f"<impulse of '{self.name}' at t = {self.t:.9g}: {np.linalg.norm(self.vector):.6g}>"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All contacts at one state."""
+
+    gap: np.ndarray
+    rate: np.ndarray
+    slip: np.ndarray
+    normal: np.ndarray  # (contacts, 3)
+    way: np.ndarray
+    restitution: np.ndarray
+    friction: np.ndarray
+    slow: np.ndarray
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is watched of a contact: the row of `RigidContacts.functions`, and what is wanted where it is crossed."""
+
+    contact: int
+    watched: Watched
+    wanted: Mode | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a contact did."""
+
+    title: str
+    what: str
+
+
+class RigidContacts:
+    """The rigid contacts of a run."""
+
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
+        self._known = equations.model.rigid
+        self._modes: tuple[Mode, ...] = (OPEN,) * len(self._known)
+        self._resting: dict[tuple[tuple[str, ...], tuple[str, ...]], Resting] = {}
+        self.impulses: list[Impulse] = []
+        scales = equations.workspace.facts.scales
+        self._length, self._speed = scales.length, scales.length / scales.time
+        self._force = scales.mass * scales.length / scales.time**2
+        self._now: Seen | None = None
+        if self._known:
+            self._require_possible(equations)
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def _require_possible(self, equations: Equations) -> None:
+        title, levels = self._known[0].title, equations.workspace.facts.levels
+        if equations.kernel.phase is not None:
+            raise NotApplicableError(
+                f"{title} is rigid, and constraints on momenta are there. Expected none; take a compliant contact."
+            )
+        nonlinear = [name for name, linear in zip(levels.names, levels.linear, strict=True) if not linear]
+        if nonlinear:
+            raise NotApplicableError(
+                f"{title} is rigid, and the constraint '{nonlinear[0]}' is not linear in the velocities, so an impact has no "
+                "linear equations. Expected linear constraints; take a compliant contact."
+            )
+
+    # what is seen
+
+    @cached_property
+    def _function(self) -> Function:
+        space = self._equations.workspace
+        motion = space.system.motion
+        rows = []
+        for load, known in self._loads:
+            it = load.opening(motion)
+            given = (known.restitution, known.friction, known.rest_speed)
+            rows += [it.gap, it.rate, it.slip, *it.normal, *it.way, *(motion.lower(x) for x in given)]
+        return space.compiled(vector(rows), space.system.q, space.system.qd)
+
+    @property
+    def _loads(self) -> Iterator[tuple]:
+        loads = {load.name: load for load in self._equations.workspace.model.loads}
+        yield from ((loads[known.load], known) for known in self._known)
+
+    @cached_property
+    def _slopes(self) -> Function:
+        """The slopes of the rates of gaps, then of slips, by (q, q̇, t)."""
+        space = self._equations.workspace
+        system = space.system
+        openings = [load.opening(system.motion) for load, _ in self._loads]
+        rates = vector([it.rate for it in openings] + [it.slip for it in openings])
+        x = stack(system.q, system.qd, vector([system.t]))
+        return space.compiled(system.algebra.jacobian(rates, x).ravel(), system.q, system.qd)
+
+    def see(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> Seen:
+        """The contacts at a state."""
+        out = self._function(np.concatenate([q, qd, [t]]), values).reshape(len(self._known), 12)
+        return Seen(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:9], *out[:, 9:].T)
+
+    # what holds now
+
+    @property
+    def held(self) -> dict[str, float]:
+        """The values of the parameters of all contacts; forces of closed ones are found along the way."""
+        out: dict[str, float] = {}
+        for known, mode in zip(self._known, self._modes, strict=True):
+            out |= dict.fromkeys(known.parameters, 0.0)
+            if known.rubs:
+                out[known.slide] = mode.slide
+        return out
+
+    @property
+    def kept(self) -> tuple[KeptRate, ...]:
+        """The rates that forces keep at zero."""
+        pairs = list(zip(self._known, self._modes, strict=True))
+        closed = [KeptRate(known.load, False, known.press) for known, mode in pairs if mode.closed]
+        return (*closed, *(KeptRate(known.load, True, known.rub) for known, mode in pairs if mode.sticks))
+
+    @property
+    def resting(self) -> Resting | None:
+        """The constraints with what is closed; None where nothing is."""
+        rows = self.kept
+        key = tuple(r.load for r in rows if not r.slips), tuple(r.load for r in rows if r.slips)
+        if not key[0]:
+            return None
+        if key not in self._resting:
+            self._resting[key] = Resting(self._equations.workspace.manifold, *key)
+        return self._resting[key]
+
+    # what is watched
+
+    def functions(
+        self, state: np.ndarray, values: np.ndarray, forces: np.ndarray, jam: np.ndarray
+    ) -> np.ndarray:
+        """What is watched at K states (q, q̇, t): gaps, slips, normal forces, friction left on both sides, and how near jamming is."""
+        m, K = len(self._known), state.shape[1]
+        out = self._function(state, values).reshape(m, 12, K)
+        N, rub, mu = np.zeros((m, K)), np.zeros((m, K)), out[:, 10]
+        for force, row in zip(forces, self.kept, strict=True):
+            (rub if row.slips else N)[self._index(row.load)] = force
+        return np.concatenate([out[:, 0], out[:, 2], N, mu * N - rub, mu * N + rub, jam[None]])
+
+    def _index(self, load: str) -> int:
+        return next(i for i, known in enumerate(self._known) if known.load == load)
+
+    def watches(self) -> Iterator[Watch]:
+        """What is watched now, in rows of `functions`."""
+        m, seen = len(self._known), self._now
+        assert seen is not None
+        pull = _PULL * self._force
+        for i, mode in enumerate(self._modes):
+            if not mode.closed:
+                deep = _TOUCH * self._length if mode.follows else 0.0
+                fresh = abs(seen.gap[i]) <= _TOUCH * self._length and not mode.follows
+                yield Watch(i, Watched(i, 1.0, -deep, fresh=bool(fresh)))
+                continue
+            yield Watch(i, Watched(2 * m + i, 1.0, -pull), OPEN)
+            if mode.sticks:
+                yield Watch(i, Watched(3 * m + i, 1.0, -pull), sliding(1.0))
+                yield Watch(i, Watched(4 * m + i, 1.0, -pull), sliding(-1.0))
+            elif mode.slide and not mode.follows:
+                yield Watch(i, Watched(m + i, mode.slide, fresh=bool(abs(seen.slip[i]) <= _STILL * self._speed)))
+        if self._slides:
+            yield Watch(-1, Watched(5 * m, 1.0, _SOUND))
+
+    @property
+    def _slides(self) -> bool:
+        return any(mode.slide for mode in self._modes)
+
+    def jamming(self, kernel: SlidingKernel, y: np.ndarray, t: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        """|det G| of the forces by what it is without friction, at K states: Painlevé's paradox begins where it is zero."""
+        if not self._slides:
+            return np.ones(len(t))
+        smooth, names = constants.copy(), list(map(str, kernel.parameters))
+        smooth[[names.index(known.slide) for known in self._known if known.rubs]] = 0.0
+        rubbing, plain = (np.abs(np.linalg.det(kernel.responses(y, t, given))) for given in (constants, smooth))
+        return rubbing / np.maximum(plain, 1e-300)
+
+    # what happens
+
+    def settle(
+        self,
+        t: float,
+        q: np.ndarray,
+        qd: np.ndarray,
+        equations: Equations,
+        stuck: tuple[Switch, ...] = (),
+        wanted: Mapping[int, Mode] | None = None,
+    ) -> tuple[np.ndarray, list[Change]]:
+        """Find anew what every contact does, with impulses where a gap still closes; the velocities behind, and what changed.
+
+        `stuck` are the switches that the motion slides along, `wanted` what contacts should do where both is possible.
+        """
+        before, here = self._modes, _Here(t, q, qd, equations, stuck)
+        seen = self.see(t, q, qd, equations.values)
+        touching = [i for i in range(len(self._known)) if before[i].closed or seen.gap[i] <= _TOUCH * self._length]
+        if any(seen.rate[i] < -_STILL * self._speed for i in touching):
+            qd = self._impact(here, seen, touching)
+            here = _Here(t, q, qd, equations, stuck)
+            seen = self.see(t, q, qd, equations.values)
+        staying = [i for i in touching if seen.rate[i] <= _STILL * self._speed]
+        modes = list[Mode]([OPEN] * len(self._known))
+        if staying:
+            asked = self._asked(here, seen, staying, impulsive=False)
+            hints = {k: wanted[i] for k, i in enumerate(staying) if wanted and i in wanted}
+            for i, mode in zip(staying, decided(asked, hints).modes, strict=True):
+                modes[i] = mode
+        self._modes, self._now = tuple(modes), seen
+        pairs = zip(self._known, before, modes, strict=True)
+        return qd, [Change(known.title, _said(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
+
+    def require_apart(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> None:
+        """Raise where bodies are in each other at the start."""
+        gap = self.see(t, q, qd, values).gap
+        for known, width in zip(self._known, gap.tolist(), strict=True):
+            if width < -_DEEP * self._length:
+                raise InputError(
+                    f"{known.title}: the bodies are in each other by {-width:.6g} at the start. Expected a gap of at least 0, "
+                    "since it is rigid. Start further away."
+                )
+
+    def jam(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> SimulationError:
+        """The error where friction and normal force grow without bound."""
+        here, seen = _Here(t, q, qd, equations, ()), self.see(t, q, qd, equations.values)
+        closed = [i for i, mode in enumerate(self._modes) if mode.closed]
+        return SimulationError(paradox(self._asked(here, seen, closed, impulsive=False), ()))
+
+    def _asked(self, here: _Here, seen: Seen, which: Sequence[int], *, impulsive: bool) -> Contacts:
+        """The problem of complementarity of some contacts: of accelerations, or of velocities."""
+        m, count, n = len(which), len(self._known), len(here.q)
+        forces = [(self._known[i].press, 1.0) for i in which]
+        forces += [(self._known[i].rub, -1.0) if self._known[i].rubs else ("", 0.0) for i in which]
+        qdd = here.accelerations([dict(self._silent), *({**self._silent, name: x} for name, x in forces)], impulsive)
+        rows = [*which, *(count + i for i in which)]
+        state = np.concatenate([here.q, here.qd, [here.t]])
+        slopes = self._slopes(state, here.equations.values).reshape(2 * count, -1)[rows]
+        response = slopes[:, n : 2 * n] @ (qdd[:, 1:] - qdd[:, :1])
+        slip, resting = seen.slip[list(which)], np.abs(seen.slip[list(which)]) <= _STILL * self._speed
+        if impulsive:
+            free, unit = np.concatenate([seen.rate[list(which)], slip]), self._speed
+        else:
+            free, unit = slopes @ np.concatenate([here.qd, qdd[:, 0], [1.0]]), self._speed**2 / self._length
+        side = np.zeros(m) if impulsive else np.where(resting, 0.0, np.sign(slip))
+        return Contacts(
+            free,
+            response,
+            seen.friction[list(which)],
+            np.where(seen.friction[list(which)] > 0, side, 0.0),
+            _STILL * unit,
+            np.zeros(m),
+            tuple(self._known[i].title for i in which),
+            f"at t = {here.t:.9g}",
+        )
+
+    @property
+    def _silent(self) -> dict[str, float]:
+        return {name: 0.0 for known in self._known for name in known.parameters}
+
+    def _impact(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
+        """The velocities behind an impact, whose impulses are written down."""
+        asked = self._asked(here, seen, which, impulsive=True)
+        slow, bounces = seen.slow[which], -seen.rate[which] > seen.slow[which]
+        e, law, m = np.where(bounces, seen.restitution[which], 0.0), self._known[0].impact, len(which)
+        if law == "successive":
+            P = impacts.successive(asked, seen.restitution[which], slow, _STILL * self._speed)
+        else:
+            P = (impacts.newton if law == "newton" else impacts.poisson)(asked, e)
+        forces = [(self._known[i].press, 1.0) for i in which]
+        forces += [(self._known[i].rub, -1.0) if self._known[i].rubs else ("", 0.0) for i in which]
+        qdd = here.accelerations([dict(self._silent), *({**self._silent, name: x} for name, x in forces)], True)
+        after = here.qd + (qdd[:, 1:] - qdd[:, :1]) @ P
+        rates = asked.free + asked.response @ P
+        for k, i in enumerate(which):
+            if not (P[k] or P[m + k]):
+                continue
+            vector = P[k] * seen.normal[i] + P[m + k] * seen.way[i]
+            energy = P[k] * (asked.free[k] + rates[k]) / 2 + P[m + k] * (asked.free[m + k] + rates[m + k]) / 2
+            told = float(-asked.free[k]), float(rates[k]), float(energy)
+            self.impulses.append(Impulse(self._known[i].load, here.t, vector, *told))
+        return after
+
+
+@dataclass(frozen=True)
+class _Here:
+    """One state, and the equations there."""
+
+    t: float
+    q: np.ndarray
+    qd: np.ndarray
+    equations: Equations
+    stuck: tuple[Switch, ...]
+
+    def accelerations(self, changes: Sequence[Mapping[str, float]], impulsive: bool) -> np.ndarray:
+        """q̈ (n, K) with some parameters changed, for each of K changes; in an impact nothing finite counts."""
+        equations, K = self.equations, len(changes)
+        names = list(equations.model.parameter_values)
+        v, more = equations.kernel.start(self.q, self.qd, self.t, equations.values)
+        constants = np.repeat(np.concatenate([equations.values, more])[:, None], K, axis=1)
+        for k, changed in enumerate(changes):
+            for name, x in changed.items():
+                if name:
+                    constants[names.index(name), k] = x
+        Q, V, t = np.repeat(self.q[:, None], K, axis=1), np.repeat(v[:, None], K, axis=1), np.full(K, self.t)
+        if self.stuck and not impulsive:
+            kernel = SlidingKernel.of(equations.kernel, self.stuck)
+            constants[kernel.rows] = kernel.mixture(np.concatenate([Q, V]), t, constants)
+        return equations.kernel.accelerations(Q, V, t, constants)[1]
+
+
+def _said(old: Mode, new: Mode) -> str:
+    """A change of mode in words."""
+    if not new.closed:
+        return "opens"
+    how = "sticks" if new.sticks else "slides" if new.slide else "closes"
+    return how if old.closed else f"closes and {how}" if how != "closes" else how
