@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _TOUCH = 1e-11  # lengths of the model: gaps as small as this are closed
 _DEEP = 1e-8  # and what is deeper in the ground at the start is refused
 _STILL = 1e-11  # velocities of the model: gaps that open more slowly stay closed, and what slips more slowly is at rest
-_PULL = 1e-12  # forces of the model: a contact that would pull more lets go
+_PULL = 1e-11  # of what would undo the accelerations: a contact that would pull more lets go
 _SOUND = 1e-7  # of its own: what pressing changes the rate of a gap by, where friction and the normal force nearly jam
 
 
@@ -95,7 +95,7 @@ class RigidContacts:
         self.impulses: list[Impulse] = []
         scales = equations.workspace.facts.scales
         self._length, self._speed = scales.length, scales.length / scales.time
-        self._force = scales.mass * scales.length / scales.time**2
+        self._pull = np.zeros(len(self._known))  # the force with which each lets go
         self._now: Seen | None = None
         if self._known:
             self._require_possible(equations)
@@ -199,13 +199,13 @@ class RigidContacts:
         """What is watched now, in rows of `functions`."""
         m, seen = len(self._known), self._now
         assert seen is not None
-        pull = _PULL * self._force
         for i, mode in enumerate(self._modes):
             if not mode.closed:
                 deep = _TOUCH * self._length if mode.follows else 0.0
                 fresh = abs(seen.gap[i]) <= _TOUCH * self._length and not mode.follows
                 yield Watch(i, Watched(i, 1.0, -deep, fresh=bool(fresh)))
                 continue
+            pull = float(self._pull[i])
             yield Watch(i, Watched(2 * m + i, 1.0, -pull), OPEN)
             if mode.sticks:
                 yield Watch(i, Watched(3 * m + i, 1.0, -pull), sliding(1.0))
@@ -255,6 +255,8 @@ class RigidContacts:
         if staying:
             asked = self._asked(here, seen, staying, impulsive=False)
             hints = {k: wanted[i] for k, i in enumerate(staying) if wanted and i in wanted}
+            size = max(asked.unit, float(np.abs(asked.free).max()))
+            self._pull[staying] = _PULL * size / np.diag(asked.response)[: len(staying)]
             for i, mode in zip(staying, decided(asked, hints).modes, strict=True):
                 modes[i] = mode
         self._modes, self._now = tuple(modes), seen
@@ -298,7 +300,7 @@ class RigidContacts:
             response,
             seen.friction[list(which)],
             np.where(seen.friction[list(which)] > 0, side, 0.0),
-            _STILL * unit,
+            unit,
             np.zeros(m),
             tuple(self._known[i].title for i in which),
             f"at t = {here.t:.9g}",

@@ -332,6 +332,8 @@ class _Run:
         halt = self._halt(burst)
         if halt is not None:
             turned, k = None, halt[0]
+            if burst.left and k == len(burst) - 1:  # it has no samples yet
+                self._sample(replace(burst.step(k), t1=float(np.nextafter(halt[1].t, np.inf))))
             burst = Burst(burst.steps.until(k + 1), int(np.searchsorted(times, halt[1].t, side="right")))
             self.done, self.status, runner.evaluations = burst.done, Status.MET, int(burst.steps.calls[-1])
         for guide in problem.guides:

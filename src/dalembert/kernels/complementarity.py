@@ -22,7 +22,7 @@ import numpy as np
 
 from dalembert.errors import SimulationError
 
-_TOLERANCE = 1e-9  # of what is compared
+_TOLERANCE = 1e-12  # of what is compared
 _SINGULAR = 1e-9  # of the rows in the metric of the response
 _SAME = 1e-5  # of the forces, in the metric of the response: solutions as close as this are one
 MOST = 20_000  # modes that are tried
