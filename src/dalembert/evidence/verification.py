@@ -18,6 +18,7 @@ from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
 from dalembert.model.controllers import USUAL, Controller
+from dalembert.model.loads.unilateral import Unilateral
 from dalembert.programs import ENGINES, choose_engine
 from dalembert.structure import samples
 from dalembert.structure.facts import with_regular_speeds
@@ -77,7 +78,7 @@ def verify(
     if states < 1:
         raise InputError(f"verify: states is {states}. Expected at least 1.")
     model.refuse_canonical("verify")  # dirac alone: there is no other road to compare with
-    laws, model = model.controllers, model.without_laws()
+    laws, model = model.controllers, model.without_laws().pressed()
     tell = progress or (lambda _: None)
     chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
     spaces = tuple(workspace_of(setup(model, engine)) for engine in chosen)
@@ -97,7 +98,7 @@ def verify(
         tolerance,
         tuple(chosen),
         {key: finding.verdict for key, finding in findings.items()},
-        (*_notes(task, states, findings), *(_of_law(controller) for controller in laws)),
+        (*_notes(task, states, findings), *map(_of_law, laws), *map(_of_contact, model.rigid)),
         {name: verdict for name, verdict in rows.items() if verdict is not None},
     )
 
@@ -196,6 +197,14 @@ def _notes(task: Task, asked: int, findings: Mapping[str, Finding]) -> tuple[str
             "not determine the velocities well enough"
         )
     return tuple(out)
+
+
+def _of_contact(known: Unilateral) -> str:
+    """What was compared of a rigid contact."""
+    return (
+        f"{known.title} is rigid: its force enters as {', '.join(known.parameters)}, here with the value 1; a run finds the "
+        "values, from gaps and not from formulas"
+    )
 
 
 def _of_law(controller: Controller) -> str:

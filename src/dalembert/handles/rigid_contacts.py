@@ -10,7 +10,7 @@ sticks, at zero (`kernels/sliding`), and every step is brought back onto them (`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ _TOUCH = 1e-11  # lengths of the model: gaps as small as this are closed
 _DEEP = 1e-8  # and what is deeper in the ground at the start is refused
 _STILL = 1e-11  # velocities of the model: gaps that open more slowly stay closed, and what slips more slowly is at rest
 _PULL = 1e-11  # of what would undo the accelerations: a contact that would pull more lets go
+FASTER = 8  # intervals, each shorter than the one before it
 _SOUND = 1e-7  # of its own: what pressing changes the rate of a gap by, where friction and the normal force nearly jam
 
 
@@ -93,6 +94,7 @@ class RigidContacts:
         self._modes: tuple[Mode, ...] = (OPEN,) * len(self._known)
         self._resting: dict[tuple[tuple[str, ...], tuple[str, ...]], Resting] = {}
         self.impulses: list[Impulse] = []
+        self.notes: tuple[str, ...] = ()
         scales = equations.workspace.facts.scales
         self._length, self._speed = scales.length, scales.length / scales.time
         self._pull = np.zeros(len(self._known))  # the force with which each lets go
@@ -246,22 +248,46 @@ class RigidContacts:
         before, here = self._modes, _Here(t, q, qd, equations, stuck)
         seen = self.see(t, q, qd, equations.values)
         touching = [i for i in range(len(self._known)) if before[i].closed or seen.gap[i] <= _TOUCH * self._length]
-        if any(seen.rate[i] < -_STILL * self._speed for i in touching):
-            qd = self._impact(here, seen, touching)
-            here = _Here(t, q, qd, equations, stuck)
-            seen = self.see(t, q, qd, equations.values)
-        staying = [i for i in touching if seen.rate[i] <= _STILL * self._speed]
-        modes = list[Mode]([OPEN] * len(self._known))
+        enough = np.full(len(self._known), _STILL * self._speed)
+        if any(seen.rate[i] < -enough[i] for i in touching):
+            if all(seen.rate[i] >= -seen.slow[i] for i in touching):
+                enough = np.maximum(seen.slow, enough)  # what rocks or bounces ever faster comes to rest
+            here = self._hit(here, seen, touching, self._impulses(here, seen, touching))
+            seen = self.see(t, q, here.qd, equations.values)
+        staying = [i for i in touching if seen.rate[i] <= enough[i]]
+        self._modes = self._decided(here, seen, staying, wanted or {})
+        self._tell(t, [i for i in staying if self._modes[i].closed and not before[i].closed])
+        opening = [i for i in staying if self._modes[i].closed and seen.rate[i] > _STILL * self._speed]
+        if opening:
+            here = self._hit(here, seen, opening, self._rest(here, seen, opening))
+            seen = self.see(t, q, here.qd, equations.values)
+        self._now = seen
+        pairs = zip(self._known, before, self._modes, strict=True)
+        return here.qd, [Change(known.title, _said(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
+
+    def _tell(self, t: float, resting: list[int]) -> None:
+        """Write down where impacts came ever faster before a contact came to rest."""
+        for known in (self._known[i] for i in resting):
+            found = accumulation([each.t for each in self.impulses if each.name == known.load])
+            if found is None:
+                continue
+            last = next(each.t for each in reversed(self.impulses) if each.name == known.load)
+            self.notes += (
+                f"{known.title}: impacts come ever faster, each interval {found[0]:.3g} of the one before, and all come before "
+                f"t = {last + found[1]:.12g}; from t = {t:.12g} on, where they are slower than rest_speed, it rests",
+            )
+
+    def _decided(self, here: _Here, seen: Seen, staying: list[int], wanted: Mapping[int, Mode]) -> tuple[Mode, ...]:
+        """What every contact does, if these stay in touch."""
+        modes = [OPEN] * len(self._known)
         if staying:
             asked = self._asked(here, seen, staying, impulsive=False)
-            hints = {k: wanted[i] for k, i in enumerate(staying) if wanted and i in wanted}
+            hints = {k: wanted[i] for k, i in enumerate(staying) if i in wanted}
             size = max(asked.unit, float(np.abs(asked.free).max()))
             self._pull[staying] = _PULL * size / np.diag(asked.response)[: len(staying)]
             for i, mode in zip(staying, decided(asked, hints).modes, strict=True):
                 modes[i] = mode
-        self._modes, self._now = tuple(modes), seen
-        pairs = zip(self._known, before, modes, strict=True)
-        return qd, [Change(known.title, _said(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
+        return tuple(modes)
 
     def require_apart(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> None:
         """Raise where bodies are in each other at the start."""
@@ -282,18 +308,16 @@ class RigidContacts:
     def _asked(self, here: _Here, seen: Seen, which: Sequence[int], *, impulsive: bool) -> Contacts:
         """The problem of complementarity of some contacts: of accelerations, or of velocities."""
         m, count, n = len(which), len(self._known), len(here.q)
-        forces = [(self._known[i].press, 1.0) for i in which]
-        forces += [(self._known[i].rub, -1.0) if self._known[i].rubs else ("", 0.0) for i in which]
-        qdd = here.accelerations([dict(self._silent), *({**self._silent, name: x} for name, x in forces)], impulsive)
+        qdd, pushed = self._pushed(here, which, impulsive=impulsive)
         rows = [*which, *(count + i for i in which)]
         state = np.concatenate([here.q, here.qd, [here.t]])
         slopes = self._slopes(state, here.equations.values).reshape(2 * count, -1)[rows]
-        response = slopes[:, n : 2 * n] @ (qdd[:, 1:] - qdd[:, :1])
+        response = slopes[:, n : 2 * n] @ pushed
         slip, resting = seen.slip[list(which)], np.abs(seen.slip[list(which)]) <= _STILL * self._speed
         if impulsive:
             free, unit = np.concatenate([seen.rate[list(which)], slip]), self._speed
         else:
-            free, unit = slopes @ np.concatenate([here.qd, qdd[:, 0], [1.0]]), self._speed**2 / self._length
+            free, unit = slopes @ np.concatenate([here.qd, qdd, [1.0]]), self._speed**2 / self._length
         side = np.zeros(m) if impulsive else np.where(resting, 0.0, np.sign(slip))
         return Contacts(
             free,
@@ -306,32 +330,46 @@ class RigidContacts:
             f"at t = {here.t:.9g}",
         )
 
+    def _pushed(self, here: _Here, which: Sequence[int], *, impulsive: bool) -> tuple[np.ndarray, np.ndarray]:
+        """q̈ without forces of contacts, and what unit forces of some, normal ones and then friction, add to it (n, 2 m)."""
+        forces = [(self._known[i].press, 1.0) for i in which]
+        forces += [(self._known[i].rub, -1.0) if self._known[i].rubs else ("", 0.0) for i in which]
+        qdd = here.accelerations([dict(self._silent), *({**self._silent, name: x} for name, x in forces)], impulsive)
+        return qdd[:, 0], qdd[:, 1:] - qdd[:, :1]
+
     @property
     def _silent(self) -> dict[str, float]:
         return {name: 0.0 for known in self._known for name in known.parameters}
 
-    def _impact(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
-        """The velocities behind an impact, whose impulses are written down."""
+    def _impulses(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
+        """The impulses of an impact: normal ones, then those of friction."""
         asked = self._asked(here, seen, which, impulsive=True)
-        slow, bounces = seen.slow[which], -seen.rate[which] > seen.slow[which]
-        e, law, m = np.where(bounces, seen.restitution[which], 0.0), self._known[0].impact, len(which)
-        if law == "successive":
-            P = impacts.successive(asked, seen.restitution[which], slow, _STILL * self._speed)
-        else:
-            P = (impacts.newton if law == "newton" else impacts.poisson)(asked, e)
-        forces = [(self._known[i].press, 1.0) for i in which]
-        forces += [(self._known[i].rub, -1.0) if self._known[i].rubs else ("", 0.0) for i in which]
-        qdd = here.accelerations([dict(self._silent), *({**self._silent, name: x} for name, x in forces)], True)
-        after = here.qd + (qdd[:, 1:] - qdd[:, :1]) @ P
+        slow, e = seen.slow[which], seen.restitution[which]
+        match self._known[0].impact:
+            case "newton":
+                return impacts.newton(asked, np.where(-seen.rate[which] > slow, e, 0.0))
+            case "poisson":
+                return impacts.poisson(asked, np.where(-seen.rate[which] > slow, e, 0.0))
+            case "successive":
+                return impacts.successive(asked, e, slow, _STILL * self._speed)
+
+    def _rest(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
+        """The small impulses after which gaps that open slowly do not open."""
+        asked, m = self._asked(here, seen, which, impulsive=True), len(which)
+        normal = np.linalg.lstsq(asked.response[:m, :m], -asked.free[:m], rcond=None)[0]
+        return np.concatenate([normal, np.zeros(m)])
+
+    def _hit(self, here: _Here, seen: Seen, which: list[int], P: np.ndarray) -> _Here:
+        """The state behind impulses, which are written down."""
+        asked, m = self._asked(here, seen, which, impulsive=True), len(which)
         rates = asked.free + asked.response @ P
         for k, i in enumerate(which):
-            if not (P[k] or P[m + k]):
-                continue
-            vector = P[k] * seen.normal[i] + P[m + k] * seen.way[i]
-            energy = P[k] * (asked.free[k] + rates[k]) / 2 + P[m + k] * (asked.free[m + k] + rates[m + k]) / 2
-            told = float(-asked.free[k]), float(rates[k]), float(energy)
-            self.impulses.append(Impulse(self._known[i].load, here.t, vector, *told))
-        return after
+            if P[k] or P[m + k]:
+                vector = P[k] * seen.normal[i] + P[m + k] * seen.way[i]
+                energy = P[k] * (asked.free[k] + rates[k]) / 2 + P[m + k] * (asked.free[m + k] + rates[m + k]) / 2
+                told = float(-asked.free[k]), float(rates[k]), float(energy)
+                self.impulses.append(Impulse(self._known[i].load, here.t, vector, *told))
+        return replace(here, qd=here.qd + self._pushed(here, which, impulsive=True)[1] @ P)
 
 
 @dataclass(frozen=True)
@@ -359,6 +397,20 @@ class _Here:
             kernel = SlidingKernel.of(equations.kernel, self.stuck)
             constants[kernel.rows] = kernel.mixture(np.concatenate([Q, V]), t, constants)
         return equations.kernel.accelerations(Q, V, t, constants)[1]
+
+
+def accumulation(times: Sequence[float]) -> tuple[float, float] | None:
+    """Where the last intervals between times shrink: the ratio of one to the one before, and how long all that are left take.
+
+    >>> ratio, left = accumulation([2 - 0.5**k for k in range(20)])
+    >>> round(ratio, 9), round(left * 2**19, 9)
+    (0.5, 1.0)
+    """
+    gaps = np.diff(times[-FASTER - 1 :])
+    if len(gaps) < FASTER or not (gaps > 0).all() or not (gaps[1:] < gaps[:-1]).all():
+        return None
+    ratio = float((gaps[-1] / gaps[0]) ** (1 / (len(gaps) - 1)))
+    return ratio, float(gaps[-1]) * ratio / (1 - ratio)
 
 
 def _said(old: Mode, new: Mode) -> str:

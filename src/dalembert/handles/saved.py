@@ -18,6 +18,7 @@ from dalembert.exporters import to_toml
 from dalembert.handles.deriving import derived
 from dalembert.handles.equations import Equations
 from dalembert.handles.partition import Part
+from dalembert.handles.rigid_contacts import Impulse
 from dalembert.handles.switching import Happening, Switchboard
 from dalembert.handles.trajectory import Trajectory
 from dalembert.handles.tree_equations import TreeEquations
@@ -63,6 +64,7 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
         "parts": [_part(part) for part in run.parts],
         "happened": [_happening(each) for each in run.happened],
         "held": run.held is not None,
+        "impulses": [{**vars(each), "vector": each.vector.tolist()} for each in run.impulses],
     }
     if isinstance(run.equations, TreeEquations):
         told["recursion"] = {"friction": run.equations.friction, "execution": run.equations.execution}
@@ -96,6 +98,11 @@ def _happening(each: Happening) -> dict[str, Any]:
 def _happened(said: Mapping[str, Any]) -> Happening:
     q, qd, after = (np.array(said[key], dtype=float) for key in ("q", "qd", "after"))
     return Happening(str(said["name"]), float(said["t"]), q, qd, after, bool(said["switching"]))
+
+
+def _impulse(said: Mapping[str, Any]) -> Impulse:
+    numbers = (float(said[key]) for key in ("approach", "departure", "energy"))
+    return Impulse(str(said["name"]), float(said["t"]), np.array(said["vector"], dtype=float), *numbers)
 
 
 def _arrays(part: Part) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
@@ -163,7 +170,8 @@ def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
     parts = tuple(_read_part(data, k, said, held or equations) for k, said in enumerate(told["parts"]))
     notes = tuple(str(note) for note in told["notes"])
     happened = tuple(_happened(said) for said in told["happened"])
-    rest = parts, str(told["integrator"]), float(told["cpu_seconds"]), notes, happened, held
+    impulses = tuple(_impulse(said) for said in told.get("impulses", ()))
+    rest = parts, str(told["integrator"]), float(told["cpu_seconds"]), notes, happened, held, impulses
     return TreeRun(equations, *rest) if isinstance(equations, TreeEquations) else Trajectory(equations, *rest)
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Projection = Callable[[float, np.ndarray], np.ndarray]
 _BY_FORMULAS = ("taylor", "ida", "collocation")  # integrators that need more of the rates than their values
+_FORCED = ("taylor", "dop853", "rk45", "rk4", "radau")  # integrators that take forces found from accelerations
 _AWAY = 0.3  # how far from the start a second look is taken at the sizes of states, in scales of the coordinates
 
 
@@ -87,6 +88,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
         settings = replace(settings, step=model.step)
     require_method(name, step=settings.step)
     inputs = _laws_of(model, name)
+    _require_impacts(model, name)
     method = find(name)
     board = Switchboard(equations) if model.switching or model.events or model.rigid else None
     board = None if board is None or board.idle else board
@@ -124,7 +126,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
                 break
     happened = () if board is None else tuple(board.happened)
     held = None if board is None else board.equations
-    notes = way.notes + run.notes + ((board.accumulated,) if board is not None and board.accumulated else ())
+    notes = way.notes + run.notes + (() if board is None else board.notes)
     impulses = () if board is None else tuple(board.contacts.impulses)
     return Trajectory(equations, joined(run.parts), name, used, notes, happened, held, impulses)
 
@@ -135,7 +137,7 @@ def _put_in(
     """Write down the energies that came in at once."""
     if board.acted:
         now, then = (_energy(of, t, q, rates) for of, rates in ((run.equations, qd), before))
-        for name, energy in board.energies(now - then).items():
+        for name, energy in board.energies(now - then, abs(now) + abs(then)).items():
             run.jump(name, energy)
 
 
@@ -173,6 +175,15 @@ def _laws_of(model: Description, integrator: str) -> Inputs:
             "Use integrator='dop853', rk45, rk4 or radau; or sample the law with a period, such as period=0.001."
         )
     return inputs
+
+
+def _require_impacts(model: Description, integrator: str) -> None:
+    """Raise where a method cannot take rigid contacts."""
+    if model.rigid and integrator not in _FORCED:
+        raise InputError(
+            f"the integrator '{integrator}' does not find the forces of rigid contacts, and {model.rigid[0].title} is one. "
+            f"Use {', '.join(_FORCED[:-1])} or {_FORCED[-1]}; or give the contact a stiffness in place of restitution."
+        )
 
 
 def _problem(

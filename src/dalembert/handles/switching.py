@@ -20,7 +20,7 @@ from dalembert.algebra import vector
 from dalembert.analysis import consistency
 from dalembert.equations.power import MOVING
 from dalembert.errors import InconsistentStateError, SimulationError
-from dalembert.handles.rigid_contacts import RigidContacts, Watch
+from dalembert.handles.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
@@ -41,8 +41,7 @@ _SAME = 1e-13  # of the time: crossings as close as this are at one instant
 _ZERO = 1e-15
 _MOST = 2000  # crossings that follow each other within no time
 _ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
-_LEFT = 1e-9  # of the energies of an impact: what is left is rounding
-_FASTER = 8  # intervals, each shorter than the one before it
+_LEFT = 1e-11  # of the energies: what is left of the work of an impact is rounding
 
 
 @dataclass(frozen=True)
@@ -282,18 +281,25 @@ class Switchboard:
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
-    def energies(self, total: float) -> dict[str, float]:
-        """What came in at the last crossing, by name, of a total: by contacts, by an event, or by what moves with time."""
+    def energies(self, total: float, size: float) -> dict[str, float]:
+        """What came in at the last crossing, by name, of a total: by contacts, by an event, or by what moves with time.
+
+        `size` is that of the energies.
+        """
         found: dict[str, float] = {}
         for each in self.contacts.impulses[self._impulses :]:
             found[each.name] = found.get(each.name, 0.0) + each.energy
         rest = total - sum(found.values())
         if self.event is not None:
             return found | {self.event: rest}
-        size = max(map(abs, (*found.values(), total)), default=0.0)
         name = max(found, key=lambda key: abs(found[key]), default=MOVING)
         name = name if abs(rest) <= _LEFT * size else MOVING
         return found | {name: found.get(name, 0.0) + rest}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth telling."""
+        return ((self.accumulated,) if self.accumulated else ()) + self.contacts.notes
 
     @property
     def acted(self) -> bool:
@@ -351,14 +357,10 @@ class Switchboard:
 
     def _comes_ever_faster(self, name: str) -> bool:
         """True where the intervals of an event shrink so that all that are left come within rounding."""
-        times = [each.t for each in self.happened[-4 * _FASTER :] if each.name == name][-_FASTER - 1 :]
-        gaps = np.diff(times)
-        if len(gaps) < _FASTER or not (gaps > 0).all() or not (gaps[1:] < gaps[:-1]).all():
+        times = [each.t for each in self.happened[-4 * FASTER :] if each.name == name]
+        if (found := accumulation(times)) is None or found[1] > _ZENO * max(1.0, abs(times[-1])):
             return False
-        ratio = float((gaps[-1] / gaps[0]) ** (1 / (len(gaps) - 1)))
-        left = float(gaps[-1]) * ratio / (1 - ratio)
-        if left > _ZENO * max(1.0, abs(times[-1])):
-            return False
+        ratio, left = found
         self.accumulated = (
             f"event '{name}' comes ever faster, each interval {ratio:.3g} of the one before: all that are left come "
             f"before t = {times[-1] + left:.12g}, and the run ends there"

@@ -217,6 +217,11 @@ class Elements(Tabular, ABC):
         """The same without laws in Python: what they gave are parameters u(name), which have the value 1 unless they are told."""
         return self.replaced(controllers=()) if self.controllers else self
 
+    def pressed(self) -> Self:
+        """The same with the value 1 for all forces of rigid contacts, which have the value 0 unless a run finds them."""
+        names = {name for known in self.rigid for name in known.parameters}
+        return self.with_parameters(dict.fromkeys(names, 1.0)) if names else self
+
     def refuse_laws(self, who: str, advice: str) -> None:
         """Raise when loads of the model are given by laws in Python, where `who` needs formulas."""
         for controller in self.controllers:

@@ -21,12 +21,13 @@ from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, Symbol, node, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
 from dalembert.algebra.walks import numbers_in, ordered
-from dalembert.expressions import coordinate
+from dalembert.expressions import coordinate, kind_of
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Constraints, Levels
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.kinematics.motion import Motion, move_symbols
 from dalembert.model import Elements
+from dalembert.model.loads.unilateral import FORCES
 
 _TRIES = 5000
 _SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
@@ -116,7 +117,8 @@ def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
 
 def _refuted(model: Elements, conditions: _Conditions) -> tuple[str | None, bool]:
     """The sentence of the first condition that is not proved, or None; and whether the proof holds for all parameters."""
-    given, for_all = {name: node(exact(x)) for name, x in model.parameter_values.items()}, True
+    constant = {name: x for name, x in model.parameter_values.items() if kind_of(name) not in FORCES}
+    given, for_all = {name: node(exact(x)) for name, x in constant.items()}, True
     for part, sentence in conditions.parts:
         if vanishes([part]):
             continue
