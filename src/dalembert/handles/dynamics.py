@@ -316,6 +316,7 @@ class Dynamics(Tabular, Compiled):
         >>> run.q.shape, round(float(run.t[-1]), 6)
         ((2, 51, 100), 0.05)
         """
+        self.declared.refuse_rigid("rollout")
         start = read_state(self.plan, q, qd, _real(t, "t"))
         given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, counted(threads)
         stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
@@ -349,6 +350,7 @@ class Dynamics(Tabular, Compiled):
         >>> run.q.shape, run.energy_error < 1e-9
         ((100, 11), True)
         """
+        self.declared.refuse_rigid("simulate of dl.dynamics")
         require_tree(self.plan, "simulate")
         equations = equations_of_tree(self.declared, self.engine, self.execution, friction=friction)
         return equations.simulate(

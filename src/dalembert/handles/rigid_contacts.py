@@ -77,14 +77,6 @@ class Watch:
     wanted: Mode | None = None
 
 
-@dataclass(frozen=True)
-class Change:
-    """What a contact did."""
-
-    title: str
-    what: str
-
-
 class RigidContacts:
     """The rigid contacts of a run."""
 
@@ -240,8 +232,8 @@ class RigidContacts:
         equations: Equations,
         stuck: tuple[Switch, ...] = (),
         wanted: Mapping[int, Mode] | None = None,
-    ) -> tuple[np.ndarray, list[Change]]:
-        """Find anew what every contact does, with impulses where a gap still closes; the velocities behind, and what changed.
+    ) -> tuple[np.ndarray, list[tuple[str, str]]]:
+        """Find anew what every contact does, with impulses where a gap still closes; the velocities behind, and whose mode changed how.
 
         `stuck` are the switches that the motion slides along, `wanted` what contacts should do where both is possible.
         """
@@ -263,7 +255,7 @@ class RigidContacts:
             seen = self.see(t, q, here.qd, equations.values)
         self._now = seen
         pairs = zip(self._known, before, self._modes, strict=True)
-        return here.qd, [Change(known.title, _said(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
+        return here.qd, [(known.title, _said(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
 
     def _tell(self, t: float, resting: list[int]) -> None:
         """Write down where impacts came ever faster before a contact came to rest."""

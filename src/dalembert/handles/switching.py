@@ -131,8 +131,11 @@ class Switchboard:
         if not self.contacts:
             return qd
         stuck = tuple(self._held.switches[k] for k in self._sliding)
+        count = len(self.contacts.impulses)
         after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted)
-        self.happened += [Happening(f"{each.title} {each.what}", t, q, qd, after, switching=True) for each in changes]
+        if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
+            self.happened.append(Happening(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
+        self.happened += [Happening(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
         return after
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:

@@ -222,6 +222,14 @@ class Elements(Tabular, ABC):
         names = {name for known in self.rigid for name in known.parameters}
         return self.with_parameters(dict.fromkeys(names, 1.0)) if names else self
 
+    def refuse_rigid(self, who: str) -> None:
+        """Raise when the model has rigid contacts, whose forces `who` does not find."""
+        for known in self.rigid:
+            raise NotApplicableError(
+                f"{who}: {known.title} of model '{self.name}' is rigid, and its force is found along dl.simulate only. Expected "
+                "compliant contacts: give it a stiffness in place of restitution."
+            )
+
     def refuse_laws(self, who: str, advice: str) -> None:
         """Raise when loads of the model are given by laws in Python, where `who` needs formulas."""
         for controller in self.controllers:

@@ -33,6 +33,7 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
         for c in model.coordinate_list
     ]
     given = {name for controller in model.controllers for name in controller.inputs}
+    given |= {name for known in model.rigid for name in known.parameters}
     parameters = [
         (p.name, short(float(p.value)), p.unit, p.description) for p in model.parameter_list if p.name not in given
     ]

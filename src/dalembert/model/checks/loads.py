@@ -38,6 +38,17 @@ def _on_bodies(model: Elements, table: Table) -> list[Problem]:
         if isinstance(load, InJoint):
             found += joint_motion(load.title, load.body, load.joint, load.motion, model)
         found += load.problems(table)
+    return found + _impacts(model)
+
+
+def _impacts(model: Elements) -> list[Problem]:
+    """Rigid contacts that would meet in an impact by different laws."""
+    found = []
+    for known in model.rigid[1:]:
+        first = model.rigid[0]
+        if known.impact != first.impact:
+            fact = f"impacts are '{known.impact}' here and '{first.impact}' in {first.title}."
+            found.append(Problem(f"{known.title}, impact", fact, "Give all rigid contacts the same."))
     return found
 
 

@@ -27,7 +27,8 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra.surds import Component
-from dalembert.errors import Problem
+from dalembert.arguments import shown
+from dalembert.errors import InputError, Problem
 from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.reading import decimal
@@ -37,6 +38,7 @@ from dalembert.model.declared import Watch
 from dalembert.model.keys import (
     Key,
     Keys,
+    Kind,
     constant,
     constant_stiffness,
     direction,
@@ -46,7 +48,7 @@ from dalembert.model.keys import (
 )
 from dalembert.model.loads.laws import RATE, law, measure, plain
 from dalembert.model.loads.unilateral import IMPACTS, Impact
-from dalembert.model.making import Given
+from dalembert.model.making import Given, Maker
 from dalembert.model.vectors import Formula
 
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
@@ -54,6 +56,16 @@ SMOOTHING = 1e-3  # a speed
 REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
 ONSET = 1e-9  # a depth: a power that is not whole begins smoothly below it
 NOTHING = se.Integer(0)
+
+
+def _manner(maker: Maker, given: object, where: str) -> object:
+    if given not in IMPACTS:
+        raise InputError(f"{where}: got {shown(given)}. Expected {_MANNERS}.")
+    return given
+
+
+_MANNERS = "'newton', 'poisson' or 'successive'"
+_IMPACT = Kind(fitting(lambda x: x in IMPACTS, _MANNERS), _manner)
 LAWS: Keys = {
     "stiffness": Key(constant_stiffness, usual=0),
     **dict.fromkeys(("damping", "dissipation"), Key(constant, usual=0)),
@@ -63,7 +75,7 @@ LAWS: Keys = {
     "smoothing": Key(constant, usual=SMOOTHING),
     "planar": Key(optional(direction)),
     "restitution": Key(optional_constant),
-    "impact": Key(fitting(lambda x: x in IMPACTS, "'newton', 'poisson' or 'successive'"), usual="newton"),
+    "impact": Key(_IMPACT, usual="newton"),
     "rest_speed": Key(constant, usual=REST_SPEED),
 }
 
