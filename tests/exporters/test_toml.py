@@ -170,6 +170,9 @@ LOADS: dict[str, Callable[[Model], Any]] = {
         "arm", (1, "k", 2), position=(0, 1, 0), rotation=(0.1, 0, 0), stiffness=3
     ),
     "disk_on_plane": lambda m: m.disk_on_plane("arm", "k", axis=(0, 1, 1), center=(0, 1, 0), stiffness=3),
+    "rigid": lambda m: m.sphere_on_plane(
+        "arm", restitution="k/9", friction="k", planar=(0, 1, 0), impact="poisson", rest_speed=1e-4
+    ),
     "hunt crossley": lambda m: m.sphere_on_plane("arm", stiffness="k", exponent="3/2", dissipation=0.2),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),

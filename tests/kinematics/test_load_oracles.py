@@ -424,6 +424,16 @@ ORACLES = (
         lambda: pair().sphere_on_plane("rod", ground="cart", push="90*depth", friction=0.4, viscous=2, **ON_FLOOR),
         _on_floor(lambda depth, rate: 90 * depth, lambda N, s: np.sign(s) * min(2 * abs(s), 0.4 * N)),
     ),
+    # the force of a rigid contact is given: N = 5, and 2 + 0.4 N along x, against the slip along −x
+    Oracle(
+        "rigid sphere on a plane",
+        lambda: (
+            pair()
+            .sphere_on_plane("rod", ground="cart", restitution=1, friction=0.4, planar=(0, 0, 1), name="on", **ON_FLOOR)
+            .with_parameters({"press(on)": 5, "rub(on)": 2, "slide(on)": 1})
+        ),
+        lambda q, qd, t: [0, 5 * np.sin(q[1]) + 4 * (np.cos(q[1]) + 0.2)],
+    ),
     Oracle(
         "sphere that leaves a plane",
         lambda: pendulum().sphere_on_plane("rod", stiffness=9, damping=30, friction=0.4, **ON_FLOOR),

@@ -78,7 +78,9 @@ def bounces(height: float, e: float, count: int) -> np.ndarray:
 # times of impacts
 
 
-@pytest.mark.parametrize("integrator", ["taylor", *(pytest.param(x, marks=nightly) for x in ("rk4", "radau", "dop853"))])
+@pytest.mark.parametrize(
+    "integrator", ["taylor", *(pytest.param(x, marks=nightly) for x in ("rk4", "radau", "dop853"))]
+)
 def test_a_ball_bounces_at_the_times_of_the_geometric_series_and_comes_to_rest_at_its_end(integrator):
     e = 0.3
     run = dl.simulate(falling(1.0, restitution=e), 2.0, samples=11, integrator=integrator)
@@ -183,7 +185,9 @@ def test_a_bead_leaves_a_dome_where_its_height_has_fallen_by_a_third():
 # several at once
 
 
-@pytest.mark.parametrize(("count", "lifted"), [(3, 1), pytest.param(5, 2, marks=nightly), pytest.param(5, 4, marks=nightly)])
+@pytest.mark.parametrize(
+    ("count", "lifted"), [(3, 1), pytest.param(5, 2, marks=nightly), pytest.param(5, 4, marks=nightly)]
+)
 def test_as_many_balls_leave_a_cradle_as_came(count, lifted):
     run = dl.simulate(cradle(count, lifted), 1.0, samples=5, integrator="dop853")
     hit = run.impulses[0].t
@@ -254,7 +258,7 @@ def test_every_formalism_bounces_alike():
     foot = {"center": (0.1, 0, -0.05), "restitution": 0.4, "friction": 0.3, "planar": PLANE}
     model.sphere_on_plane("block", name="foot", **foot)
     known = dl.derive(model, "lagrange", engine="python").simulate(0.6, samples=5, integrator="dop853")
-    assert {"closes and slides", "sticks"} & {each.name.split("' ")[1] for each in known.switchings}
+    assert any("closes and" in each.name for each in known.switchings)
     for key in formalisms.KEYS:
         run = dl.derive(model, key).simulate(0.6, samples=5, integrator="dop853")
         assert run.q == pytest.approx(known.q, abs=1e-9), key
@@ -295,10 +299,10 @@ def test_what_does_not_go_together_is_refused(law, message):
 
 
 def test_manners_of_impact_have_names_and_are_the_same_for_all_contacts():
-    with pytest.raises(InputError, match="impact: got 'elastic'. Expected 'newton', 'poisson' or 'successive'"):
+    with pytest.raises(InputError, match=r"impact: got 'elastic'. Expected 'newton', 'poisson' or 'successive'"):
         falling(1.0, restitution=1, impact="elastic")
     both = falling(1.0, restitution=1).sphere_on_plane("ball", restitution=0, impact="poisson", name="other")
-    with pytest.raises(ModelError, match="'other', impact: impacts are 'poisson' here and 'newton' in .* 'floor'"):
+    with pytest.raises(ModelError, match=r"'other', impact: impacts are 'poisson' here and 'newton' in .* 'floor'"):
         both.require_sound()
 
 
@@ -307,12 +311,12 @@ def test_what_cannot_find_the_forces_of_rigid_contacts_says_so():
     with pytest.raises(InputError, match="'ida' does not find the forces of rigid contacts"):
         dl.simulate(model, 1.0, integrator="ida")
     for ask in (lambda d: d.rollout([1.0], [0.0], None, 0.1, 2), lambda d: d.simulate(1.0)):
-        with pytest.raises(NotApplicableError, match="is rigid, and its force is found along dl.simulate only"):
+        with pytest.raises(NotApplicableError, match=r"is rigid, and its force is found along dl.simulate only"):
             ask(dl.dynamics(model))
 
 
 def test_bodies_that_start_in_each_other_are_refused():
-    with pytest.raises(InputError, match="the bodies are in each other by 0.05 at the start"):
+    with pytest.raises(InputError, match=r"the bodies are in each other by 0.05 at the start"):
         dl.simulate(falling(-0.05, restitution=1), 1.0)
 
 

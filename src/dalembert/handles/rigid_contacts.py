@@ -175,10 +175,8 @@ class RigidContacts:
 
     # what is watched
 
-    def functions(
-        self, state: np.ndarray, values: np.ndarray, forces: np.ndarray, jam: np.ndarray
-    ) -> np.ndarray:
-        """What is watched at K states (q, q̇, t): gaps, slips, normal forces, friction left on both sides, and how near jamming is."""
+    def functions(self, state: np.ndarray, values: np.ndarray, forces: np.ndarray, jam: np.ndarray) -> np.ndarray:
+        """What is watched at K states (q, q̇, t): gaps, slips, normal forces, friction left on both sides, and `jam`."""
         m, K = len(self._known), state.shape[1]
         out = self._function(state, values).reshape(m, 12, K)
         N, rub, mu = np.zeros((m, K)), np.zeros((m, K)), out[:, 10]
@@ -233,7 +231,7 @@ class RigidContacts:
         stuck: tuple[Switch, ...] = (),
         wanted: Mapping[int, Mode] | None = None,
     ) -> tuple[np.ndarray, list[tuple[str, str]]]:
-        """Find anew what every contact does, with impulses where a gap still closes; the velocities behind, and whose mode changed how.
+        """Find anew what every contact does, with impulses where a gap still closes; the velocities behind, and what changed.
 
         `stuck` are the switches that the motion slides along, `wanted` what contacts should do where both is possible.
         """
@@ -266,7 +264,7 @@ class RigidContacts:
             last = next(each.t for each in reversed(self.impulses) if each.name == known.load)
             self.notes += (
                 f"{known.title}: impacts come ever faster, each interval {found[0]:.3g} of the one before, and all come before "
-                f"t = {last + found[1]:.12g}; from t = {t:.12g} on, where they are slower than rest_speed, it rests",
+                f"t = {last + found[1]:.10g}; from t = {t:.9g} on, where they are slower than rest_speed, it rests",
             )
 
     def _decided(self, here: _Here, seen: Seen, staying: list[int], wanted: Mapping[int, Mode]) -> tuple[Mode, ...]:

@@ -12,8 +12,8 @@ import numpy as np
 from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.handles.partition import Part
-from dalembert.handles.run_places import Places, Samples
 from dalembert.handles.rigid_contacts import Impulse
+from dalembert.handles.run_places import Places, Samples
 from dalembert.handles.switching import Happening
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel

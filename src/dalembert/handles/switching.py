@@ -204,7 +204,12 @@ class Switchboard:
 
         def surfaces(t: np.ndarray, y: np.ndarray) -> np.ndarray:
             state = np.concatenate([y[:n], mechanics.velocities(t, y), t[None]])
-            g, shares, forces, jam = self._surfaces(state, values), len(self._sliding), np.zeros((0, len(t))), np.ones(len(t))
+            g, shares, forces, jam = (
+                self._surfaces(state, values),
+                len(self._sliding),
+                np.zeros((0, len(t))),
+                np.ones(len(t)),
+            )
             if isinstance(kernel, SlidingKernel):
                 constants = mechanics.constants_at(t, y)
                 found, jam = kernel.mixture(y, t, constants), self.contacts.jamming(kernel, y, t, constants)

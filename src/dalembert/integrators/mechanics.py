@@ -91,7 +91,10 @@ class Mechanics:
         """True when a step leaves the constraints, so that there is something to bring back."""
         known = self._velocities
         return bool(
-            self.resting or self.manifold.holonomic or known.exceed_rates or (self.manifold.rows and not known.keep_constraints)
+            self.resting
+            or self.manifold.holonomic
+            or known.exceed_rates
+            or (self.manifold.rows and not known.keep_constraints)
         )
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray:

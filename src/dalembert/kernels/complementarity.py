@@ -6,8 +6,8 @@ The rates of gaps and slips, a = a₀ + G (N, T), are affine in the normal force
 
 Where the slip is zero, sign(slip) is that of a_T, or it sticks: a_T = 0. The same problem is asked of accelerations, of impulses
 by Newton's law (a₀ with 1 + e times the approach), and of both phases of an impact by Poisson's. Contacts that touch are few,
-so all modes are tried: this finds every solution, and says where there is none, or more than one (Painlevé's paradox). F. Pfeiffer
-and Ch. Glocker, Multibody Dynamics with Unilateral Contacts, Wiley 1996, chapters 6 to 8.
+so all modes are tried: this finds every solution, and says where there is none, or more than one (Painlevé's paradox).
+F. Pfeiffer and Ch. Glocker, Multibody Dynamics with Unilateral Contacts, Wiley 1996, chapters 6 to 8.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from dalembert.model.loads.unilateral import KeptRate
 from dalembert.model.switches import Switch
 from dalembert.programs import Function
 
-
 Sliding = tuple[Switch | KeptRate, ...]
 
 

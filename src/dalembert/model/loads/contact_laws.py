@@ -202,7 +202,9 @@ class Laws:
             found.append(Problem(f"{title}, restitution", f"the value is {e:g}.", "Expected a number from 0 to 1."))
         if slow <= 0:
             found.append(Problem(f"{title}, rest_speed", f"the value is {slow:g}.", "Expected a small positive speed."))
-        said = [(key, known[key] != (1 if key == "exponent" else 0)) for key in _ELASTIC] + [("push", self.push is not None)]
+        said = [(key, known[key] != (1 if key == "exponent" else 0)) for key in _ELASTIC] + [
+            ("push", self.push is not None)
+        ]
         for key in (key for key, given in said if given):
             fact = f"restitution makes it rigid, and {key} is given, too."
             found.append(Problem(f"{title}, {key}", fact, "Leave one of them out."))

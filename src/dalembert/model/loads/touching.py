@@ -6,7 +6,8 @@ against that of the ground,
     δ̇ = −n·v,    slip s = v − (n·v) n,    force on the body F = N n − (friction along s),
 
 and −F on the ground at the same place. N and the friction are laws of what is measured, see `contact_laws`. A contact has no
-potential: what it takes and gives is work. Where it is rigid, N and the friction are parameters that a run finds: see `unilateral`.
+potential: what it takes and gives is work. Where it is rigid, N and the friction are parameters that a run finds, see
+`unilateral`.
 """
 
 from __future__ import annotations
