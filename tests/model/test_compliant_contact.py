@@ -220,7 +220,7 @@ def test_a_ball_falls_over_the_edge_of_a_box_as_it_does_by_hand():
 @pytest.mark.parametrize(
     ("law", "message"),
     [
-        ({}, "it has no stiffness and no push, so nothing holds up what touches."),
+        ({}, "no stiffness, no push and no restitution, so nothing holds up what touches."),
         ({"stiffness": -1}, "stiffness: the value is -1. Expected no negative number."),
         ({"stiffness": 1, "push": "depth"}, "push says the whole law, and stiffness is given, too."),
         ({"stiffness": 1, "exponent": 0}, "exponent: the value is 0. Expected a positive number"),

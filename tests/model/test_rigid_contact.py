@@ -290,7 +290,6 @@ def test_a_contact_with_the_edge_of_a_box_and_one_with_a_moving_body_bounce():
         ({"restitution": 0, "rest_speed": 0}, "rest_speed: the value is 0. Expected a small positive speed."),
         ({"stiffness": 3, "impact": "poisson"}, "impact is given without restitution"),
         ({"stiffness": 3, "rest_speed": 1e-3}, "rest_speed is given without restitution"),
-        ({}, "no stiffness, no push and no restitution"),
     ],
 )
 def test_what_does_not_go_together_is_refused(law, message):
