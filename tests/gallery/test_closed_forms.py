@@ -9,7 +9,7 @@ from scipy.special import ellipj, ellipk
 import dalembert as dl
 from dalembert import gallery
 from dalembert.algebra import numbers
-from dalembert.errors import InputError
+from dalembert.errors import InputError, SimulationError
 from dalembert.gallery.generated import n_four_bar
 from dalembert.structure import samples
 
@@ -169,6 +169,48 @@ def test_the_cam_keeps_its_energy_and_pushes_its_follower():
     # at this rate over the top gravity and spring just keep the follower on the cam
     fast = dl.derive("cam-follower", engine="python").multipliers([math.pi, 0.05], [data["lift_off"], 0])
     assert is_near(fast, 0, 1e-3)
+
+
+def test_the_ball_has_bounced_infinitely_often_where_the_series_ends():
+    data, error = known("bouncing-ball")
+    run = dl.simulate("bouncing-ball", samples=4, integrator="dop853")
+    assert run.impulses[0].t == pytest.approx(data["first"], abs=error)
+    intervals = np.diff([each.t for each in run.impulses])
+    assert is_near(intervals[:20], 2 * data["first"] * 0.7 ** np.arange(1, 21), error)
+    assert f"all come before t = {data['last']:.10g};" in run.notes[-1]
+    assert run.work["floor"][-1] == pytest.approx(-data["lost"], abs=error)
+    assert run["x"][-1] == pytest.approx(1.5, abs=error)
+
+
+@pytest.mark.nightly
+def test_the_last_ball_of_the_cradle_flies_off_alone():
+    data, error = known("newtons-cradle")
+    run = dl.simulate("newtons-cradle", 0.3, samples=3)
+    (hit,) = (each for each in run.switchings if each.name.startswith("impact"))
+    assert hit.t == pytest.approx(data["first"], abs=error)
+    assert is_near(hit.after, [0, 0, 0, 0, data["rate"]], error)
+    assert run.energy_error < error
+
+
+@pytest.mark.nightly
+def test_the_rod_of_painleve_is_pressed_as_his_formula_says_up_to_the_critical_friction():
+    data, error = known("painleve-rod")
+    run = dl.simulate("painleve-rod", 0.02, samples=3)
+    assert run.load_forces["lower end"][2, 0] == pytest.approx(data["press"], rel=error)
+    model = dl.load("painleve-rod")
+    dl.simulate(model.with_parameters(mu=data["critical"] - 1e-3), 1e-4, samples=2)
+    with pytest.raises(SimulationError, match="no forces fulfil .* 'lower end' with μ = 1.33433"):
+        dl.simulate(model.with_parameters(mu=data["critical"] + 1e-3), 1e-4, samples=2)
+
+
+@pytest.mark.nightly
+def test_the_woodpecker_is_where_another_program_has_it():
+    data = gallery.expected("woodpecker")["reference"]
+    run = dl.simulate("woodpecker", times=[0, data["t"]])
+    found = {"y": run["y"], "phi_S": run["phi_S"], "rate_y": run["dot(y)"], "rate_S": run["dot(phi_S)"]}
+    for key, values in found.items():
+        assert values[-1] == pytest.approx(data[key], rel=data["tolerance"]), key
+    assert [each.name for each in run.impulses].count("peck") == 2
 
 
 def down(run, alpha=0.5):

@@ -226,5 +226,6 @@ class TouchMaker(LoadMaker):
         self._load(kind, name, **given, **{**USUAL, **said})
         if (rigid := self.loads[-1].unilateral) is not None:
             about = f"of the rigid contact {rigid.title}"
-            self.parameter_list += tuple(Parameter(name, 0.0, about) for name in rigid.parameters)
+            units = {rigid.press: "N", rigid.rub: "N", rigid.slide: "1"}
+            self.parameter_list += tuple(Parameter(name, 0.0, about, units[name]) for name in rigid.parameters)
         return self
