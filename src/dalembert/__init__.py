@@ -57,6 +57,7 @@ from dalembert.pipeline import inverse_kinematics as inverse_kinematics
 from dalembert.pipeline import jacobian as jacobian
 from dalembert.pipeline import jacobian_rate as jacobian_rate
 from dalembert.pipeline import kinematics as kinematics
+from dalembert.pipeline import linearize as linearize
 from dalembert.pipeline import load as load
 from dalembert.pipeline import load_run as load_run
 from dalembert.pipeline import mass_matrix as mass_matrix

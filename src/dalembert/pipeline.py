@@ -21,6 +21,7 @@ from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles import kinematics as places
+from dalembert.handles.linearizing import linearize as linearized
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
@@ -110,6 +111,9 @@ straight_line = stage(cartesian.straight_line)
 circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
+
+# about a state
+linearize = stage(linearized)
 
 # pictures
 animate = stage(animation.animation_of)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dalembert import formalisms
 from dalembert.algebra import Array, stack, vector
 from dalembert.analysis import operations
+from dalembert.analysis.linear.residuals import Residuals
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About, LinearForm
@@ -64,6 +65,7 @@ class Workspace:
         self._facts = facts
         self._machines: dict[tuple[str, Options], Machine] = {}
         self._functions: dict[Maker, Function] = {}
+        self._residuals: dict[tuple[str, ...], Residuals] = {}
 
     @cached_property
     def facts(self) -> Facts:
@@ -102,6 +104,12 @@ class Workspace:
     def manifold(self) -> Manifold:
         """The constraints as compiled functions."""
         return Manifold(self.system)
+
+    def residuals(self, by: tuple[str, ...] = ()) -> Residuals:
+        """What vanishes along every motion, with its slopes by the state and by parameters that are named."""
+        if by not in self._residuals:
+            self._residuals[by] = Residuals(self.system, by)
+        return self._residuals[by]
 
     @cached_property
     def lengths(self) -> Lengths:
