@@ -21,6 +21,7 @@ from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles import kinematics as places
+from dalembert.handles.equilibria import equilibrium as resting
 from dalembert.handles.linearizing import linearize as linearized
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
@@ -112,7 +113,8 @@ circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
 
-# about a state
+# where it rests, and how it moves there
+equilibrium = stage(resting)
 linearize = stage(linearized)
 
 # pictures

@@ -126,10 +126,11 @@ class Linearization(Value, Tabular):
         )
 
     @cached_property
-    def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues and eigenvectors of the states but the followers."""
-        rest = self.essential()
-        return spectrum_of(rest.A, second_order(rest.A, rest.mass, rest.coordinates))
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Eigenvalues and eigenvectors, and (δq, δq̇) of their states: all of them, or those without the followers."""
+        whole = second_order(self.A, self.mass, self.coordinates)
+        rest = self if whole else self.essential()
+        return *spectrum_of(rest.A, whole), rest.shapes
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -139,7 +140,8 @@ class Linearization(Value, Tabular):
         >>> (dl.linearize("simple-pendulum", at=[3.141592653589793]).eigenvalues ** 2).real.round(9).tolist()
         [9.81, 9.81]
         """
-        found = np.concatenate([self._spectrum[0].astype(complex), np.zeros(len(self.followers))])
+        values = self._spectrum[0].astype(complex)
+        found = np.concatenate([values, np.zeros(len(self.A) - len(values))])
         return found[np.lexsort((found.imag, np.round(found.real, 12)))]
 
     @property
@@ -151,14 +153,14 @@ class Linearization(Value, Tabular):
         return True if (values.real < -_AXIS * size).all() else None
 
     def modes(self) -> Modes:
-        """The modes, slowest first: frequencies, damping ratios and shapes in all coordinates; followers have none.
+        """The modes, slowest first: frequencies, damping ratios and shapes in all coordinates.
 
         >>> import dalembert as dl
         >>> mode = dl.linearize("simple-pendulum", at=[0.0]).modes()[0]
         >>> round(mode.frequency**2, 9), mode.damping_ratio
         (9.81, 0.0)
         """
-        found = modes_of(*self._spectrum, self.essential().shapes, self.unit)
+        found = modes_of(*self._spectrum, self.unit)
         return Modes(self.model, self.q, self.t, found, self.unit)
 
     def transfer(self, s: npt.ArrayLike) -> np.ndarray:

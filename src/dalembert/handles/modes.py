@@ -127,7 +127,7 @@ class Modes(Tabular, Sequence[Mode]):
         return (Table(head, tuple(self._row(i, mode) for i, mode in enumerate(self.found)), "Modes"),)
 
     def _row(self, i: int, mode: Mode) -> tuple[str, ...]:
-        stands = not np.abs(mode.shape).max(initial=0.0)
+        stands = not mode.shape.any()
         names = self.model.coordinate_names
         share = np.abs(mode.rates if stands else mode.shape) / self.unit
         most = [k for k in np.argsort(-np.round(share, 9), kind="stable")[:3] if share[k] > 0.05 * share.max()]

@@ -90,8 +90,9 @@ def _by_row(residuals: Residuals, point: Point, facts: Facts) -> Solved:
 
 def _require_regular(name: str, found: Solved) -> None:
     count, unit = len(found.facts.rows), found.facts.scales.positions
-    if count and int(rank.numeric_rank(found.A, unit)) < count:
+    N = found.split[1]
+    if (count and int(rank.numeric_rank(found.A, unit)) < count) or not rank.definite(N.T @ found.M @ N):
         raise SingularError(
-            f"model '{name}': at the given state {count} constraints are no longer independent. Expected a regular position. "
-            "Linearise beside it."
+            f"model '{name}': the position is singular: constraints that are independent elsewhere are not so there, or the masses "
+            "are not positive definite. Expected a regular position. Take one beside it."
         )

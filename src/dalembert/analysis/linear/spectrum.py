@@ -100,7 +100,9 @@ def modes_of(values: np.ndarray, vectors: np.ndarray, shapes: np.ndarray, unit: 
     out: list[Mode] = []
     for value, vector in zip(values, vectors.T, strict=True):
         q, qd = np.split(shapes @ vector, 2)
-        seen = q / unit if np.abs(q).max(initial=0.0) else qd / unit
+        if np.abs(q / unit).max(initial=0.0) < _NONE * np.abs(qd / unit).max(initial=0.0):
+            q = np.zeros_like(q)
+        seen = q / unit if q.any() else qd / unit
         largest = seen[int(np.argmax(np.round(np.abs(seen), 12)))] if len(seen) else 1.0
         size = largest or 1.0
         mode = Mode(complex(value), q / size, qd / size)
