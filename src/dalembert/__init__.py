@@ -51,6 +51,7 @@ from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import ellipsoid as ellipsoid
 from dalembert.pipeline import equilibrium as equilibrium
 from dalembert.pipeline import feedforward as feedforward
+from dalembert.pipeline import floquet as floquet
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics

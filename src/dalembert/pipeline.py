@@ -22,6 +22,7 @@ from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles import kinematics as places
 from dalembert.handles.equilibria import equilibrium as resting
+from dalembert.handles.floquet import floquet as over_a_period
 from dalembert.handles.linearizing import linearize as linearized
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
@@ -116,6 +117,7 @@ computed_torque = stage(following.computed_torque)
 # where it rests, and how it moves there
 equilibrium = stage(resting)
 linearize = stage(linearized)
+floquet = stage(over_a_period)
 
 # pictures
 animate = stage(animation.animation_of)

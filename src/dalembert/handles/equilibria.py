@@ -192,7 +192,7 @@ def equilibrium(
     model.refuse_laws("equilibrium", "Take model.without_laws(), whose inputs are parameters.")
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t, "equilibrium")
-    looking = _Looking(space, q, np.zeros_like(qd), time, *_asked(space, keep, speeds, seek))
+    looking = _Looking(space, q, np.zeros_like(qd), time, _asked(space, keep, speeds, seek), seed)
     found = looking.all_from(_starts(space, q, starts, seed, looking.search.unknowns, time))
     if not found:
         raise WorkError(
@@ -214,7 +214,7 @@ class _Asked:
 
 def _asked(
     space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]
-) -> tuple[_Asked]:
+) -> _Asked:
     names, parameters = space.model.coordinate_names, space.model.parameter_values
     for what, given, known in (("keep", keep, names), ("speeds", list(speeds or {}), names), ("seek", seek, [*names, *parameters])):
         if not are_names(given):
@@ -230,7 +230,7 @@ def _asked(
     fixed = {names.index(name): space.model.number(x, f"equilibrium, speeds, '{name}'") for name, x in (speeds or {}).items()}
     rates = tuple(names.index(name) for name in seek if name in names)
     sought = tuple(name for name in seek if name not in names)
-    return (_Asked(tuple(names.index(name) for name in keep), fixed, rates, sought),)
+    return _Asked(tuple(names.index(name) for name in keep), fixed, rates, sought)
 
 
 @dataclass
@@ -242,6 +242,7 @@ class _Looking:
     qd: np.ndarray
     t: float
     asked: _Asked
+    seed: int
     tried: int = 0
 
     def __post_init__(self) -> None:
@@ -250,9 +251,19 @@ class _Looking:
         self.search = Search(self.residuals, self._unknowns())
         self.assembler = Assembler(self.space.model, {}, ())
 
-    def _point(self, q: np.ndarray) -> Point:
+    def _point(self, q: np.ndarray, rates: np.ndarray | None = None) -> Point:
         k = len(self.space.facts.levels.names)
-        return Point(q, self.qd, np.zeros(len(q)), np.zeros(k), self.t, self.space.values)
+        qd = self.qd if rates is None else self.qd + rates
+        return Point(q, qd, np.zeros(len(q)), np.zeros(k), self.t, self.space.values)
+
+    def _rates(self, number: int) -> np.ndarray:
+        """Where rates that are sought begin: at rest for the first start, then anywhere up to the fastest that is given."""
+        out, scales = np.zeros(len(self.q)), self.space.facts.scales.velocities
+        if number and self.asked.rates:
+            rng, rows = np.random.default_rng((self.seed, number)), list(self.asked.rates)
+            fastest = max([1.0, *(abs(x) / scales[i] for i, x in self.asked.speeds.items())])
+            out[rows] = scales[rows] * fastest * rng.uniform(-1, 1, len(rows))
+        return out
 
     def _unknowns(self) -> Unknowns:
         """Positions that are not kept and do not only follow; rates that are sought, or tied to those that are given."""
@@ -281,7 +292,7 @@ class _Looking:
         found: list[tuple[np.ndarray, Equilibrium]] = []
         for number, start in enumerate(starts):
             self.tried += 1
-            point = self._point(start)
+            point = self._point(start, self._rates(number))
             roads = [self.search.root(point)]
             if not self.search.unknowns.steady and (roads[0] is None or number == 0):
                 roads.append(self.search.root(self.search.downhill(point)))

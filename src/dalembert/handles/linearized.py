@@ -169,7 +169,7 @@ class Linearization(Value, Tabular):
         >>> import dalembert as dl
         >>> linear = dl.linearize("simple-pendulum", at=[0.0], inputs=["theta"], outputs=["theta"])
         >>> linear.transfer(2j).round(9).tolist()  # 1/(9.81 − 4)
-        [[(0.172117039+0j)]]
+        [[(0.17211704+0j)]]
         """
         points = np.asarray(s, dtype=complex)
         each = [

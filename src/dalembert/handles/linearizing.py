@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dalembert.algebra import Array, vector
+from dalembert.algebra import Scalar
 from dalembert.analysis import assembly
 from dalembert.analysis.linear.reduction import Driven, Reduced, driven, reduced
 from dalembert.analysis.linear.residuals import Differentiated, Residuals, multipliers
@@ -40,7 +40,7 @@ def linearize(
 
     `at` is a position of rest, a pair (q, q̇), what `dl.equilibrium` found, or a run with its time `t`; by default the model's
     initial state. The states are independent coordinates and speeds on the constraints. `inputs` are coordinates (a force along
-    them), parameters, or loads with a law in Python; `outputs` formulas of coordinates and velocities, accelerations ddot(x), or
+    them), parameters, or loads that had a law in Python; `outputs` formulas of coordinates and velocities, accelerations ddot(x), or
     names of constraints for their multipliers, by default all coordinates. All slopes are derivatives of a program.
 
     Where the state is neither, the equations hold for a moment only: they are refused unless `moving` is True, or `at` a run.
@@ -50,9 +50,9 @@ def linearize(
     'equilibrium'
     """
     model.refuse_canonical("linearize")
-    bare = model.without_laws()
-    space = workspace_of(setup(bare))
-    q, qd, time = read_state(bare, at, t)
+    model.refuse_laws("linearize", "Take model.without_laws(), whose inputs are parameters u(name), and name them in `inputs`.")
+    space = workspace_of(setup(model))
+    q, qd, time = read_state(space.model, at, t)
     return linear_at(space, q, qd, time, inputs=inputs, outputs=outputs, moving=moving or isinstance(at, Trajectory))
 
 
@@ -107,7 +107,7 @@ def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
             continue
         if name not in known:
             raise InputError(
-                f"linearize, inputs: there is no coordinate, parameter or load with a law '{name}'. "
+                f"linearize, inputs: there is no coordinate, parameter or load '{name}'. "
                 f"{nearest(name, [*model.coordinate_names, *known])}"
             )
         coordinates.append(None)
@@ -115,16 +115,15 @@ def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
     return _Inputs(tuple(inputs), tuple(coordinates), tuple(parameters))
 
 
-def _read_outputs(system: System, outputs: Sequence[str] | None) -> tuple[tuple[str, ...], Array]:
-    """The names of the outputs, and what they are."""
+def _read_outputs(system: System, outputs: Sequence[str] | None) -> dict[str, Scalar]:
+    """The outputs by name."""
     model, names = system.model, system.facts.levels.names
     wanted = tuple(model.coordinate_names if outputs is None else outputs)
     if not are_names(wanted):
         raise InputError(f"linearize, outputs: got {shown(outputs)}. Expected formulas and names in a list or tuple.")
     known = dict(zip(map(Kind.ACCELERATION.of, model.coordinate_names), system.qdd, strict=True))
     known |= dict(zip(names, multipliers(system), strict=True))
-    found = [known[x] if x in known else system.lower(model.formula(x, f"linearize, output '{x}'")) for x in wanted]
-    return wanted, vector(found)
+    return {x: known[x] if x in known else system.lower(model.formula(x, f"linearize, output '{x}'")) for x in wanted}
 
 
 def linear_at(
@@ -151,16 +150,16 @@ def linear_at(
     found = found if held is None else solved_at(residuals, q, qd, t, values, held)
     _require_smooth(model.name, residuals, found)
     linear = reduced(found)
-    names = [*(model.coordinate_names[i] for i in linear.chosen), *_speed_names(space)]
+    names = [*(model.coordinate_names[i] for i in linear.chosen), *speed_names(space)]
     verdict = judged(residuals, found, linear, held, names)
     if not (verdict.steady or moving):
         raise InputError(_unsteady(model.name, verdict))
-    shown_names, functions = _read_outputs(space.system, outputs)
-    seen = Differentiated(space.system, functions, given.parameters)
-    return _assembled(space, found, linear, verdict, given, u0, names, shown_names, seen)
+    wanted = _read_outputs(space.system, outputs)
+    seen = space.seen(wanted, given.parameters)
+    return _assembled(space, found, linear, verdict, given, u0, names, tuple(wanted), seen)
 
 
-def _speed_names(space: Workspace) -> list[str]:
+def speed_names(space: Workspace) -> list[str]:
     """The speeds, by their formulas where the program chose them."""
     known = space.facts
     both = enumerate(zip(known.speed_names, known.speeds, strict=True))

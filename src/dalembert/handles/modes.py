@@ -83,7 +83,7 @@ class Modes(Tabular, Sequence[Mode]):
         start = Model.of(self.model).start(self.q.tolist(), [0.0] * len(self.q))
         rates = np.gradient(q, t, axis=1)
         made = scene_of(start.description)
-        return replace(made, recorded=Recorded("mode", t, q, rates, np.gradient(rates, t, axis=1), (), ()))
+        return replace(made, run=Recorded("mode", t, q, rates, np.gradient(rates, t, axis=1), (), ()))
 
     @checked
     def film(
@@ -101,7 +101,7 @@ class Modes(Tabular, Sequence[Mode]):
         from dalembert.show.animation import Animation
 
         scene = self.scene(index, size)
-        period = float(scene.recorded.t[-1]) if scene.recorded is not None else 1.0
+        period = float(scene.run.t[-1]) if scene.run is not None else 1.0
         made = Animation(scene, fps=fps, speed=period / 2 if speed is None else speed, pixels=pixels, frames=frames)
         if path is not None:
             made.save(path)

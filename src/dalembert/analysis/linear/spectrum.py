@@ -23,7 +23,7 @@ class Mode:
 
     >>> mode = Mode(-0.1 + 2j, np.array([1.0 + 0j]), np.array([-0.1 + 2j]))
     >>> round(mode.frequency, 6), round(mode.damping_ratio, 6), round(mode.hertz, 6)
-    (2.002498, 0.049938, 0.31871)
+    (2.002498, 0.049938, 0.318708)
     """
 
     eigenvalue: complex
