@@ -69,6 +69,7 @@ from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import report as report
+from dalembert.pipeline import root_locus as root_locus
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics

@@ -24,6 +24,7 @@ from dalembert.handles import kinematics as places
 from dalembert.handles.equilibria import equilibrium as resting
 from dalembert.handles.floquet import floquet as over_a_period
 from dalembert.handles.linearizing import linearize as linearized
+from dalembert.handles.loci import root_locus as locus
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
@@ -118,6 +119,7 @@ computed_torque = stage(following.computed_torque)
 equilibrium = stage(resting)
 linearize = stage(linearized)
 floquet = stage(over_a_period)
+root_locus = stage(locus)
 
 # pictures
 animate = stage(animation.animation_of)

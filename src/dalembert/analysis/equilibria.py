@@ -18,6 +18,7 @@ from dalembert.structure import rank
 _ROUNDS, _DOWNHILL = 120, 300
 _FOUND = 1e-9  # residuals in scales of the model
 _ROUNDING = 1e-14
+_NONE = 1e-13
 _ALONE = 1e-9  # singular values below this share are zero: other roots lie beside
 _FARTHEST = 0.5  # of the scale of a coordinate in one step downhill
 
@@ -132,7 +133,13 @@ class Search:
                 break
             else:
                 damping = max(10 * damping, 1e-12)
-        return point if now < _FOUND else None
+        return self._rounded(point) if now < _FOUND else None
+
+    def _rounded(self, point: Point) -> Point:
+        """The same with zero for what is rounding."""
+        scale = self.residuals.system.facts.scales.positions
+        trial = self.balanced(replace(point, q=np.where(np.abs(point.q) < _NONE * scale, 0.0, point.q)))
+        return trial if self.size(trial) <= max(self.size(point), _ROUNDING) else point
 
     def downhill(self, start: Point) -> Point:
         """Where a slow motion along the forces leads, unless it goes on for ever."""

@@ -192,7 +192,7 @@ def equilibrium(
     model.refuse_laws("equilibrium", "Take model.without_laws(), whose inputs are parameters.")
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t, "equilibrium")
-    looking = _Looking(space, q, np.zeros_like(qd), time, _asked(space, keep, speeds, seek), seed)
+    looking = Looking(space, q, np.zeros_like(qd), time, _asked(space, keep, speeds, seek), seed)
     found = looking.all_from(_starts(space, q, starts, seed, looking.search.unknowns, time))
     if not found:
         raise WorkError(
@@ -203,7 +203,7 @@ def equilibrium(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What was asked for, by places."""
 
     keep: tuple[int, ...]
@@ -214,7 +214,7 @@ class _Asked:
 
 def _asked(
     space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]
-) -> _Asked:
+) -> Asked:
     names, parameters = space.model.coordinate_names, space.model.parameter_values
     for what, given, known in (("keep", keep, names), ("speeds", list(speeds or {}), names), ("seek", seek, [*names, *parameters])):
         if not are_names(given):
@@ -230,19 +230,20 @@ def _asked(
     fixed = {names.index(name): space.model.number(x, f"equilibrium, speeds, '{name}'") for name, x in (speeds or {}).items()}
     rates = tuple(names.index(name) for name in seek if name in names)
     sought = tuple(name for name in seek if name not in names)
-    return _Asked(tuple(names.index(name) for name in keep), fixed, rates, sought)
+    return Asked(tuple(names.index(name) for name in keep), fixed, rates, sought)
 
 
 @dataclass
-class _Looking:
+class Looking:
     """One search: what was found, and from how many starts."""
 
     space: Workspace
     q: np.ndarray
     qd: np.ndarray
     t: float
-    asked: _Asked
-    seed: int
+    asked: Asked
+    seed: int = _SEED
+    values: np.ndarray | None = None  # of the parameters; None: the model's
     tried: int = 0
 
     def __post_init__(self) -> None:
@@ -254,7 +255,12 @@ class _Looking:
     def _point(self, q: np.ndarray, rates: np.ndarray | None = None) -> Point:
         k = len(self.space.facts.levels.names)
         qd = self.qd if rates is None else self.qd + rates
-        return Point(q, qd, np.zeros(len(q)), np.zeros(k), self.t, self.space.values)
+        values = self.space.values if self.values is None else self.values
+        return Point(q, qd, np.zeros(len(q)), np.zeros(k), self.t, values)
+
+    def nearest(self) -> Point | None:
+        """The root that is found from the start."""
+        return self.search.root(self._point(self.q)) or self.search.root(self.search.downhill(self._point(self.q)))
 
     def _rates(self, number: int) -> np.ndarray:
         """Where rates that are sought begin: at rest for the first start, then anywhere up to the fastest that is given."""

@@ -133,7 +133,7 @@ class Modes(Tabular, Sequence[Mode]):
         most = [k for k in np.argsort(-np.round(share, 9), kind="stable")[:3] if share[k] > 0.05 * share.max()]
         moves = ", ".join(Kind.RATE.of(names[k]) if stands else names[k] for k in most)
         value, numbers = mode.eigenvalue, (mode.frequency, mode.hertz, mode.damping_ratio)
-        return str(i), *(short(float(x)) for x in (value.real, value.imag, *numbers)), moves
+        return str(i), *(short(float(x) + 0.0) for x in (value.real, value.imag, *numbers)), moves
 
     def __repr__(self) -> str:
         return f"<Modes of '{self.model.name}': {', '.join(f'{mode.frequency:.6g}' for mode in self.found)} rad/s>"
