@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from dalembert.analysis.linear.spectrum import modes_of, second_order, spectrum_of
 from dalembert.arguments import numbers_given
 from dalembert.errors import EngineError, InputError
+from dalembert.expressions.formula import Written
 from dalembert.handles.modes import Modes
 from dalembert.model import Description
 from dalembert.model.frozen import Value
@@ -19,6 +21,8 @@ from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
     from scipy.signal import StateSpace
+
+    from dalembert.handles.symbolic_linear import SymbolicLinearization
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,21 @@ class Linearization(Value, Tabular):
         a, b = linalg.eig(big, np.diag([1.0] * n + [0.0]), right=False, homogeneous_eigvals=True)
         kept = np.abs(b) > _FINITE * (np.abs(a) + np.abs(b))
         return self.eigenvalues, a[kept] / b[kept]
+
+    def symbolic(self, state: Mapping[str, Written] | None = None) -> SymbolicLinearization:
+        """A and B with the parameters as symbols, for models of up to eight coordinates.
+
+        `state` gives coordinates and rates that depend on parameters as formulas; the others are the numbers they are.
+
+        >>> import dalembert as dl
+        >>> dl.linearize("simple-pendulum", at=[0.0]).symbolic().A
+        Matrix([
+        [   0, 1],
+        [-g/l, 0]])
+        """
+        from dalembert.handles.symbolic_linear import symbolic_of
+
+        return symbolic_of(self, state)
 
     def to_scipy(self) -> StateSpace:
         """The equations as `scipy.signal.StateSpace`; it needs inputs and outputs."""

@@ -130,13 +130,13 @@ class Residuals(Differentiated):
     """The residuals of one system."""
 
     def __init__(self, system: System, by: Sequence[str] = ()) -> None:
-        parts = _parts(system)
+        parts = residual_rows(system)
         ends = np.cumsum([0, *(len(part) for part in parts)]).tolist()
         self.places = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(ROWS)}
         super().__init__(system, stack(*parts), by)
 
 
-def _parts(system: System) -> tuple[Array, ...]:
+def residual_rows(system: System) -> tuple[Array, ...]:
     """The rows in the order of `ROWS`."""
     known, C = system.constraints, non_ideal_forces(system.motion)
     force = unexplained_force(system) - known.A.T @ multipliers(system)
