@@ -29,10 +29,10 @@ def test_the_edge_of_a_swing_is_a_characteristic_value_of_mathieu():
 
 def test_a_pendulum_that_is_shaken_fast_stands_upside_down():
     """a = 4g/(lω²) < 0 upside down: stable between a₀(q) and b₁(q); the exponent is that of the Hill determinant's trace."""
-    depth, l = 0.3, 0.7
+    depth, length = 0.3, 0.7
     for share, stable in ((0.9, None), (1.1, False)):
-        omega = np.sqrt(4 * 9.81 / (l * -share * mathieu_a(0, depth)))
-        found = dl.floquet(shaken_pendulum(l * depth / 2, omega), 2 * np.pi / omega, at=[np.pi])
+        omega = np.sqrt(4 * 9.81 / (length * -share * mathieu_a(0, depth)))
+        found = dl.floquet(shaken_pendulum(length * depth / 2, omega), 2 * np.pi / omega, at=[np.pi])
         assert found.stable is stable
 
 

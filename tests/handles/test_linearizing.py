@@ -82,7 +82,9 @@ def test_the_slopes_are_those_of_kanes_equations(name):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["three-bodies", "rolling-disk", "slider-crank-2", "kuka-kr5", "gear-train", "double-pendulum"])
+@pytest.mark.parametrize(
+    "name", ["three-bodies", "rolling-disk", "slider-crank-2", "kuka-kr5", "gear-train", "double-pendulum"]
+)
 def test_the_slopes_of_more_models_are_those_of_kanes_equations(name):
     compare_with_kane(name)
 

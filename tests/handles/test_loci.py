@@ -33,7 +33,9 @@ def test_a_rotor_whirls_forward_and_backward(tmp_path):
 def test_a_locus_follows_the_equilibrium():
     """A pendulum on a spring about its joint: k θ = m g l sin θ leaves θ = 0 where k < m g l upside down."""
     model = dl.Model("column", gravity=(0, 9.81, 0)).parameters(k=20.0).coordinates("theta")
-    model.body("rod", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -1, 0)).joint_spring("rod", stiffness="k")
+    model.body("rod", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -1, 0)).joint_spring(
+        "rod", stiffness="k"
+    )
     found = dl.root_locus(model, "k", [12.0, 11.0, 10.0, 9.0, 8.0], at=[0.3])
     assert found.unstable.tolist() == [False, False, False, True, True]
     assert np.allclose(found.eigenvalues[:, 0] ** 2, -(12.0 - 9.81))

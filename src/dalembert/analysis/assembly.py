@@ -171,6 +171,7 @@ class Assembler:
         self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
+        """The nearest consistent state; what moved is told from `origin`."""
         names, start = self.model.coordinate_names, q if origin is None else origin
         new_q = self.without_turns(self._positions(q, t, again=origin is None), start, t)
         self.require_proper(new_q, t)

@@ -152,7 +152,9 @@ class Search:
             slopes, found = self.residuals.slopes(point), self.residuals.at(point)
             r, phi, A = slopes.rows(places["dynamics"]), found[places["position"]], slopes.rows(places["velocity"]).qd
             rows = np.concatenate([A, lock])
-            pseudo, N = rank.split(rows, scales.positions) if len(rows) else (np.zeros((n, 0)), np.diag(scales.positions))
+            pseudo, N = (
+                rank.split(rows, scales.positions) if len(rows) else (np.zeros((n, 0)), np.diag(scales.positions))
+            )
             force = -(found[places["dynamics"]] + A.T @ point.lam) if len(A) else -found[places["dynamics"]]
             now = float(np.abs(N.T @ force).max(initial=0.0)) / (scales.mass * scales.length**2 / scales.time**2)
             if now < _ROUNDING or not np.isfinite(now) or not N.shape[1]:

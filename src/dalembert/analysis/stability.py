@@ -62,7 +62,7 @@ def by_spectrum(found: Solved) -> Stability:
     # a double zero is known to half of the digits only
     moving = values[np.abs(values) > np.sqrt(_ZERO) * 1e-2 * size] if size else values[:0]
     still = len(values) - len(moving)
-    largest = float(moving.real.max(initial=-np.inf))
+    largest = float(np.real(moving).max(initial=-np.inf))
     beside = f", besides {still} zero" if still else ""
     said = f"the largest real part of the spectrum{beside} is"
     if not len(moving):

@@ -21,7 +21,9 @@ def add(subparsers: shared.Subparsers) -> None:
     shared.add_model(parser)
     text = "a coordinate that stays where it is, held by a force; repeatable"
     parser.add_argument("--keep", metavar="NAME", action="append", default=[], help=text)
-    text = "a parameter, or a coordinate for its rate, that is found in place of the force on one that is kept; repeatable"
+    text = (
+        "a parameter, or a coordinate for its rate, that is found in place of the force on one that is kept; repeatable"
+    )
     parser.add_argument("--seek", metavar="NAME", action="append", default=[], help=text)
     shared.add_values(parser, "--speed", "constant rate of a coordinate that nothing depends on")
     shared.add_values(parser, "--start", "position to begin from")
@@ -34,7 +36,9 @@ def add(subparsers: shared.Subparsers) -> None:
 def run(arguments: Namespace) -> int:
     """Print what was found; 1 where there is nothing."""
     model = shared.load(arguments)
-    speeds = {name: model.number(x, f"--speed {name}") for name, x in shared.by_name(arguments.speed, "--speed").items()}
+    speeds = {
+        name: model.number(x, f"--speed {name}") for name, x in shared.by_name(arguments.speed, "--speed").items()
+    }
     found = pipeline.equilibrium(
         model, keep=arguments.keep, seek=arguments.seek, speeds=speeds or None, starts=arguments.starts
     )

@@ -35,7 +35,9 @@ def add(subparsers: shared.Subparsers) -> None:
     parser.add_argument("--moving", action="store_true", help="also about a moment of a motion")
     parser.add_argument("--matrices", action="store_true", help="print A, B, C and D as well")
     parser.add_argument("--film", metavar="FILE", help=f"write one period of a mode as {', '.join(SUFFIXES)}")
-    parser.add_argument("--mode", metavar="N", type=shared.at_least(0), default=0, help="the mode of --film (default: 0)")
+    parser.add_argument(
+        "--mode", metavar="N", type=shared.at_least(0), default=0, help="the mode of --film (default: 0)"
+    )
     shared.add_parameters(parser)
     shared.add_json(parser)
 

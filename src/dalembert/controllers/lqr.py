@@ -73,8 +73,8 @@ class LQR:
     ) -> Self:
         """The regulator of a model about a position of rest, by default where it starts, driven along `actuated` coordinates.
 
-        A and B are those of `dl.linearize`, without friction in joints, so loops stay closed. The forces that hold the model there
-        are u₀; where coordinates that nothing drives would need one, the position is refused. `Q` weighs x = (q, q̇).
+        A and B are those of `dl.linearize`, without friction in joints, so loops stay closed. The forces that hold the model
+        there are u₀; where coordinates that nothing drives would need one, the position is refused. `Q` weighs x = (q, q̇).
 
         >>> import dalembert as dl, numpy as np
         >>> arm = dl.load("robot-2-link").copy().start([np.pi / 2, 0.0], [0, 0])  # upright

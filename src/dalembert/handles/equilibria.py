@@ -69,7 +69,9 @@ class Equilibrium(Value, Tabular):
         """The force and moment in every joint; see `Trajectory.joint_reactions`. Holding forces act through their coordinates."""
         space = workspace_of(setup(self.model))
         if not self.model.bodies or frame not in ("world", "parent", "child"):
-            raise InputError(f"joint_reactions, frame '{frame}': expected 'world', 'parent' or 'child', and a model with bodies.")
+            raise InputError(
+                f"joint_reactions, frame '{frame}': expected 'world', 'parent' or 'child', and a model with bodies."
+            )
         state = self.q, self.qd, np.zeros_like(self.q), np.array(self.t), np.array(list(self.multipliers.values()))
         values = np.array([self.sought.get(name, x) for name, x in self.model.parameter_values.items()])
         return space.joint_reactions.along(*state, values, frame)
@@ -179,10 +181,12 @@ def equilibrium(
 ) -> Equilibria:
     """The equilibria of a model, or its steady motions, the nearest to the start first.
 
-    They are looked for from `at`, by default the initial state, and from as many random `starts` beside it, with a fixed seed, or
-    from those that are given: a rare one can be missed. Of a family, where others lie beside each, the first is told. Coordinates in `keep` stay where they are, held by a force that is told;
-    or, with as many names in `seek`, by parameters that are found instead, or by rates of coordinates. `speeds` are constant rates
-    of coordinates that nothing depends on, for steady motions; rates that constraints tie to them follow.
+    They are looked for from `at`, by default the initial state, and from as many random `starts` beside it, with a fixed seed,
+    or from those that are given: a rare one can be missed. Of a family, where others lie beside each, the first is told.
+
+    Coordinates in `keep` stay where they are, held by a force that is told; or, with as many names in `seek`, by parameters that
+    are found instead, or by rates of coordinates. `speeds` are constant rates of coordinates that nothing depends on, for steady
+    motions; rates that constraints tie to them follow.
 
     >>> import dalembert as dl
     >>> [(round(found["theta"], 6), found.stability) for found in dl.equilibrium("simple-pendulum", at=[0.1])]
@@ -212,11 +216,13 @@ class Asked:
     parameters: tuple[str, ...]  # sought
 
 
-def _asked(
-    space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]
-) -> Asked:
+def _asked(space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]) -> Asked:
     names, parameters = space.model.coordinate_names, space.model.parameter_values
-    for what, given, known in (("keep", keep, names), ("speeds", list(speeds or {}), names), ("seek", seek, [*names, *parameters])):
+    for what, given, known in (
+        ("keep", keep, names),
+        ("speeds", list(speeds or {}), names),
+        ("seek", seek, [*names, *parameters]),
+    ):
         if not are_names(given):
             raise InputError(f"equilibrium, {what}: got {shown(given)}. Expected names in a list or tuple.")
         for name in given:
@@ -227,7 +233,9 @@ def _asked(
             f"equilibrium: {len(seek)} are in `seek` and {len(keep)} in `keep`. Expected as many: what is sought takes the place "
             "of the forces that would hold the coordinates that are kept."
         )
-    fixed = {names.index(name): space.model.number(x, f"equilibrium, speeds, '{name}'") for name, x in (speeds or {}).items()}
+    fixed = {
+        names.index(name): space.model.number(x, f"equilibrium, speeds, '{name}'") for name, x in (speeds or {}).items()
+    }
     rates = tuple(names.index(name) for name in seek if name in names)
     sought = tuple(name for name in seek if name not in names)
     return Asked(tuple(names.index(name) for name in keep), fixed, rates, sought)
@@ -385,7 +393,9 @@ def _starts(
     if not is_whole(starts):
         return [q, *(read_state(space.model, each, t, "equilibrium, starts")[0] for each in starts)]  # type: ignore[union-attr]
     if not 0 <= starts <= _MOST:  # type: ignore[operator]
-        raise InputError(f"equilibrium, starts: got {shown(starts)}. Expected positions, or a number from 0 to {_MOST}.")
+        raise InputError(
+            f"equilibrium, starts: got {shown(starts)}. Expected positions, or a number from 0 to {_MOST}."
+        )
     rng, scales, free = np.random.default_rng(seed), space.facts.scales, list(want.q)
     drawn = np.repeat(q[:, None], int(starts), axis=1)  # type: ignore[arg-type]
     drawn[free] += np.pi * scales.positions[free, None] * rng.uniform(-1, 1, (len(free), drawn.shape[1]))

@@ -48,7 +48,7 @@ class Floquet(Value, Tabular):
     def multipliers(self) -> np.ndarray:
         """The eigenvalues of the monodromy matrix, the largest first."""
         found = np.linalg.eigvals(self.monodromy).astype(complex)
-        return found[np.lexsort((-found.imag, -np.round(np.abs(found), 12)))]
+        return found[np.lexsort((-np.imag(found), -np.round(np.abs(found), 12)))]
 
     @property
     def exponents(self) -> np.ndarray:
@@ -115,8 +115,8 @@ def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) ->
     closing = _closing(space, first, last)
     if closing > _CLOSES:
         raise InputError(
-            f"floquet: after {period:.9g} s the motion of model '{model.name}' ends {closing:.3g} from where it began, in scales of "
-            "the model. Expected a periodic motion. Check the period and the start."
+            f"floquet: after {period:.9g} s the motion of model '{model.name}' ends {closing:.3g} from where it began, in "
+            "scales of the model. Expected a periodic motion. Check the period and the start."
         )
     names = (*(space.model.coordinate_names[i] for i in here.chosen), *speed_names(space))
     return Floquet(space.declared, float(period), names, reduced(last, here.chosen).onto @ deviations, closing)
@@ -140,7 +140,9 @@ def _carried(residuals: Residuals, first: Solved, here: Reduced, period: float) 
     y0 = np.concatenate([point.q, point.qd, begin.ravel()])
     done = solve_ivp(rates, (point.t, point.t + period), y0, method="DOP853", rtol=_RTOL, atol=_ATOL)
     if not done.success:
-        raise SimulationError(f"floquet: the motion of model '{residuals.system.model.name}' could not be followed: {done.message}")
+        raise SimulationError(
+            f"floquet: the motion of model '{residuals.system.model.name}' could not be followed: {done.message}"
+        )
     y = done.y[:, -1]
     return y[: 2 * n], y[2 * n :].reshape(2 * n, size) * scale[:, None] / unit
 

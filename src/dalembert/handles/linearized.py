@@ -146,15 +146,15 @@ class Linearization(Value, Tabular):
         """
         values = self._spectrum[0].astype(complex)
         found = np.concatenate([values, np.zeros(len(self.A) - len(values))])
-        return found[np.lexsort((found.imag, np.round(found.real, 12)))]
+        return found[np.lexsort((np.imag(found), np.round(np.real(found), 12)))]
 
     @property
     def stable(self) -> bool | None:
         """True where all eigenvalues but those of followers are left of the axis, False where one is right of it, else None."""
         values, size = self._spectrum[0], np.abs(self._spectrum[0]).max(initial=0.0)
-        if (values.real > _AXIS * size).any():
+        if (np.real(values) > _AXIS * size).any():
             return False
-        return True if (values.real < -_AXIS * size).all() else None
+        return True if (np.real(values) < -_AXIS * size).all() else None
 
     def modes(self) -> Modes:
         """The modes, slowest first: frequencies, damping ratios and shapes in all coordinates.
@@ -176,9 +176,7 @@ class Linearization(Value, Tabular):
         [[(0.17211704+0j)]]
         """
         points = np.asarray(s, dtype=complex)
-        each = [
-            self.C @ np.linalg.solve(x * self.E - self.A, self.B.astype(complex)) + self.D for x in points.ravel()
-        ]
+        each = [self.C @ np.linalg.solve(x * self.E - self.A, self.B.astype(complex)) + self.D for x in points.ravel()]
         return np.moveaxis(np.array(each), 0, -1).reshape(*self.D.shape, *points.shape)
 
     def frequency_response(self, omega: npt.ArrayLike) -> np.ndarray:

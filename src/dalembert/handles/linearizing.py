@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.algebra import Scalar
 from dalembert.analysis import assembly
-from dalembert.analysis.linear.reduction import Driven, Reduced, driven, reduced
+from dalembert.analysis.linear.reduction import Reduced, driven, reduced
 from dalembert.analysis.linear.residuals import Differentiated, Residuals, multipliers
 from dalembert.analysis.linear.solving import Solved, require_on_constraints, solved_at
 from dalembert.analysis.linear.steadiness import Verdict, judged
@@ -40,8 +40,8 @@ def linearize(
 
     `at` is a position of rest, a pair (q, q̇), what `dl.equilibrium` found, or a run with its time `t`; by default the model's
     initial state. The states are independent coordinates and speeds on the constraints. `inputs` are coordinates (a force along
-    them), parameters, or loads that had a law in Python; `outputs` formulas of coordinates and velocities, accelerations ddot(x), or
-    names of constraints for their multipliers, by default all coordinates. All slopes are derivatives of a program.
+    them), parameters, or loads that had a law in Python; `outputs` formulas of coordinates and velocities, accelerations
+    ddot(x), or names of constraints for their multipliers, by default all coordinates. All slopes are derivatives of a program.
 
     Where the state is neither, the equations hold for a moment only: they are refused unless `moving` is True, or `at` a run.
 
@@ -50,7 +50,9 @@ def linearize(
     'equilibrium'
     """
     model.refuse_canonical("linearize")
-    model.refuse_laws("linearize", "Take model.without_laws(), whose inputs are parameters u(name), and name them in `inputs`.")
+    model.refuse_laws(
+        "linearize", "Take model.without_laws(), whose inputs are parameters u(name), and name them in `inputs`."
+    )
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t)
     return linear_at(space, q, qd, time, inputs=inputs, outputs=outputs, moving=moving or isinstance(at, Trajectory))
@@ -64,7 +66,9 @@ def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tup
             n, y = len(at.q), at.at(t)
             return y[:n], at.equations.kernel.velocities(y, t, at.equations.values), t
         if abs(at.t[k] - t) > 1e-9 * max(1.0, abs(t)):
-            raise InputError(f"{who}: the run has no sample at t = {t:g}. Simulate with dense=True, or give one of run.t.")
+            raise InputError(
+                f"{who}: the run has no sample at t = {t:g}. Simulate with dense=True, or give one of run.t."
+            )
         return at.q[:, k], at.qd[:, k], float(at.t[k])
     if at is None:
         q, qd = model.initial
@@ -74,7 +78,9 @@ def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tup
         return q, qd, t
     if hasattr(at, "qd") and hasattr(at, "q"):
         return numbers_given(at.q, f"{who}, at.q"), numbers_given(at.qd, f"{who}, at.qd"), float(getattr(at, "t", t))
-    both = isinstance(at, tuple) and len(at) == 2 and all(x is None or np.ndim(x) == 1 or hasattr(x, "keys") for x in at)
+    both = (
+        isinstance(at, tuple) and len(at) == 2 and all(x is None or np.ndim(x) == 1 or hasattr(x, "keys") for x in at)
+    )
     q, qd = at if both else (at, None)
     found = start_state(model, q, qd, who, ("at, q", "at, qd"))
     return found[0], found[1] if both else np.zeros_like(found[1]), t
@@ -98,7 +104,9 @@ def _read_inputs(model: Elements, inputs: Sequence[str]) -> _Inputs:
     if not are_names(inputs):
         raise InputError(f"linearize, inputs: got {shown(inputs)}. Expected names in a list or tuple.")
     known = {name: name for name in model.parameter_values} | {
-        load.name: Kind.INPUT.of(load.name) for load in model.loads if Kind.INPUT.of(load.name) in model.parameter_values
+        load.name: Kind.INPUT.of(load.name)
+        for load in model.loads
+        if Kind.INPUT.of(load.name) in model.parameter_values
     }
     coordinates, parameters = [], []
     for name in inputs:
@@ -251,9 +259,7 @@ def _holding(residuals: Residuals, found: Solved, push: np.ndarray) -> np.ndarra
     return np.linalg.lstsq(gain, -rates, rcond=None)[0]
 
 
-def _descriptor(
-    space: Workspace, found: Solved, push: np.ndarray, partials: Any, direct: np.ndarray
-) -> Descriptor:
+def _descriptor(space: Workspace, found: Solved, push: np.ndarray, partials: Any, direct: np.ndarray) -> Descriptor:
     """The same in all coordinates."""
     n, k, held = len(found.point.q), len(found.A), space.facts.levels.held
     r, phi, velocity = (found.by_row[name] for name in ("dynamics", "position", "velocity"))
@@ -266,7 +272,9 @@ def _descriptor(
     B = np.concatenate([np.zeros((n, push.shape[1])), push, np.zeros((k, push.shape[1]))])
     # accelerations among the outputs are M⁻¹ of the second row, within the constraints
     qdd = found.answer(-np.concatenate([r.q, r.qd], axis=1), -_acceleration(found))
-    C = np.concatenate([partials.q + partials.qdd @ qdd[:, :n], partials.qd + partials.qdd @ qdd[:, n:], partials.lam], axis=1)
+    C = np.concatenate(
+        [partials.q + partials.qdd @ qdd[:, :n], partials.qd + partials.qdd @ qdd[:, n:], partials.lam], axis=1
+    )
     D = partials.qdd @ found.answer(push, np.zeros((k, push.shape[1]))) + direct
     names = space.model.coordinate_names
     states = (*names, *map(Kind.RATE.of, names), *map(Kind.MULTIPLIER.of, space.facts.levels.names))
@@ -300,21 +308,23 @@ def _require_smooth(name: str, residuals: Residuals, found: Solved) -> None:
     for _ in range(4):
         dq, dqd = (rng.uniform(-1, 1, len(x)) * x for x in (scales.positions, scales.velocities))
         for sign in (-_BESIDE, _BESIDE):
-            beside = solved_at(residuals, found.point.q + sign * dq, found.point.qd + sign * dqd, found.point.t, found.point.parameters)
+            beside = solved_at(
+                residuals, found.point.q + sign * dq, found.point.qd + sign * dqd, found.point.t, found.point.parameters
+            )
             there = beside.by_row["dynamics"]
             for a, b, unit in ((here.q, there.q, scales.positions), (here.qd, there.qd, scales.velocities)):
                 change, size = np.abs(a - b) * unit, np.abs(found.M) @ scales.accelerations
                 if (change > _KINK * np.maximum(np.abs(a) * unit, size[:, None])).any():
                     raise InputError(
                         f"linearize: a formula of model '{name}' switches its branch at the given state, such as dry friction at "
-                        f"rest or a contact that is just met ({', '.join(residuals.system.model.switching)}). Expected one slope. "
-                        "Linearise beside it, or leave the element out."
+                        f"rest or a contact that is just met ({', '.join(residuals.system.model.switching)}). Expected one "
+                        "slope. Linearise beside it, or leave the element out."
                     )
 
 
 def _unsteady(name: str, verdict: Verdict) -> str:
     return (
-        f"linearize: the given state of model '{name}' is no equilibrium and no steady motion: {verdict.reason}. Expected all states "
-        "to stand still but coordinates that nothing depends on. Find one by dl.equilibrium(model); or take moving=True for the "
+        f"linearize: the given state of model '{name}' is no equilibrium and no steady motion: {verdict.reason}. Expected all "
+        "states to stand still but coordinates that nothing depends on. Find one by dl.equilibrium(model); or take moving=True for the "
         "linear equations of this moment."
     )

@@ -44,7 +44,7 @@ class Locus(Value, Tabular):
     @property
     def growth(self) -> np.ndarray:
         """The largest real part at every value."""
-        return self.eigenvalues.real.max(axis=0)
+        return np.real(self.eigenvalues).max(axis=0)
 
     @property
     def unstable(self) -> np.ndarray:
@@ -62,14 +62,20 @@ class Locus(Value, Tabular):
     def tables(self) -> tuple[Table, ...]:
         """One row for each value."""
         rows = [
-            (short(float(x)), short(float(growth) + 0.0), ", ".join(f"{w:.5g}" for w in sorted({*np.round(found.imag, 9)}) if w > 0))
+            (
+                short(float(x)),
+                short(float(growth) + 0.0),
+                ", ".join(f"{w:.5g}" for w in sorted({*np.round(np.imag(found), 9)}) if w > 0),
+            )
             for x, growth, found in zip(self.values, self.growth, self.eigenvalues.T, strict=True)
         ]
         return (Table((self.name, "largest Re", "Im"), tuple(rows), f"Root locus of '{self.model.name}'"),)
 
     def __repr__(self) -> str:
         low, high = self.values.min(), self.values.max()
-        return f"<Locus of '{self.model.name}': {len(self.eigenvalues)} eigenvalues, {self.name} from {low:g} to {high:g}>"
+        return (
+            f"<Locus of '{self.model.name}': {len(self.eigenvalues)} eigenvalues, {self.name} from {low:g} to {high:g}>"
+        )
 
 
 def root_locus(
@@ -99,7 +105,7 @@ def root_locus(
     found = [along.linear(float(x)) for x in wanted]
     tracked = [found[0].eigenvalues]
     for each in found[1:]:
-        tracked.append(matched(tracked[-1], each.eigenvalues))
+        tracked.append(matched(tracked[-1].tolist(), each.eigenvalues.tolist()))
     q, qd = (np.array([getattr(each, key) for each in found]).T for key in ("q", "qd"))
     return Locus(space.declared, name, wanted, np.array(tracked).T, q, qd)
 
@@ -139,8 +145,8 @@ class _Along:
         root = Looking(self.space, q, np.zeros_like(qd), t, Asked((), speeds or given, (), ()), values=values).nearest()
         if root is None:
             raise WorkError(
-                f"root_locus: no equilibrium was found at {self.name} = {x:g}. Expected one near the last. Take smaller steps, or "
-                "give `at` as a function of the value."
+                f"root_locus: no equilibrium was found at {self.name} = {x:g}. Expected one near the last. Take smaller "
+                "steps, or give `at` as a function of the value."
             )
         self.last = root.q
         return root.q, root.qd, t

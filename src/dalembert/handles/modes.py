@@ -70,7 +70,8 @@ class Modes(Tabular, Sequence[Mode]):
         mode = self.found[index]
         period = 2 * np.pi / (mode.damped_frequency or mode.frequency or 2 * np.pi)
         t = np.linspace(0.0, period, samples_of_it)
-        way = np.outer(mode.shape, np.exp(2j * np.pi * np.arange(samples_of_it) / (samples_of_it - 1))).real
+        turn = np.exp(2j * np.pi * np.arange(samples_of_it) / (samples_of_it - 1))
+        way = np.real(np.outer(mode.shape, turn))
         q = self.q[:, None] + size * way
         return t, _closed(self.model, q, self.t)
 

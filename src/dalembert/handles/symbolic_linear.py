@@ -45,7 +45,7 @@ class SymbolicLinearization:
         out = rf"\frac{{\mathrm d}}{{\mathrm dt}} {state} = {body} {state}"
         if self.inputs:
             drive = sympy.latex(self.B, mat_str="matrix", mat_delim="(", symbol_names=names)
-            out += f" + {drive} {_column([f"f_{{{for_latex(name)}}}" for name in self.inputs])}"
+            out += f" + {drive} {_column([f'f_{{{for_latex(name)}}}' for name in self.inputs])}"
         return out
 
     def _repr_latex_(self) -> str:
@@ -67,8 +67,8 @@ def symbolic_of(linear: Linearization, state: Mapping[str, Written] | None) -> S
     found = np.array(A.subs({x: model.parameter_values[str(x)] for x in A.free_symbols}), dtype=float)
     if np.abs(found - linear.A).max(initial=0.0) > _SAME * max(1.0, np.abs(linear.A).max(initial=0.0)):
         raise InputError(
-            f"symbolic: with its numbers put in, the result for model '{model.name}' is not that of the numbers. Expected a state that "
-            "the formulas given describe: name coordinates and rates that depend on parameters, as in "
+            f"symbolic: with its numbers put in, the result for model '{model.name}' is not that of the numbers. Expected a "
+            "state that the formulas given describe: name coordinates and rates that depend on parameters, as in "
             "symbolic({'theta': 'atan(F/(m*g))'})."
         )
     return SymbolicLinearization(linear.states, linear.inputs, A, B)
@@ -78,13 +78,15 @@ def _require_small(linear: Linearization) -> None:
     model, count = linear.model, len(linear.model.coordinate_names)
     if count > _MOST:
         raise InputError(
-            f"symbolic: model '{model.name}' has {count} coordinates. Expected at most {_MOST}. The matrices of numbers are A and B."
+            f"symbolic: model '{model.name}' has {count} coordinates. Expected at most {_MOST}. A and B have the numbers."
         )
     if linear.reason:
         raise InputError("symbolic: the state is a moment of a motion. Expected an equilibrium or a steady motion.")
     for name in linear.inputs:
         if name not in model.coordinate_names:
-            raise InputError(f"symbolic: the input '{name}' is a parameter. Expected coordinates, for forces along them.")
+            raise InputError(
+                f"symbolic: the input '{name}' is a parameter. Expected coordinates, for forces along them."
+            )
 
 
 def _pushes(linear: Linearization) -> sympy.Matrix:

@@ -21,9 +21,16 @@ def locus(eigenvalues: np.ndarray, values: np.ndarray, name: str, title: str, pa
     x = np.broadcast_to(values, eigenvalues.shape)
     axis.axvline(0.0, color=GREY, linewidth=0.8)
     for row in eigenvalues:
-        axis.plot(row.real, row.imag, color=GREY, linewidth=0.6)
-    dots = axis.scatter(eigenvalues.real.ravel(), eigenvalues.imag.ravel(), c=x.ravel(), s=9, cmap="viridis_r")
-    axis.scatter(eigenvalues[:, 0].real, eigenvalues[:, 0].imag, s=30, facecolors="none", edgecolors="black", linewidths=0.8)
+        axis.plot(np.real(row), np.imag(row), color=GREY, linewidth=0.6)
+    dots = axis.scatter(np.real(eigenvalues).ravel(), np.imag(eigenvalues).ravel(), c=x.ravel(), s=9, cmap="viridis_r")
+    axis.scatter(
+        np.real(eigenvalues[:, 0]),
+        np.imag(eigenvalues[:, 0]),
+        s=30,
+        facecolors="none",
+        edgecolors="black",
+        linewidths=0.8,
+    )
     figure.colorbar(dots, ax=axis, label=for_plot(name))
     axis.set_xlabel("Re, 1/s")
     axis.set_ylabel("Im, rad/s")
@@ -37,10 +44,10 @@ def campbell(
     figure, axis = _page(title)
     size = np.abs(eigenvalues).max(initial=0.0)
     for row in eigenvalues:
-        if np.abs(row.imag).max() > 1e-9 * size and row.imag[np.argmax(np.abs(row.imag))] >= 0:
-            axis.plot(values, np.abs(row.imag), color=COLOURS[0], linewidth=1.2)
-            grows = row.real > 1e-9 * size
-            axis.plot(values[grows], np.abs(row.imag[grows]), ".", color=COLOURS[1], markersize=4)
+        if np.abs(np.imag(row)).max() > 1e-9 * size and np.imag(row)[np.argmax(np.abs(np.imag(row)))] >= 0:
+            axis.plot(values, np.abs(np.imag(row)), color=COLOURS[0], linewidth=1.2)
+            grows = np.real(row) > 1e-9 * size
+            axis.plot(values[grows], np.abs(np.imag(row)[grows]), ".", color=COLOURS[1], markersize=4)
     low, high = axis.get_ylim()
     for order in orders:
         axis.plot(values, order * np.abs(values), color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.analysis.linear.residuals import Point, Residuals, Partials
+from dalembert.analysis.linear.residuals import Partials, Point, Residuals
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.structure import Facts, rank
 
@@ -50,7 +50,12 @@ class Solved:
 
 
 def solved_at(
-    residuals: Residuals, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray, held: np.ndarray | None = None
+    residuals: Residuals,
+    q: np.ndarray,
+    qd: np.ndarray,
+    t: float,
+    parameters: np.ndarray,
+    held: np.ndarray | None = None,
 ) -> Solved:
     """The accelerations at a state and the slopes there; `held` are generalized forces that act besides."""
     system, places = residuals.system, residuals.places
@@ -76,7 +81,7 @@ def require_on_constraints(residuals: Residuals, point: Point, who: str) -> None
             i = int(np.argmax(off))
             raise InconsistentStateError(
                 f"{who}: at the given state '{facts.levels.names[i]}' is off by {found[residuals.places[level]][i]:.6g} on "
-                f"{level} level. Expected a state that fulfils the constraints. Take the one that dl.assemble(model, q, qd) gives."
+                f"{level} level. Expected a state that fulfils the constraints. dl.assemble(model, q, qd) gives one."
             )
 
 
@@ -93,6 +98,6 @@ def _require_regular(name: str, found: Solved) -> None:
     N = found.split[1]
     if (count and int(rank.numeric_rank(found.A, unit)) < count) or not rank.definite(N.T @ found.M @ N):
         raise SingularError(
-            f"model '{name}': the position is singular: constraints that are independent elsewhere are not so there, or the masses "
-            "are not positive definite. Expected a regular position. Take one beside it."
+            f"model '{name}': the position is singular: constraints that are independent elsewhere are not so there, or the "
+            "masses are not positive definite. Expected a regular position. Take one beside it."
         )

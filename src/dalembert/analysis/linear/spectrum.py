@@ -70,7 +70,7 @@ def spectrum_of(A: np.ndarray, second: Second | None = None) -> tuple[np.ndarray
     values, vectors = linalg.eig(A)
     size = np.abs(values).max(initial=0.0)
     values = np.where(np.abs(values) < _NONE * size, 0.0, values)
-    return np.where(np.abs(values.imag) < _REAL * np.abs(values), values.real, values), vectors
+    return np.where(np.abs(np.imag(values)) < _REAL * np.abs(values), np.real(values), values), vectors
 
 
 def _undamped(M: np.ndarray, K: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +90,10 @@ def second_order(A: np.ndarray, M: np.ndarray, coordinates: int) -> Second | Non
         return None
     K, D = K @ V, M @ A[c:, c:]
     size = np.abs(K).max(initial=0.0)
-    if np.abs(D).max(initial=0.0) > _SYMMETRIC * np.sqrt(size * np.abs(M).max()) or np.abs(K - K.T).max() > _SYMMETRIC * size:
+    if (
+        np.abs(D).max(initial=0.0) > _SYMMETRIC * np.sqrt(size * np.abs(M).max())
+        or np.abs(K - K.T).max() > _SYMMETRIC * size
+    ):
         return None
     return M, (K + K.T) / 2, V
 
