@@ -13,14 +13,20 @@ def said(capsys, *words):
     return code, capsys.readouterr()
 
 
-def test_the_modes_of_a_pendulum(capsys, tmp_path):
+@pytest.mark.nightly
+def test_a_mode_is_filmed(capsys, tmp_path):
+    code, _ = said(capsys, "linearize", "simple-pendulum", "--equilibrium", "--film", str(tmp_path / "mode.png"))
+    assert code == 0
+    assert (tmp_path / "mode.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_the_modes_of_a_pendulum(capsys):
     words = ("linearize", "simple-pendulum", "--equilibrium", "--input", "theta", "--matrices")
-    code, found = said(capsys, *words, "--film", str(tmp_path / "mode.png"))
+    code, found = said(capsys, *words)
     assert code == 0
     assert "'simple-pendulum' about: equilibrium" in found.out
     assert "3.13209" in found.out  # √9.81
     assert "states: theta, dot(theta)" in found.out
-    assert (tmp_path / "mode.png").read_bytes()[1:4] == b"PNG"
     code, found = said(capsys, *words, "--json")
     data = json.loads(found.out)
     assert np.allclose(np.array(data["A"]), [[0, 1], [-9.81, 0]], atol=1e-12)

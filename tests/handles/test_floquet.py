@@ -23,10 +23,23 @@ def test_the_edge_of_a_swing_is_a_characteristic_value_of_mathieu():
     assert found.states == ("theta", "dot(theta)")
     assert abs(np.linalg.det(found.monodromy) - 1) < 1e-10
     assert abs(np.trace(found.monodromy) + 2) < 1e-9
+
+
+def test_what_is_no_period_is_refused():
+    with pytest.raises(InputError, match="Expected a periodic motion"):
+        dl.floquet("simple-pendulum", 0.1, at=[1.0])
+    with pytest.raises(InputError, match="Expected a positive number"):
+        dl.floquet("simple-pendulum", 0.0)
+
+
+@pytest.mark.nightly
+def test_between_the_edges_a_swing_grows():
+    depth = 0.4
     inside = np.sqrt(4 * 9.81 / (0.7 * (mathieu_b(1, depth) + mathieu_a(1, depth)) / 2))
     assert dl.floquet(shaken_pendulum(0.7 * depth / 2, inside), 2 * np.pi / inside).stable is False
 
 
+@pytest.mark.nightly
 def test_a_pendulum_that_is_shaken_fast_stands_upside_down():
     """a = 4g/(lω²) < 0 upside down: stable between a₀(q) and b₁(q); the exponent is that of the Hill determinant's trace."""
     depth, length = 0.3, 0.7
@@ -36,6 +49,7 @@ def test_a_pendulum_that_is_shaken_fast_stands_upside_down():
         assert found.stable is stable
 
 
+@pytest.mark.nightly
 def test_a_swinging_pendulum_has_the_multipliers_one_and_one():
     """Its period is 4 √(l/g) K(sin²(A/2)); the monodromy shears, by the change of the period with the amplitude."""
     reach = 1.0
@@ -47,7 +61,3 @@ def test_a_swinging_pendulum_has_the_multipliers_one_and_one():
     # δθ̇ after a period: −T'(A) θ̈ per radian of amplitude
     slope = (4 / np.sqrt(9.81)) * (ellipk(np.sin(0.5 + 5e-6) ** 2) - ellipk(np.sin(0.5 - 5e-6) ** 2)) / 2e-5
     assert abs(found.monodromy[1, 0] - slope * 9.81 * np.sin(reach)) < 1e-6
-    with pytest.raises(InputError, match="Expected a periodic motion"):
-        dl.floquet("simple-pendulum", 1.01 * period, at=[reach])
-    with pytest.raises(InputError, match="Expected a positive number"):
-        dl.floquet("simple-pendulum", 0.0)

@@ -325,6 +325,6 @@ def _require_smooth(name: str, residuals: Residuals, found: Solved) -> None:
 def _unsteady(name: str, verdict: Verdict) -> str:
     return (
         f"linearize: the given state of model '{name}' is no equilibrium and no steady motion: {verdict.reason}. Expected all "
-        "states to stand still but coordinates that nothing depends on. Find one by dl.equilibrium(model); or take moving=True for the "
-        "linear equations of this moment."
+        "states to stand still but coordinates that nothing depends on. Find one by dl.equilibrium(model); or take "
+        "moving=True for the linear equations of this moment."
     )
