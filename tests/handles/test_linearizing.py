@@ -203,7 +203,8 @@ def upright_euler():
 @pytest.mark.nightly
 def test_others_take_the_equations():
     linear = dl.linearize("simple-pendulum", at=[0.5], inputs=["theta"])
-    assert np.allclose(linear.to_scipy().to_tf().den[-1], 9.81 * np.cos(0.5))
+    system = linear.to_scipy()
+    assert all(np.array_equal(getattr(system, name), getattr(linear, name)) for name in "ABCD")
     with pytest.raises(InputError, match="there are 0 inputs and 1 outputs"):
         dl.linearize("simple-pendulum", at=[0.0]).to_scipy()
     if importlib.util.find_spec("control"):
@@ -231,3 +232,80 @@ def test_parameters_stay_symbols():
         linear.symbolic({"y": "-g"})
     spinning = dl.linearize(cardan_top().parameters(w=70.0), at=([0, 0, 0], [0, 0, 70.0])).symbolic({"dot(spin)": "w"})
     assert spinning.A[3, 4] == -sympy.Symbol("w") / 7
+
+
+def stewart_by_hand():
+    """M and K of the platform's six freedoms, from straight struts between two points: positions, and nothing of ours."""
+    p = dl.load("stewart-platform").parameter_values
+    below = np.array([0, 0, 2, 2, 4, 4]) * np.pi / 3 + np.array([1, -1] * 3) * p["bb"]
+    above = np.array([1, -1, 3, 1, 5, 3]) * np.pi / 3 + np.array([-1, 1] * 3) * p["bp"]
+
+    def struts(x):
+        """For each strut: mass centres of cylinder and rod, its length and the angles of its lower joint."""
+        K = np.array([[0, -x[5], x[4]], [x[5], 0, -x[3]], [-x[4], x[3], 0]])
+        turn = np.linalg.solve(np.eye(3) - K, np.eye(3) + K)  # Cayley
+        for a, b in zip(above, below, strict=True):
+            foot = p["R"] * np.array([np.cos(b), np.sin(b), 0.0])
+            tip = x[:3] + [0, 0, p["h"]] + turn @ (p["r"] * np.array([np.cos(a), np.sin(a), 0.0]))
+            way = tip - foot
+            length = np.sqrt(way @ way)
+            c, s = np.cos(b), np.sin(b)
+            n = np.array([c * way[0] + s * way[1], -s * way[0] + c * way[1], way[2]]) / length
+            yield (
+                foot + way / length * p["lc"] / 2,
+                tip - way / length * p["lr"] / 2,
+                length,
+                -np.arctan(n[1] / n[2]),
+                np.arcsin(n[0]),
+            )
+
+    def potential(x):
+        weight = p["mp"] * (x[2] + p["h"])
+        spring = 0.0
+        for cylinder, rod, length, _, _ in struts(x):
+            weight = weight + p["mc"] * cylinder[2] + p["mr"] * rod[2]
+            spring = spring + p["k"] / 2 * (length - p["L0"]) ** 2
+        return p["g"] * weight + spring
+
+    M = np.diag([p["mp"]] * 3 + [0.0] * 3)
+    disc = p["mp"] * p["r"] ** 2
+    M[3:, 3:] = 4 * np.diag([disc / 4, disc / 4, disc / 2])  # Cayley's parameters turn by twice their size
+    slopes = [
+        [np.concatenate([np.atleast_1d(y) for y in each]).imag / 1e-30 for each in struts(1e-30j * e)]
+        for e in np.eye(6)
+    ]
+    for i, (_, _, _, q1, q2) in enumerate(struts(np.zeros(6))):
+        J = np.array([slopes[k][i] for k in range(6)]).T  # (3 + 3 + 1 + 2, 6)
+        first, second = np.array([1.0, 0, 0]), np.array([0, np.cos(q1), np.sin(q1)])
+        omega = np.outer(first, J[7]) + np.outer(second, J[8])
+        n = np.array([np.sin(q2), -np.sin(q1) * np.cos(q2), np.cos(q1) * np.cos(q2)])
+        for mass, length, radius, move in ((p["mc"], p["lc"], p["wc"], J[:3]), (p["mr"], p["lr"], p["wr"], J[3:6])):
+            across, along = mass * (radius**2 / 4 + length**2 / 12), mass * radius**2 / 2
+            inertia = across * np.eye(3) + (along - across) * np.outer(n, n)
+            M = M + mass * move.T @ move + omega.T @ inertia @ omega
+
+    def hessian(h):
+        rows = [(gradient(h * e) - gradient(-h * e)) / (2 * h) for e in np.eye(6)]
+        return np.array(rows)
+
+    def gradient(x):
+        return np.array([potential(x + 1e-30j * e).imag / 1e-30 for e in np.eye(6)])
+
+    assert np.abs(gradient(np.zeros(6))).max() < 1e-10
+    h = 2e-3  # differences of exact gradients, three times extrapolated
+    table = [hessian(h / 2**k) for k in range(4)]
+    for order in (1, 2, 3):
+        table = [(4**order * b - a) / (4**order - 1) for a, b in zip(table[:-1], table[1:], strict=True)]
+    return M, table[0]
+
+
+@pytest.mark.nightly
+def test_the_stewart_platform_has_the_modes_of_its_six_freedoms():
+    from scipy.linalg import eigh
+
+    M, K = stewart_by_hand()
+    model = dl.load("stewart-platform")
+    (found, *_) = dl.equilibrium(model, starts=0)
+    assert found.stability == "stable"
+    wanted = np.sqrt(eigh((K + K.T) / 2, M, eigvals_only=True))
+    assert np.abs(dl.linearize(model, at=found).modes().frequencies / wanted - 1).max() < 1e-8
