@@ -1,6 +1,7 @@
 """Linear equations against published numbers, closed forms, and the slopes of another formalism."""
 
 import importlib.util
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -295,7 +296,7 @@ def stewart_by_hand():
     h = 2e-3  # differences of exact gradients, three times extrapolated
     table = [hessian(h / 2**k) for k in range(4)]
     for order in (1, 2, 3):
-        table = [(4**order * b - a) / (4**order - 1) for a, b in zip(table[:-1], table[1:], strict=True)]
+        table = [(4**order * b - a) / (4**order - 1) for a, b in pairwise(table)]
     return M, table[0]
 
 

@@ -111,7 +111,7 @@ def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) ->
     require_on_constraints(residuals, first.point, "floquet")
     here = reduced(first)
     x, deviations = _carried(residuals, first, here, float(period))
-    last = solved_at(residuals, *np.split(x, 2), start + period, space.values)
+    last = solved_at(residuals, x[: len(q)], x[len(q) :], start + period, space.values)
     closing = _closing(space, first, last)
     if closing > _CLOSES:
         raise InputError(

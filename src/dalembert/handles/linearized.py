@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.linear.spectrum import modes_of, second_order, spectrum_of
+from dalembert.analysis.linear.spectrum import finite_eigenvalues, modes_of, second_order, spectrum_of
 from dalembert.arguments import numbers_given
 from dalembert.errors import EngineError, InputError
 from dalembert.expressions.formula import Written
@@ -43,15 +43,7 @@ class Descriptor:
     @property
     def eigenvalues(self) -> np.ndarray:
         """The finite eigenvalues of A x = s E x."""
-        from scipy import linalg
-
-        a, b = linalg.eig(self.A, self.E, right=False, homogeneous_eigvals=True)
-        size = np.abs(a) / max(np.abs(self.A).max(), 1e-300) + np.abs(b) / max(np.abs(self.E).max(), 1e-300)
-        kept = np.abs(b) > _FINITE * size * np.abs(self.E).max()
-        return a[kept] / b[kept]
-
-
-_FINITE = 1e-9
+        return finite_eigenvalues(self.A, self.E)
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,13 +178,8 @@ class Linearization(Value, Tabular):
     def poles_and_zeros(self, output: str, input: str) -> tuple[np.ndarray, np.ndarray]:
         """The poles and zeros of one transfer function, without what cancels by structure alone."""
         i, j = _place(self.outputs, output, "output"), _place(self.inputs, input, "input")
-        from scipy import linalg
-
-        n = len(self.A)
-        big = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])
-        a, b = linalg.eig(big, np.diag([1.0] * n + [0.0]), right=False, homogeneous_eigvals=True)
-        kept = np.abs(b) > _FINITE * (np.abs(a) + np.abs(b))
-        return self.eigenvalues, a[kept] / b[kept]
+        both = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])
+        return self.eigenvalues, finite_eigenvalues(both, np.diag([1.0] * len(self.A) + [0.0]))
 
     def symbolic(self, state: Mapping[str, Written] | None = None) -> SymbolicLinearization:
         """A and B with the parameters as symbols, for models of up to eight coordinates.

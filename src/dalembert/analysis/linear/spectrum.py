@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -12,6 +12,7 @@ from scipy import linalg
 _SYMMETRIC = 1e-10  # of the largest entry
 _REAL = 1e-9  # of the size of an eigenvalue: an imaginary part below this is none
 _NONE = 1e-14  # of the largest eigenvalue: smaller ones are zero
+_FINITE = 1e-9  # of both sides of A x = s E x in their sizes: below it s is infinite
 _LEAST = 1e-13  # of the largest square of a frequency: below it there is no stiffness
 
 
@@ -67,7 +68,7 @@ def spectrum_of(A: np.ndarray, second: Second | None = None) -> tuple[np.ndarray
     """
     if second is not None:
         return _undamped(*second)
-    values, vectors = linalg.eig(A)
+    values, vectors = np.linalg.eig(A)
     size = np.abs(values).max(initial=0.0)
     values = np.where(np.abs(values) < _NONE * size, 0.0, values)
     return np.where(np.abs(np.imag(values)) < _REAL * np.abs(values), np.real(values), values), vectors
@@ -117,6 +118,19 @@ def modes_of(values: np.ndarray, vectors: np.ndarray, shapes: np.ndarray, unit: 
 def _same(mode: Mode, other: Mode) -> bool:
     """True for the two halves of a pair of zeros: a place, and a motion through it."""
     return other.eigenvalue == 0 and bool(np.allclose(mode.shape, other.shape) and np.allclose(mode.rates, other.rates))
+
+
+def finite_eigenvalues(A: np.ndarray, E: np.ndarray) -> np.ndarray:
+    """The finite s of A x = s E x.
+
+    >>> finite_eigenvalues(np.diag([2.0, 1.0]), np.diag([1.0, 0.0])).tolist()
+    [(2+0j)]
+    """
+    pairs: Any = linalg.eig(A, E, right=False, homogeneous_eigvals=True)
+    a, b = np.asarray(pairs)
+    large, small = (max(float(np.abs(each).max(initial=0.0)), 1e-300) for each in (A, E))
+    kept = np.abs(b) / small > _FINITE * (np.abs(a) / large + np.abs(b) / small)
+    return a[kept] / b[kept]
 
 
 def matched(before: Sequence[complex], after: Sequence[complex]) -> np.ndarray:

@@ -21,7 +21,7 @@ class SymbolicReduction:
 
     def __init__(self, system: System, values: Mapping[str, Any], chosen: Sequence[int]) -> None:
         self.system, self.chosen = system, list(chosen)
-        self._rows = dict(zip(ROWS, residual_rows(system), strict=True))
+        self._rows: dict[str, Array] = dict(zip(ROWS, residual_rows(system), strict=True))
         self._point: dict[Any, Any] = {se.Symbol(name): se.sympify(x) for name, x in values.items()}
         self._point |= dict.fromkeys(system.qdd, 0)
         self._point |= dict(zip(multipliers(system), self._multipliers(), strict=True))
@@ -43,7 +43,7 @@ class SymbolicReduction:
         self._point |= dict.fromkeys(multipliers(self.system), 0)
         if kept:
             some = list(self.system.facts.dependent)
-            A = self._slope("velocity", self.system.qd, kept)[:, some]
+            A = self._slope("velocity", self.system.qd, kept).extract(list(range(len(kept))), some)
             found = A.T.LUsolve(self._sympy(self._rows["dynamics"][some]))
             for i, x in zip(kept, found, strict=True):
                 out[i] = se.sympify(x)
