@@ -22,9 +22,9 @@ from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles import kinematics as places
 from dalembert.handles.equilibria import equilibrium as resting
-from dalembert.handles.floquet import floquet as over_a_period
 from dalembert.handles.linearizing import linearize as linearized
 from dalembert.handles.loci import root_locus as locus
+from dalembert.handles.periodic import floquet as over_a_period
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
