@@ -49,7 +49,9 @@ from dalembert.pipeline import dh_frames as dh_frames
 from dalembert.pipeline import dh_table as dh_table
 from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import ellipsoid as ellipsoid
+from dalembert.pipeline import equilibrium as equilibrium
 from dalembert.pipeline import feedforward as feedforward
+from dalembert.pipeline import floquet as floquet
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
@@ -57,6 +59,7 @@ from dalembert.pipeline import inverse_kinematics as inverse_kinematics
 from dalembert.pipeline import jacobian as jacobian
 from dalembert.pipeline import jacobian_rate as jacobian_rate
 from dalembert.pipeline import kinematics as kinematics
+from dalembert.pipeline import linearize as linearize
 from dalembert.pipeline import load as load
 from dalembert.pipeline import load_run as load_run
 from dalembert.pipeline import mass_matrix as mass_matrix
@@ -66,6 +69,7 @@ from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import report as report
+from dalembert.pipeline import root_locus as root_locus
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics

@@ -21,6 +21,10 @@ from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles import kinematics as places
+from dalembert.handles.equilibria import equilibrium as resting
+from dalembert.handles.linearizing import linearize as linearized
+from dalembert.handles.loci import root_locus as locus
+from dalembert.handles.periodic import floquet as over_a_period
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
@@ -110,6 +114,12 @@ straight_line = stage(cartesian.straight_line)
 circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
 computed_torque = stage(following.computed_torque)
+
+# where it rests, and how it moves there
+equilibrium = stage(resting)
+linearize = stage(linearized)
+floquet = stage(over_a_period)
+root_locus = stage(locus)
 
 # pictures
 animate = stage(animation.animation_of)

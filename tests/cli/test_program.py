@@ -15,7 +15,7 @@ from dalembert import errors
 from dalembert.cli import program
 
 PROGRAM = [sys.executable, "-m", "dalembert"]
-COMMANDS = ("gallery", "check", "derive", "verify", "simulate", "compare", "paper")
+COMMANDS = ("gallery", "check", "derive", "verify", "simulate", "compare", "equilibrium", "linearize", "paper")
 
 
 def test_version(run):

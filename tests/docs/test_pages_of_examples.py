@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [
+    *("loads.md", "contact.md", "rolling.md", "events.md", "controllers.md", "equilibrium.md"),
+    pytest.param("linearisation.md", marks=pytest.mark.nightly),
+]
 
 
-@pytest.mark.parametrize("name", ["loads.md", "contact.md", "rolling.md", "events.md", "controllers.md"])
+@pytest.mark.parametrize("name", PAGES)
 def test_the_examples_of_the_page_run(name, capsys):
     page, known = (DOCS / name).read_text(encoding="utf-8"), {}
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)

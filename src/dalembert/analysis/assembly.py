@@ -77,7 +77,7 @@ def assemble(
     [1.0, 0.0]
     """
     written, start = _prepared(model, q, qd, "assemble")
-    return _Assembler(written, weights or {}, keep).at(*start, t)
+    return Assembler(written, weights or {}, keep).at(*start, t)
 
 
 def assembled(model: Elements) -> Model:
@@ -123,7 +123,7 @@ def _prepared(model: Elements, q: Start, qd: Start, who: str) -> tuple[Elements,
 
 def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Sequence[str]) -> list[Assembly]:
     """The different ways to close the loops that are found from many guesses, the nearest first."""
-    assembler = _Assembler(model, {}, keep)
+    assembler = Assembler(model, {}, keep)
     rng = np.random.default_rng(_SEED)
     reach = np.pi * assembler.scales.positions
     draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(_GUESSES)]
@@ -151,7 +151,7 @@ def _told(change: np.ndarray, scale: np.ndarray) -> list[float]:
     return np.where(np.abs(change) > _MOVED * scale, change, 0.0).tolist()
 
 
-class _Assembler:
+class Assembler:
     """Newton's method on the constraints of one model, damped so that a rough guess does not run away."""
 
     def __init__(self, model: Elements, weights: Mapping[str, float], keep: Sequence[str]) -> None:
@@ -171,9 +171,10 @@ class _Assembler:
         self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
+        """The nearest consistent state; what moved is told from `origin`."""
         names, start = self.model.coordinate_names, q if origin is None else origin
-        new_q = self._without_turns(self._positions(q, t, again=origin is None), start, t)
-        self._require_proper(new_q, t)
+        new_q = self.without_turns(self._positions(q, t, again=origin is None), start, t)
+        self.require_proper(new_q, t)
         new_qd = self._velocities(new_q, qd, t)
         moved = dict(zip(names, _told(new_q - start, self.scales.positions), strict=True))
         rates = dict(zip(names, _told(new_qd - qd, self.scales.velocities), strict=True))
@@ -219,7 +220,7 @@ class _Assembler:
                 "in `keep`."
             )
 
-    def _without_turns(self, q: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
+    def without_turns(self, q: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
         """The same position with the coordinates brought near to the start by full turns, where these change nothing."""
         for i in np.flatnonzero(np.round((q - start) / (2 * np.pi)) if self.model.bodies else []):
             trial = q.copy()
@@ -232,7 +233,7 @@ class _Assembler:
                 q = trial
         return q
 
-    def _require_proper(self, q: np.ndarray, t: float) -> None:
+    def require_proper(self, q: np.ndarray, t: float) -> None:
         """Rows of a joint also vanish where its halves are turned over; such a position is none of the joint's."""
         if not self.model.loops:
             return

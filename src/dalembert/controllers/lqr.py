@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.arguments import numbers_given
-from dalembert.controllers.joints import driven, dynamics_in_rates
+from dalembert.controllers.joints import driven
 from dalembert.errors import InputError
+from dalembert.handles.linearized import Linearization
+from dalembert.handles.linearizing import linearize
 from dalembert.model import Elements
 from dalembert.model.controllers import State
-
-_STILL = 1e-9  # of the largest force: what may be left where nothing drives
+from dalembert.model.loads import JointFriction
 
 
 class LQR:
@@ -47,14 +48,14 @@ class LQR:
         if self.A.shape != (n, n) or self.B.ndim != 2 or len(self.B) != n:
             raise InputError(f"LQR: A is {self.A.shape} and B {self.B.shape}. Expected (n, n) and (n, inputs).")
         m = self.B.shape[1]
-        self.K = _gain(self.A, self.B, _weights(Q, n, "Q"), _weights(R, m, "R"))
+        self.K = self._inner = _gain(self.A, self.B, _weights(Q, n, "Q"), _weights(R, m, "R"))
         self.x0 = np.zeros(n) if x0 is None else _vector(x0, n, "x0")
         self.u0 = np.zeros(m) if u0 is None else _vector(u0, m, "u0")
 
     @property
     def poles(self) -> np.ndarray:
         """The eigenvalues of A − B K, all in the left half plane."""
-        return np.linalg.eigvals(self.A - self.B @ self.K)
+        return np.linalg.eigvals(self.A - self.B @ self._inner)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The efforts at a state."""
@@ -72,8 +73,8 @@ class LQR:
     ) -> Self:
         """The regulator of a model about a position of rest, by default where it starts, driven along `actuated` coordinates.
 
-        A and B are the slopes of forward dynamics without friction in joints. The forces that hold the model there are u₀;
-        where coordinates that nothing drives would need one, the position is refused.
+        A and B are those of `dl.linearize`, without friction in joints, so loops stay closed. The forces that hold the model
+        there are u₀; where coordinates that nothing drives would need one, the position is refused. `Q` weighs x = (q, q̇).
 
         >>> import dalembert as dl, numpy as np
         >>> arm = dl.load("robot-2-link").copy().start([np.pi / 2, 0.0], [0, 0])  # upright
@@ -82,24 +83,31 @@ class LQR:
         (('upper',), True)
         """
         names, bodies = driven(model, actuated, "LQR")
-        dynamics, n = dynamics_in_rates(model, "LQR"), len(model.coordinate_names)
+        n = len(model.coordinate_names)
         place = model.initial[0] if q is None else _vector(q, n, "q")
-        still, rows = np.zeros(n), [model.coordinate_names.index(name) for name in names]
-        tau = dynamics.inverse(place, still, still)
-        free = [i for i in range(n) if i not in rows]
-        size = max(float(np.abs(np.diag(dynamics.mass_matrix(place))).max()), float(np.abs(tau).max()))
-        for i in free:
-            if abs(tau[i]) > _STILL * size:
-                raise InputError(
-                    f"LQR: q = {place.tolist()} is no position of rest: '{model.coordinate_names[i]}' would need a force of "
-                    f"{tau[i]:.6g}, and nothing drives it. Expected a position that the driven coordinates can hold."
-                )
-        slopes = dynamics.derivatives(place, still, tau)
-        A = np.block([[np.zeros((n, n)), np.eye(n)], [slopes.by_q, slopes.by_qd]])
-        B = np.concatenate([np.zeros((n, len(rows))), slopes.by_input[:, rows]])
-        law = cls(A, B, Q, R, x0=np.concatenate([place, still]), u0=tau[rows])
-        law.bodies = bodies
+        about = linearize(_undriven(model), at=place, inputs=names, moving=True)
+        _require_rest(about, names)
+        weights = about.shapes.T @ _weights(Q, 2 * n, "Q") @ about.shapes
+        law = cls(about.A, about.B, weights, R, u0=about.u0)
+        law.K, law.x0, law.bodies = law.K @ about.onto, np.concatenate([about.q, about.qd]), bodies
         return law
+
+
+def _undriven(model: Elements) -> Elements:
+    """The model without friction in joints, and without what laws in Python drive."""
+    ruled = {load for controller in model.controllers for load in controller.loads}
+    loads = (load for load in model.loads if load.name not in ruled and not isinstance(load, JointFriction))
+    return model.replaced(loads=tuple(loads), controllers=())
+
+
+def _require_rest(about: Linearization, names: Sequence[str]) -> None:
+    """Raise where a coordinate that nothing drives would need a force."""
+    if about.kind == "equilibrium" and not about.reason:
+        return
+    raise InputError(
+        f"LQR: q = {about.q.tolist()} is no position of rest, whatever drives {', '.join(names)}: {about.reason}. "
+        "Expected a position that the driven coordinates can hold. dl.equilibrium(model, keep=[...]) finds some."
+    )
 
 
 def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert import formalisms
-from dalembert.algebra import Array, stack, vector
+from dalembert.algebra import Array, Scalar, stack, vector
 from dalembert.analysis import operations
+from dalembert.analysis.linear.residuals import Differentiated, Residuals
 from dalembert.analysis.observables import Observables
 from dalembert.analysis.reactions import JointReactions
 from dalembert.equations import About, LinearForm
@@ -64,6 +65,8 @@ class Workspace:
         self._facts = facts
         self._machines: dict[tuple[str, Options], Machine] = {}
         self._functions: dict[Maker, Function] = {}
+        self._residuals: dict[tuple[str, ...], Residuals] = {}
+        self._seen: dict[tuple[tuple[str, ...], tuple[str, ...]], Differentiated] = {}
 
     @cached_property
     def facts(self) -> Facts:
@@ -102,6 +105,19 @@ class Workspace:
     def manifold(self) -> Manifold:
         """The constraints as compiled functions."""
         return Manifold(self.system)
+
+    def residuals(self, by: tuple[str, ...] = ()) -> Residuals:
+        """What vanishes along every motion, with its slopes by the state and by parameters that are named."""
+        if by not in self._residuals:
+            self._residuals[by] = Residuals(self.system, by)
+        return self._residuals[by]
+
+    def seen(self, outputs: Mapping[str, Scalar], by: tuple[str, ...] = ()) -> Differentiated:
+        """Outputs of a linear system by name, with their slopes by the state and by parameters that are named."""
+        key = tuple(outputs), by
+        if key not in self._seen:
+            self._seen[key] = Differentiated(self.system, vector(list(outputs.values())), by)
+        return self._seen[key]
 
     @cached_property
     def lengths(self) -> Lengths:

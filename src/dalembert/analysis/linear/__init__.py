@@ -1,0 +1,1 @@
+"""Linearisation on the constraints: residuals and their slopes, independent states, steady motions, eigenvalues."""

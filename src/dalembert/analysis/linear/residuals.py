@@ -1,0 +1,152 @@
+"""What vanishes along every motion, as one program, and the derivatives of that program: all that a linearisation needs.
+
+    dynamics      r = M q̈ − h − C − Aᵀλ
+    acceleration  A q̈ − β
+    velocity      φ̇ and ψ
+    position      φ
+    speeds        u = Y q̇ + Z, and their rates u̇
+
+All are functions of (q, q̇, q̈, λ, t). M is the slope of the dynamics by q̈, A that of the second row, so nothing is solved in
+the program: it stays as short as inverse dynamics, and redundant constraints are no trouble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import Array, stack, vector
+from dalembert.algebra.walks import ordered
+from dalembert.equations.free_motion import unexplained_force
+from dalembert.expressions import Kind
+from dalembert.kinematics import non_ideal_forces
+from dalembert.kinematics.speeds import speed_map
+from dalembert.programs import Function, Program, function_of, nodes, nodes_of, program_of
+from dalembert.programs.derivatives import jacobian_vector
+from dalembert.structure import System
+
+ROWS = ("dynamics", "acceleration", "velocity", "position", "speeds", "speed_rates")
+_SWITCHES = frozenset(("less", "less_equal", "interpolate"))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A state with its accelerations and multipliers, and the values of the parameters."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    lam: np.ndarray
+    t: float
+    parameters: np.ndarray
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """All but the parameters, end to end."""
+        return np.concatenate([self.q, self.qd, self.qdd, self.lam, [self.t]])
+
+
+@dataclass(frozen=True)
+class Partials:
+    """The slopes of some functions at a point: a block (rows, columns) by each of (q, q̇, q̈), λ and the parameters asked for."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    lam: np.ndarray
+    parameters: np.ndarray
+
+    def rows(self, which: slice | Sequence[int]) -> Partials:
+        """Those of some of the functions."""
+        return Partials(*(getattr(self, name)[which] for name in ("q", "qd", "qdd", "lam", "parameters")))
+
+
+class Differentiated:
+    """Functions of (q, q̇, q̈, λ, t) of a system and their slopes, compiled at first use."""
+
+    def __init__(self, system: System, outputs: Array, by: Sequence[str] = ()) -> None:
+        self.system, self._outputs, self._by = system, outputs, tuple(by)
+
+    @cached_property
+    def program(self) -> Program:
+        """The functions as a program."""
+        system, parameters = self.system, list(self.system.model.parameter_values)
+        inputs = [str(x) for x in (*system.q, *system.qd, *system.qdd, *multipliers(system), system.t)]
+        return program_of(nodes(system.algebra, self._outputs), inputs, parameters)
+
+    @cached_property
+    def _slopes(self) -> Program:
+        return jacobian_vector(self.program, [*self.program.inputs[:-1], *self._by])
+
+    @cached_property
+    def _values(self) -> Function:
+        return function_of(self.program, self.system.engine)
+
+    @cached_property
+    def _along(self) -> Function:
+        return function_of(self._slopes, self.system.engine)
+
+    @cached_property
+    def timed(self) -> bool:
+        """True where the slopes contain time itself."""
+        return self._has_time(self._slopes)
+
+    @cached_property
+    def clocked(self) -> bool:
+        """True where the functions contain time itself."""
+        return self._has_time(self.program)
+
+    def _has_time(self, program: Program) -> bool:
+        place = len(self.program.inputs) - 1
+        return place in program.outputs or any(place in places for _, places in program.lines)
+
+    @cached_property
+    def switching(self) -> bool:
+        """True where a branch is taken somewhere."""
+        return any(y.operation in _SWITCHES for y in ordered(nodes_of(self.program)))
+
+    def at(self, point: Point) -> np.ndarray:
+        """Their values at a point."""
+        return self._values(point.inputs, point.parameters)
+
+    def slopes(self, point: Point) -> Partials:
+        """Their slopes at a point: each direction takes a lane."""
+        n, k, m = len(point.q), len(point.lam), len(self._by)
+        size = 3 * n + k + m
+        columns = np.concatenate([np.repeat(point.inputs[:, None], size, axis=1), np.eye(size)])
+        found = self._along(columns, point.parameters)
+        return Partials(*np.split(found, np.cumsum([n, n, n, k]), axis=1))
+
+
+def multipliers(system: System) -> Array:
+    """The symbols of the multipliers, one for each constraint."""
+    return system.algebra.symbols([Kind.MULTIPLIER.of(i + 1) for i in range(len(system.facts.levels.names))])
+
+
+class Residuals(Differentiated):
+    """The residuals of one system."""
+
+    def __init__(self, system: System, by: Sequence[str] = ()) -> None:
+        parts = residual_rows(system)
+        ends = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+        self.places = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(ROWS)}
+        super().__init__(system, stack(*parts), by)
+
+
+def residual_rows(system: System) -> tuple[Array, ...]:
+    """The rows in the order of `ROWS`."""
+    known, C = system.constraints, non_ideal_forces(system.motion)
+    force = unexplained_force(system) - known.A.T @ multipliers(system)
+    Y, Z = speed_map(system.motion, system.facts.speeds)
+    u = vector(list(Y @ system.qd + Z))
+    return (
+        force if C is None else force - C,
+        known.A @ system.qdd - known.beta,
+        known.velocity,
+        known.phi,
+        u,
+        system.derivative(u),
+    )

@@ -1,0 +1,119 @@
+"""Whether linear equations hold for all times: at an equilibrium, or along a steady motion.
+
+A *follower* is a coordinate on which no rate depends but those of other followers: where a bicycle stands, its heading, the
+angles of its wheels. Followers may move; all other states have to stand still, and the equations have to stay the same while
+followers and prescribed coordinates go on. What else moves is not steady, and its linear equations change with time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.analysis.linear.reduction import Reduced, reduced
+from dalembert.analysis.linear.residuals import Residuals
+from dalembert.analysis.linear.solving import Solved, solved_at
+
+_ZERO = 1e-10  # of the largest entry of A in scales of the model
+_STILL = 1e-7  # rates below this, in scales of the model, are none
+_SAME = 1e-5  # the equations a short time later, found by a method of order four
+_LATER, _STEPS = 0.3, 8  # scales of time, or radians and lengths of the motion
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a state is, and why its linear equations do not hold for long where that is so."""
+
+    kind: str  # "equilibrium", "steady motion" or "moment of a motion"
+    followers: tuple[int, ...]  # places among the states
+    reason: str = ""
+
+    @property
+    def steady(self) -> bool:
+        """True where the linear equations hold for all times."""
+        return not self.reason
+
+
+def state_units(found: Solved, chosen: tuple[int, ...]) -> np.ndarray:
+    """The scale of every state (z, u)."""
+    scales = found.facts.scales
+    speeds = np.abs(found.by_row["speeds"].qd) @ scales.velocities
+    return np.concatenate([scales.positions[list(chosen)], np.where(speeds > 0, speeds, 1.0)])
+
+
+def followers_in(A: np.ndarray, units: np.ndarray, coordinates: int) -> tuple[int, ...]:
+    """The coordinates, the first of the states, on which nothing depends but other followers.
+
+    >>> followers_in(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -2.0]]), np.ones(3), 2)
+    (0, 1)
+    """
+    sizes = np.abs(A) * units / units[:, None]
+    linked = sizes > _ZERO * max(sizes.max(initial=0.0), 1e-300)
+    found: list[int] = []
+    while True:
+        rest = [i for i in range(len(A)) if i not in found]
+        new = [j for j in rest if j < coordinates and not linked[rest, j].any()]
+        if not new:
+            return tuple(sorted(found))
+        found += new
+
+
+def judged(residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarray | None, names: list[str]) -> Verdict:
+    """What a state with its linear equations is; `names` are those of the states."""
+    point, scales, chosen = found.point, found.facts.scales, linear.chosen
+    units = state_units(found, chosen)
+    followers = followers_in(linear.A, units, len(chosen))
+    moving = np.abs(point.qd) > _STILL * scales.velocities
+    rates = _rates(residuals, found, chosen)
+    share = np.abs(rates) / units * scales.time
+    share[list(followers)] = 0.0
+    if (share > _STILL).any():
+        worst = int(np.argmax(share))
+        return Verdict("moment of a motion", followers, f"d/dt {names[worst]} = {rates[worst]:.6g}, not 0")
+    kind = "steady motion" if moving.any() else "equilibrium"
+    if residuals.timed:
+        return Verdict(kind, followers, "formulas of time stand in the linear equations")
+    rest = [i for i in range(len(units)) if i not in followers]
+    if (moving.any() or residuals.clocked) and not _lasts(residuals, found, linear, held, rest, units):
+        return Verdict("moment of a motion", followers, "the linear equations change while the motion goes on")
+    return Verdict(kind, followers)
+
+
+def _rates(residuals: Residuals, found: Solved, chosen: tuple[int, ...]) -> np.ndarray:
+    """ẋ of the states at the point."""
+    return np.concatenate([found.point.qd[list(chosen)], residuals.at(found.point)[residuals.places["speed_rates"]]])
+
+
+def _lasts(
+    residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarray | None, rest: list[int], units: np.ndarray
+) -> bool:
+    """True where the equations of the states but the followers are the same a short time later."""
+    scales = found.facts.scales
+    fastest = float((np.abs(found.point.qd) / scales.positions).max(initial=0.0))
+    later = _flown(residuals, found, held, _LATER * min(scales.time, 1 / max(fastest, 1e-300)))
+    then = reduced(later, linear.chosen)
+    change = np.abs(then.A - linear.A) * units / units[:, None] * scales.time
+    size = max(1.0, float((np.abs(linear.A) * units / units[:, None] * scales.time).max(initial=0.0)))
+    rates = np.abs(_rates(residuals, later, linear.chosen)) / units * scales.time
+    return bool(change[np.ix_(rest, rest)].max(initial=0.0) < _SAME * size and rates[rest].max(initial=0.0) < _SAME)
+
+
+def _flown(residuals: Residuals, found: Solved, held: np.ndarray | None, duration: float) -> Solved:
+    """The state that the motion reaches, by the classical Runge–Kutta method."""
+    point, h, n = found.point, duration / _STEPS, len(found.point.q)
+
+    def at(x: np.ndarray, t: float) -> Solved:
+        return solved_at(residuals, x[:n], x[n:], t, point.parameters, held)
+
+    def rates(x: np.ndarray, t: float) -> np.ndarray:
+        return np.concatenate([x[n:], at(x, t).point.qdd])
+
+    x, t = np.concatenate([point.q, point.qd]), point.t
+    for _ in range(_STEPS):
+        a = rates(x, t)
+        b = rates(x + h / 2 * a, t + h / 2)
+        c = rates(x + h / 2 * b, t + h / 2)
+        d = rates(x + h * c, t + h)
+        x, t = x + h / 6 * (a + 2 * b + 2 * c + d), t + h
+    return at(x, t)

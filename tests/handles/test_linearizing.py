@@ -1,0 +1,312 @@
+"""Linear equations against published numbers, closed forms, and the slopes of another formalism."""
+
+import importlib.util
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.errors import EngineError, InputError, NotApplicableError, SingularError
+
+# eigenvalues of the benchmark bicycle by forward speed: Table 2 of J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab,
+# Linearized dynamics equations for the balance and steer of a bicycle, Proc. R. Soc. A 463 (2007)
+MEIJAARD = {
+    0: (3.13164324790656, -3.13164324790656, 5.53094371765393, -5.53094371765393),
+    1: (3.52696170990070 + 0.80774027519930j, -3.13423125066578, -7.11008014637442),
+    2: (2.68234517512745 + 1.68066296590675j, -3.07158645641514, -8.67387984831735),
+    3: (1.70675605663975 + 2.31582447384325j, -2.63366137253667, -10.35101467245920),
+    4: (0.41325331521125 + 3.07910818603206j, -1.42944427361326, -12.15861426576447),
+    5: (-0.77534188219585 + 4.46486771378823j, -0.32286642900409, -14.07838969279822),
+    6: (-1.52644486584142 + 5.87673060598709j, -0.00406690076970, -16.08537123098026),
+    7: (-2.13875644258362 + 7.19525913329805j, 0.10268170574766, -18.15788466125262),
+    8: (-2.69348683581097 + 8.46037971396931j, 0.14327879765713, -20.27940894394569),
+    9: (-3.21675402252485 + 9.69377351531791j, 0.15790184030917, -22.43788559040858),
+    10: (-3.72016840437287 + 10.90681139476287j, 0.16105338653172, -24.62459635017404),
+}
+
+
+def bicycle():
+    """The Whipple bicycle with the numbers of the benchmark, x forward and z down, as in the paper."""
+    model = dl.Model("whipple-bicycle", gravity=(0, 0, 9.81)).parameters(w=1.02, c=0.08, r=0.3, f=0.35)
+    model.coordinates("x", "y", "z", "yaw", "lean", "pitch", "steer", "rear", "front")
+    slides = [model.prismatic(axis, name) for axis, name in zip(np.eye(3).tolist(), "xyz", strict=True)]
+    turns = [model.revolute((0, 0, 1), "yaw"), model.revolute((1, 0, 0), "lean"), model.revolute((0, 1, 0), "pitch")]
+    body = {"mass": 85, "center": (0.3, 0, "r - 0.9"), "inertia": (9.2, 11, 2.8, 0, 2.4, 0)}
+    model.body("frame", joint=[*slides, *turns], **body)
+    model.body("hub", parent="frame", joint=model.revolute((0, 1, 0), "rear"), mass=2, inertia=(0.0603, 0.12, 0.0603))
+    axis, place = (np.sin(np.pi / 10), 0, np.cos(np.pi / 10)), ("w + c", 0, "r")
+    body = {"mass": 4, "center": ("0.9 - w - c", 0, -0.7), "inertia": (0.05892, 0.06, 0.00708, 0, -0.00756, 0)}
+    model.body("fork", parent="frame", joint=model.revolute(axis, "steer", place), **body)
+    wheel = model.revolute((0, 1, 0), "front", ("-c", 0, "-f"))
+    model.body("wheel", parent="fork", joint=wheel, mass=3, inertia=(0.1405, 0.28, 0.1405))
+    model.rolling_disk("hub", "r", normal=(0, 0, -1), name="behind").rolling_disk("wheel", "f", normal=(0, 0, -1))
+    return model.start({"z": "-r"}, {})
+
+
+def at_speed(v):
+    return {"z": -0.3}, {"x": v, "rear": -v / 0.3, "front": -v / 0.35}
+
+
+def apart(found, printed):
+    """How far the printed eigenvalues, with their conjugates, and what was found are from each other."""
+    wanted = np.array([x for y in printed for x in {complex(y), complex(y).conjugate()}])
+    assert len(found) == len(wanted)
+    return max(np.abs(found - x).min() for x in wanted)
+
+
+@pytest.mark.parametrize(
+    "speeds", [(0, 5, 10), pytest.param(tuple(MEIJAARD), marks=pytest.mark.nightly)], ids=("some", "all")
+)
+def test_the_benchmark_bicycle_has_its_published_eigenvalues(speeds):
+    model, worst = bicycle(), 0.0
+    for v in speeds:
+        printed = MEIJAARD[v]
+        linear = dl.linearize(model, at=at_speed(v))
+        assert linear.kind == ("steady motion" if v else "equilibrium")
+        assert linear.followers == ("x", "y", "yaw", "rear", "front")
+        values = linear.essential().eigenvalues
+        worst = max(worst, apart(values[np.argsort(np.abs(values))][1:], printed))  # the speed itself has the zero
+    assert worst < 1e-11
+    assert linear.full.states[-1].startswith("lambda(")
+    finite = linear.full.eigenvalues
+    assert apart(finite[np.argsort(np.abs(finite))][-4:], MEIJAARD[10]) < 1e-9
+
+
+def by_kane(model, q, qd):
+    """∂(q̇, u̇)/∂(q, u) of Kane's equations as they are integrated, and the map from their states."""
+    eom = dl.derive(model, "kane")
+    u, constants = eom.kernel.start(q, qd, 0.0, eom.values)
+    y = np.concatenate([q, u, np.zeros(len(eom.kernel.working))])
+    size = len(q) + len(u)
+    return eom.kernel.state_slopes(y, 0.0, np.concatenate([eom.values, constants]))[:size, :size]
+
+
+def test_the_slopes_are_those_of_kanes_equations():
+    """At a moment of a motion, where all terms count: A of the states is that of the states of another formalism."""
+    compare_with_kane("cart-pendulum")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "name", ["four-bar", "three-bodies", "rolling-disk", "slider-crank-2", "kuka-kr5", "gear-train", "double-pendulum"]
+)
+def test_the_slopes_of_more_models_are_those_of_kanes_equations(name):
+    compare_with_kane(name)
+
+
+def compare_with_kane(name):
+    model = dl.load(name)
+    start = dl.assemble(model, qd=np.linspace(0.3, 0.9, len(model.coordinate_names)))
+    linear = dl.linearize(model, at=start, moving=True)
+    n, c = len(start.q), linear.coordinates
+    slopes = by_kane(model, start.q, start.qd)
+    # (δq, δu) of the states, and the states of them
+    into = np.zeros((len(slopes), len(linear.A)))
+    into[:n], into[n:, c:] = linear.shapes[:n], np.eye(len(linear.A) - c)
+    chosen = [model.coordinate_names.index(name) for name in linear.states[:c]]
+    found = (slopes @ into)[[*chosen, *range(n, len(slopes))]]
+    assert np.abs(found - linear.A).max() < 1e-9 * np.abs(linear.A).max()
+
+
+def cardan_top():
+    """A symmetric top on its tip in Cardan angles, which are regular where it stands upright."""
+    model = dl.Model("top", gravity=(0, 0, -9.81)).coordinates("a", "b", "spin")
+    joints = [model.revolute((1, 0, 0), "a"), model.revolute((0, 1, 0), "b"), model.revolute((0, 0, 1), "spin")]
+    return model.body("top", joint=joints, mass=1, center=(0, 0, 0.3), inertia=(0.05, 0.05, 0.02))
+
+
+def test_a_sleeping_top_is_stable_above_its_known_speed():
+    """ω² > 4 m g l I₁/I₃², with I₁ about the tip; below it the top falls with the growth of the quadratic."""
+    model, bound = cardan_top(), np.sqrt(4 * 9.81 * 0.3 * 0.14) / 0.02
+    for share, stable in ((0.999, False), (1.001, None)):
+        omega = share * bound
+        linear = dl.linearize(model, at=([0, 0, 0], [0, 0, omega]))
+        assert (linear.kind, linear.followers, linear.stable) == ("steady motion", ("spin",), stable)
+        # with z = a + i b: I₁ z̈ − i I₃ ω ż − m g l z = 0
+        roots = np.roots([0.14, -0.02j * omega, -9.81 * 0.3])
+        for root in roots:
+            assert np.abs(linear.eigenvalues - root).min() < 1e-12 * abs(root) + 2e-7 * (abs(share - 1) < 1e-4)
+
+
+def test_inputs_outputs_and_what_holds_the_model():
+    """A double integrator with gravity: the transfer function of the force on a pendulum held aside."""
+    linear = dl.linearize(
+        "simple-pendulum", at=[0.5], inputs=["theta", "g"], outputs=["sin(theta)", "dot(theta)", "ddot(theta)"]
+    )
+    assert np.allclose(linear.u0, [9.81 * np.sin(0.5), 9.81])
+    assert np.allclose(linear.y0, [np.sin(0.5), 0, 0], atol=1e-15)
+    s = 0.3 + 2j
+    theta = np.array([1, -np.sin(0.5)]) / (s * s + 9.81 * np.cos(0.5))
+    wanted = np.array([np.cos(0.5) * theta, s * theta, s * s * theta])
+    assert np.allclose(linear.transfer(s), wanted, atol=1e-13)
+    assert np.allclose(linear.frequency_response([1.0, 2.0])[..., 1], linear.transfer(2j))
+    _, zeros = linear.poles_and_zeros("dot(theta)", "theta")
+    assert np.allclose(zeros, 0.0, atol=1e-9)
+
+
+def test_multipliers_are_outputs():
+    """A bead on a wire that is a circle: the force that holds it down there is m g, and changes with the speed."""
+    model = dl.Model("bead", gravity=(0, -9.81, 0)).coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
+    model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+    linear = dl.linearize(model, at=[0.0, -1.0], inputs=["y"], outputs=["ring", "x"])
+    assert linear.states == ("x", "dot(x)")
+    assert np.allclose(linear.A, [[0, 1], [-9.81, 0]], atol=1e-14)
+    # y is held by the ring: 2λ y + F − m g = 0
+    assert np.allclose(linear.D, [[0.5], [0.0]])
+    assert np.allclose(linear.full.eigenvalues.imag.tolist(), [np.sqrt(9.81), -np.sqrt(9.81)], atol=1e-9)
+
+
+def test_modes_of_two_equal_pendulums_on_a_spring():
+    """√(g/l) and √(g/l + 2k/m): frequencies and shapes, and a film of one."""
+    model = dl.Model("two", gravity=(0, -9.81, 0)).coordinates("p", "q")
+    for name, place in (("p", 0.0), ("q", 1.0)):
+        model.body(f"bob-{name}", joint=model.revolute((0, 0, 1), name, (place, 0, 0)), mass=2, center=(0, -1, 0))
+    model.spring(("bob-p", "bob-q"), points=((0, -1, 0), (0, -1, 0)), stiffness=3, natural_length=1)
+    modes = dl.linearize(model, at=[0, 0]).modes()
+    assert np.allclose(modes.frequencies, np.sqrt([9.81, 9.81 + 3.0]), rtol=1e-13)
+    assert np.allclose(modes.shapes, [[1, 1], [1, -1]], atol=1e-9)
+    assert "moves" in str(modes)
+    scene = modes.scene(1)
+    assert scene.run is not None
+    assert np.allclose(scene.run.q[:, 0], 0.3 * modes.shapes[:, 1].real)
+
+
+def test_what_cannot_be_linearised_is_refused():
+    with pytest.raises(InputError, match=r"no equilibrium and no steady motion: d/dt dot\(theta\) = -4.7"):
+        dl.linearize("simple-pendulum", at=[0.5])
+    assert dl.linearize("simple-pendulum", at=[0.5], moving=True).kind == "moment of a motion"
+    with pytest.raises(InputError, match=r"d/dt theta = 1, not 0"):  # passes the lowest point
+        dl.linearize("simple-pendulum", at=([0.0], [1.0]))
+    with pytest.raises(InputError, match=r"there is no coordinate, parameter or load 'thta'"):
+        dl.linearize("simple-pendulum", at=[0.0], inputs=["thta"])
+    with pytest.raises(InputError, match=r"'pin, x' is off by"):
+        dl.linearize("four-bar", at=[0.3, 0.1, 0.2])
+    with pytest.raises(NotApplicableError, match="given by a law in Python"):
+        dl.linearize(dl.load("simple-pendulum").copy().actuator("bob", law=lambda t, state: 0.0))
+    shaken = dl.load("simple-pendulum").copy().joint_torque("bob", "sin(t)*theta")
+    with pytest.raises(InputError, match="formulas of time stand in the linear equations"):
+        dl.linearize(shaken, at=[0.0])
+    stop = dl.load("simple-pendulum").copy().joint_torque("bob", "-100*max(theta, 0)")
+    with pytest.raises(InputError, match="switches its branch at the given state"):
+        dl.linearize(stop, at=[0.0])
+    with pytest.raises(SingularError, match="the position is singular"):
+        dl.linearize(upright_euler(), at=[0.0, 0.0, 0.0])
+
+
+def upright_euler():
+    model = dl.Model("top", gravity=(0, 0, -9.81)).coordinates("psi", "theta", "phi")
+    joints = [model.revolute((0, 0, 1), "psi"), model.revolute((1, 0, 0), "theta"), model.revolute((0, 0, 1), "phi")]
+    model.body("top", joint=joints, mass=1, center=(0, 0, 0.3), inertia=(0.05, 0.05, 0.02))
+    return model.start([0.0, 0.5, 0.0], [0, 0, 0])
+
+
+@pytest.mark.nightly
+def test_others_take_the_equations():
+    linear = dl.linearize("simple-pendulum", at=[0.5], inputs=["theta"])
+    system = linear.to_scipy()
+    assert all(np.array_equal(getattr(system, name), getattr(linear, name)) for name in "ABCD")
+    with pytest.raises(InputError, match="there are 0 inputs and 1 outputs"):
+        dl.linearize("simple-pendulum", at=[0.0]).to_scipy()
+    if importlib.util.find_spec("control"):
+        assert np.allclose(linear.to_control().poles().imag, linear.eigenvalues.imag[::-1])
+    else:
+        with pytest.raises(EngineError, match="pip install control"):
+            linear.to_control()
+
+
+@pytest.mark.nightly
+def test_parameters_stay_symbols():
+    """A bead on a ring, and a spinning top: A and B as formulas."""
+    import sympy
+
+    model = dl.Model("bead", gravity=(0, "-g", 0)).parameters(g=9.81, m=2.0, R=1.0).coordinates("x", "y")
+    model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass="m")
+    model.holonomic("x**2 + y**2 - R**2", name="ring")
+    linear = dl.linearize(model, at=[0.0, -1.0], inputs=["x"])
+    g, m, R = sympy.symbols("g m R")
+    found = linear.symbolic({"y": "-R"})
+    assert sympy.Matrix([[0, 1], [-g / R, 0]]) == found.A
+    assert sympy.Matrix([0, 1 / m]) == found.B
+    assert found.latex().startswith(r"\frac{\mathrm d}{\mathrm dt}")
+    with pytest.raises(InputError, match="is not that of the numbers"):
+        linear.symbolic({"y": "-g"})
+    spinning = dl.linearize(cardan_top().parameters(w=70.0), at=([0, 0, 0], [0, 0, 70.0])).symbolic({"dot(spin)": "w"})
+    assert spinning.A[3, 4] == -sympy.Symbol("w") / 7
+
+
+def stewart_by_hand():
+    """M and K of the platform's six freedoms, from straight struts between two points: positions, and nothing of ours."""
+    p = dl.load("stewart-platform").parameter_values
+    below = np.array([0, 0, 2, 2, 4, 4]) * np.pi / 3 + np.array([1, -1] * 3) * p["bb"]
+    above = np.array([1, -1, 3, 1, 5, 3]) * np.pi / 3 + np.array([-1, 1] * 3) * p["bp"]
+
+    def struts(x):
+        """For each strut: mass centres of cylinder and rod, its length and the angles of its lower joint."""
+        K = np.array([[0, -x[5], x[4]], [x[5], 0, -x[3]], [-x[4], x[3], 0]])
+        turn = np.linalg.solve(np.eye(3) - K, np.eye(3) + K)  # Cayley
+        for a, b in zip(above, below, strict=True):
+            foot = p["R"] * np.array([np.cos(b), np.sin(b), 0.0])
+            tip = x[:3] + [0, 0, p["h"]] + turn @ (p["r"] * np.array([np.cos(a), np.sin(a), 0.0]))
+            way = tip - foot
+            length = np.sqrt(way @ way)
+            c, s = np.cos(b), np.sin(b)
+            n = np.array([c * way[0] + s * way[1], -s * way[0] + c * way[1], way[2]]) / length
+            yield (
+                foot + way / length * p["lc"] / 2,
+                tip - way / length * p["lr"] / 2,
+                length,
+                -np.arctan(n[1] / n[2]),
+                np.arcsin(n[0]),
+            )
+
+    def potential(x):
+        weight = p["mp"] * (x[2] + p["h"])
+        spring = 0.0
+        for cylinder, rod, length, _, _ in struts(x):
+            weight = weight + p["mc"] * cylinder[2] + p["mr"] * rod[2]
+            spring = spring + p["k"] / 2 * (length - p["L0"]) ** 2
+        return p["g"] * weight + spring
+
+    M = np.diag([p["mp"]] * 3 + [0.0] * 3)
+    disc = p["mp"] * p["r"] ** 2
+    M[3:, 3:] = 4 * np.diag([disc / 4, disc / 4, disc / 2])  # Cayley's parameters turn by twice their size
+    slopes = [
+        [np.concatenate([np.atleast_1d(y) for y in each]).imag / 1e-30 for each in struts(1e-30j * e)]
+        for e in np.eye(6)
+    ]
+    for i, (_, _, _, q1, q2) in enumerate(struts(np.zeros(6))):
+        J = np.array([slopes[k][i] for k in range(6)]).T  # (3 + 3 + 1 + 2, 6)
+        first, second = np.array([1.0, 0, 0]), np.array([0, np.cos(q1), np.sin(q1)])
+        omega = np.outer(first, J[7]) + np.outer(second, J[8])
+        n = np.array([np.sin(q2), -np.sin(q1) * np.cos(q2), np.cos(q1) * np.cos(q2)])
+        for mass, length, radius, move in ((p["mc"], p["lc"], p["wc"], J[:3]), (p["mr"], p["lr"], p["wr"], J[3:6])):
+            across, along = mass * (radius**2 / 4 + length**2 / 12), mass * radius**2 / 2
+            inertia = across * np.eye(3) + (along - across) * np.outer(n, n)
+            M = M + mass * move.T @ move + omega.T @ inertia @ omega
+
+    def hessian(h):
+        rows = [(gradient(h * e) - gradient(-h * e)) / (2 * h) for e in np.eye(6)]
+        return np.array(rows)
+
+    def gradient(x):
+        return np.array([potential(x + 1e-30j * e).imag / 1e-30 for e in np.eye(6)])
+
+    assert np.abs(gradient(np.zeros(6))).max() < 1e-10
+    h = 2e-3  # differences of exact gradients, three times extrapolated
+    table = [hessian(h / 2**k) for k in range(4)]
+    for order in (1, 2, 3):
+        table = [(4**order * b - a) / (4**order - 1) for a, b in pairwise(table)]
+    return M, table[0]
+
+
+@pytest.mark.nightly
+def test_the_stewart_platform_has_the_modes_of_its_six_freedoms():
+    from scipy.linalg import eigh
+
+    M, K = stewart_by_hand()
+    model = dl.load("stewart-platform")
+    (found, *_) = dl.equilibrium(model, starts=0)
+    assert found.stability == "stable"
+    wanted = np.sqrt(eigh((K + K.T) / 2, M, eigvals_only=True))
+    assert np.abs(dl.linearize(model, at=found).modes().frequencies / wanted - 1).max() < 1e-8

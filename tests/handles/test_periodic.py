@@ -1,0 +1,63 @@
+"""Floquet multipliers against Mathieu's equation and the period of a pendulum."""
+
+import numpy as np
+import pytest
+from scipy.special import ellipk, mathieu_a, mathieu_b
+
+import dalembert as dl
+from dalembert.errors import InputError
+
+
+def shaken_pendulum(height, omega):
+    """A pendulum whose pivot goes up and down as height·cos(omega t)."""
+    model = dl.Model("swing", gravity=(0, -9.81, 0)).parameters(h=height, w=omega).coordinates("theta")
+    pivot = model.prismatic((0, 1, 0), "h*cos(w*t)")
+    return model.body("bob", joint=[pivot, model.revolute((0, 0, 1), "theta")], mass=1, center=(0, -0.7, 0))
+
+
+def test_the_edge_of_a_swing_is_a_characteristic_value_of_mathieu():
+    """With τ = ωt/2, θ'' + (a − 2q cos 2τ) θ = 0: a = 4g/(lω²), 2q = 4h/l; a multiplier is −1 where a = b₁(q)."""
+    depth = 0.4
+    omega = np.sqrt(4 * 9.81 / (0.7 * mathieu_b(1, depth)))
+    found = dl.floquet(shaken_pendulum(0.7 * depth / 2, omega), 2 * np.pi / omega)
+    assert found.states == ("theta", "dot(theta)")
+    assert abs(np.linalg.det(found.monodromy) - 1) < 1e-10
+    assert abs(np.trace(found.monodromy) + 2) < 1e-9
+
+
+def test_what_is_no_period_is_refused():
+    with pytest.raises(InputError, match="Expected a periodic motion"):
+        dl.floquet("simple-pendulum", 0.1, at=[1.0])
+    with pytest.raises(InputError, match="Expected a positive number"):
+        dl.floquet("simple-pendulum", 0.0)
+
+
+@pytest.mark.nightly
+def test_between_the_edges_a_swing_grows():
+    depth = 0.4
+    inside = np.sqrt(4 * 9.81 / (0.7 * (mathieu_b(1, depth) + mathieu_a(1, depth)) / 2))
+    assert dl.floquet(shaken_pendulum(0.7 * depth / 2, inside), 2 * np.pi / inside).stable is False
+
+
+@pytest.mark.nightly
+def test_a_pendulum_that_is_shaken_fast_stands_upside_down():
+    """a = 4g/(lω²) < 0 upside down: stable between a₀(q) and b₁(q); the exponent is that of the Hill determinant's trace."""
+    depth, length = 0.3, 0.7
+    for share, stable in ((0.9, None), (1.1, False)):
+        omega = np.sqrt(4 * 9.81 / (length * -share * mathieu_a(0, depth)))
+        found = dl.floquet(shaken_pendulum(length * depth / 2, omega), 2 * np.pi / omega, at=[np.pi])
+        assert found.stable is stable
+
+
+@pytest.mark.nightly
+def test_a_swinging_pendulum_has_the_multipliers_one_and_one():
+    """Its period is 4 √(l/g) K(sin²(A/2)); the monodromy shears, by the change of the period with the amplitude."""
+    reach = 1.0
+    period = 4 / np.sqrt(9.81) * ellipk(np.sin(reach / 2) ** 2)
+    found = dl.floquet("simple-pendulum", period, at=[reach])
+    assert found.closing < 1e-10
+    assert np.abs(found.multipliers - 1).max() < 1e-5  # a double root is known to half of the digits
+    assert abs(np.linalg.det(found.monodromy) - 1) < 1e-10
+    # δθ̇ after a period: −T'(A) θ̈ per radian of amplitude
+    slope = (4 / np.sqrt(9.81)) * (ellipk(np.sin(0.5 + 5e-6) ** 2) - ellipk(np.sin(0.5 - 5e-6) ** 2)) / 2e-5
+    assert abs(found.monodromy[1, 0] - slope * 9.81 * np.sin(reach)) < 1e-6
