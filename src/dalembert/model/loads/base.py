@@ -155,6 +155,11 @@ class Load(ABC):
         return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
 
     @property
+    def in_joints(self) -> list[tuple[str, int, int]]:
+        """The motions of joints that it acts inside of, body, joint and motion; none where it acts on bodies."""
+        return []
+
+    @property
     def on(self) -> str:
         """What it acts on, in words."""
         return " and ".join(name for key, name in self.named if key in ("body", "bodies"))
@@ -224,6 +229,11 @@ class Load(ABC):
         """The same with what switches in its formulas held: see `model/switches`."""
         return mapped(self, hold)
 
+    @property
+    def grip(self) -> tuple[Formula, Formula] | None:
+        """The least and the greatest mixture of both sides of its switches that can hold, where these are not 0 and 1."""
+        return None
+
     def span(self, motion: Motion) -> Span | None:
         """Its ends, if its force has no direction where they meet."""
         return None
@@ -244,6 +254,11 @@ class InJoint(Load):
     body: str
     joint: int
     motion: int
+
+    @property
+    def in_joints(self) -> list[tuple[str, int, int]]:
+        """Its one motion."""
+        return [(self.body, self.joint, self.motion)]
 
     @abstractmethod
     def reversed(self) -> Self:
