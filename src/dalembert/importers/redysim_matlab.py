@@ -22,7 +22,7 @@ from dalembert.model import Model
 FIELDS = ("gx", "gy", "gz")
 TIMES = ("Tp", "steps")
 SPAN = (("ti", "t_initial"), ("tf", "t_final"), ("incr",))  # in initials.m, as editions name them
-LINKS = ("bt", "r", "th", *STEP, *BODY)  # arrays with an entry for each link
+LINKS = ("bt", "r", "th", "al", "alt", *STEP, *BODY)  # arrays with an entry for each link
 INPUTS, INITIALS, TRAJECTORY = "inputs.m", "initials.m", "trajectory.m"
 
 
