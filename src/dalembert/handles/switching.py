@@ -73,7 +73,7 @@ class Switchboard:
         self._signs = np.zeros(len(self._events))
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
-        self._turned: dict[int, float] = {}  # when each switch was last turned over
+        self._turned: dict[int, tuple[float, int]] = {}  # when each switch was last turned over, and how often then
         self.event: str | None = None  # what has just changed the state, by name
         self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
         self.accumulated: str | None = None  # what ends a run whose events come ever faster
@@ -245,14 +245,25 @@ class Switchboard:
         return self._now(equations), qd, False
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Turn a switch over; one that was turned at this instant stays between both sides."""
-        last, self._turned[k] = self._turned.get(k, -np.inf), t
-        if abs(t - last) <= _SAME * max(1.0, abs(t)):
+        """Turn a switch over; one that both sides turn at this instant stays between them.
+
+        The motion along a step is known to the tolerance only, so a crossing may be found where there is none. The other side
+        then leads back at once, and the switch is turned back; only where this side leads away again, too, it slides.
+        """
+        last, turns = self._turned.get(k, (-np.inf, 0))
+        turns = turns + 1 if abs(t - last) <= _SAME * max(1.0, abs(t)) else 1
+        self._turned[k] = t, turns
+        if turns > 2:
             self._sliding = tuple(sorted({*self._sliding, k}))
             self._fresh.discard((k, 0.0))
+            self._tell(k, t, q, qd)
             return
         self._modes[k] = 1.0 - self._modes[k]
-        self._tell(k, t, q, qd)
+        if turns == 1:
+            self._tell(k, t, q, qd)
+        else:
+            title = self._held.switches[k].title
+            self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
 
     def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))

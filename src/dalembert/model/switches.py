@@ -58,7 +58,7 @@ class Switch(Surface):
     parameter: str
     given: Formula  # the formula before anything in it was held
 
-    @property
+    @cached_property
     def title(self) -> str:
         """What messages call it."""
         return f"the switch at {written_out(plain(self.given))} = 0 of {self.owner}"
