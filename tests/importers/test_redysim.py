@@ -158,7 +158,6 @@ def test_what_is_left_out_is_told():
     (note,) = from_arrays(arrays(2, dof=3), "x").notes
     assert note == "dof says 3 degrees of freedom, but the tree has 2."
     assert from_arrays(arrays(2, dof=2, type=0), "x").notes == ()
-    assert "the ground" in from_arrays(arrays(2, nq=1, g_prop=[1, 2]), "x").notes[1]
     assert from_arrays(arrays(3, nq=1, dof=8), "x").notes == ()
 
 

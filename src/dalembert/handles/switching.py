@@ -78,7 +78,7 @@ class Switchboard:
         self._signs = np.zeros(len(self._events))
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
-        self._turned: dict[int, float] = {}  # when each switch was last turned over
+        self._turned: dict[int, tuple[float, int]] = {}  # when each switch was last turned over, and how often then
         self.event: str | None = None  # what has just changed the state, by name
         self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
         self.accumulated: str | None = None  # what ends a run whose events come ever faster
@@ -330,20 +330,29 @@ class Switchboard:
         return self.event is not None or len(self.contacts.impulses) > self._impulses
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Turn a switch over; one that was turned at this instant, or that grips, stays between both sides."""
-        again, grips = self._just_turned(k, t), self._held.switches[k].grip is not None
-        self._turned[k] = t
-        if again or grips:
-            if not again:
-                self._tell(k, t, q, qd)
+        """Turn a switch over; one that grips, or that both sides turn at this instant, stays between them.
+
+        The motion along a step is known to the tolerance only, so a crossing may be found where there is none. The other side
+        then leads back at once, and the switch is turned back; only where this side leads away again, too, it slides.
+        """
+        turns = self._turned[k][1] + 1 if self._just_turned(k, t) else 1
+        self._turned[k] = t, turns
+        grips = self._held.switches[k].grip is not None
+        if turns > 2 or grips:
             self._sliding = tuple(sorted({*self._sliding, k}))
             self._fresh.discard((k, 0.0))
+            if turns == 1 or not grips:
+                self._tell(k, t, q, qd)
             return
         self._modes[k] = 1.0 - self._modes[k]
-        self._tell(k, t, q, qd)
+        if turns == 1:
+            self._tell(k, t, q, qd)
+        else:
+            title = self._held.switches[k].title
+            self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
 
     def _just_turned(self, k: int, t: float) -> bool:
-        return abs(t - self._turned.get(k, -np.inf)) <= _SAME * max(1.0, abs(t))
+        return k in self._turned and abs(t - self._turned[k][0]) <= _SAME * max(1.0, abs(t))
 
     def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dalembert.errors import InputError, Problem
+from dalembert.importers.redysim_ground import GROUND, LENGTHS, TIPS, add_feet, ground_problems, ground_remarks
 from dalembert.importers.source import Table, failure
 from dalembert.importers.tables import Row, add_rows, build, described, merged, names_in
 from dalembert.importers.toml import Builder
@@ -23,17 +24,16 @@ PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given
 BODY = ("dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz", *PRODUCTS)
 NEEDED = ("n", "bt", "g", *STEP, *(key for key in BODY if key not in PRODUCTS))
 SCALARS = ("dof", "nq", "type", "Tp", "steps")
-# what ReDySim needs for drawings, control and feet, and the equations of motion do not
+# what ReDySim needs for drawings and control, and the equations of motion do not; lengths and tips tell where feet are
 APART = {
-    "al": "the lengths of the links",
-    "alt": "the tips of the links",
+    LENGTHS: "the lengths of the links",
+    TIPS: "the tips of the links",
     "aj": "which joints are actuated",
-    "g_prop": "the ground under the feet",
     "gx": "gravity along x in ReDySim's window",
     "gy": "gravity along y in ReDySim's window",
     "gz": "gravity along z in ReDySim's window",
 }
-KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART)
+KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART, GROUND)
 OWN = ("convention", "quaternion", "names", *KEYS)
 
 # the base that floats: coordinate, unit, description
@@ -61,7 +61,7 @@ def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
     n = _count(data, source)
     data = {**{key: [0] * n for key in PRODUCTS}, **data}
     quaternion = quaternion or data.get("quaternion") is True
-    found = [*_shapes(data, n), *_choices(data)]
+    found = [*_shapes(data, n), *_choices(data), *ground_problems(data, n)]
     robot = None if found else _Robot({"r": [1] * n, "th": [0] * n, **data}, n, _names(data, n), quaternion)
     head = {"gravity": data["g"]} if "gravity" not in data and _is_vector(data.get("g"), 3) else {}
 
@@ -143,6 +143,8 @@ class _Robot:
             builder.note(attempt("link 1", lambda: self._add_base(model)))
         rows = [(f"link {i + 1}", self._row(i)) for i in self.moving()]
         add_rows(builder, rows, "mdh", [*self.names, *names_in(self.data.get("body"))])
+        if GROUND in self.data and not builder.found:
+            builder.note(attempt(GROUND, lambda: add_feet(model, self.data, self.names)))
         if "Tp" in self.data:
             builder.note(attempt("Tp", lambda: _simulation(model, self.data)))
 
@@ -181,7 +183,11 @@ def _plain(key: str, value: object) -> object:
     """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
     if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
         return value[0]
-    if key in ("bt", "r", "th", *STEP, *BODY) and isinstance(value, int | float | str) and not isinstance(value, bool):
+    if (
+        key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY)
+        and isinstance(value, int | float | str)
+        and not isinstance(value, bool)
+    ):
         return [value]
     return value
 
@@ -278,11 +284,11 @@ def sample_count(duration: float, step: float, said: str = "Tp: Tp/steps") -> in
 
 def _remarks(data: Table, n: int) -> Iterator[str]:
     """What was left out, and what the arrays cannot say."""
-    apart = [f"{key} ({about})" for key, about in APART.items() if key in data]
+    used = (LENGTHS, TIPS) if GROUND in data else ()
+    apart = [f"{key} ({about})" for key, about in APART.items() if key in data and key not in used]
     if apart:
         yield f"left out, since the equations of motion do not need it: {', '.join(apart)}."
-    if "g_prop" in data:
-        yield "the contact of the feet with the ground is left out: add it as forces on the feet."
+    yield from ground_remarks(data)
     freedoms = n + (0 if "nq" not in data else 5 if data["nq"] == 1 else 2)
     if data.get("type") == 1 and not data.get("loop"):
         closed = f", of which {data['dof']:g} are left when they are closed" if "dof" in data else ""

@@ -16,6 +16,7 @@ from dalembert.importers.mat import Stored, Values, read_mat
 from dalembert.importers.matlab import call, read_assignments
 from dalembert.importers.matlab_values import Function
 from dalembert.importers.redysim_arrays import APART, BODY, KEYS, SCALARS, STEP, from_arrays, sample_count
+from dalembert.importers.redysim_ground import GROUND, LENGTHS, TIPS
 from dalembert.importers.source import Table, failure, read_text
 from dalembert.model import Model
 
@@ -72,7 +73,8 @@ def _too_long(data: Table) -> Iterator[str]:
     n = data["n"][0] if len(data.get("n", ())) == 1 else 0.0
     if n < 1 or not n.is_integer():
         return
-    long = [key for key in LINKS if len(data.get(key, ())) > n]
+    feet = (LENGTHS, TIPS) if GROUND in data else ()
+    long = [key for key in (*LINKS, *feet) if len(data.get(key, ())) > n]
     for key in long:
         data[key] = data[key][: int(n)]
     if long:

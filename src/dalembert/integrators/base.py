@@ -20,6 +20,7 @@ from dalembert.programs.loops import Machine
 
 _WINDOW = 20_000  # steps after which the pace is looked at
 _BURST = 256  # steps between two looks of Python at a compiled loop
+_FEW = 16  # the same at first, where a crossing may end the run
 _TOLD = 128  # how often progress is told along a compiled loop
 
 
@@ -180,7 +181,11 @@ class Burst:
     def inside(self, x: np.ndarray, which: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Times (steps × x) and states (states, steps × x) at shares x of the steps, of all or of some."""
         chosen = np.arange(len(self)) if which is None else which
-        values = self.steps.powers[chosen] @ (x[None, :] ** np.arange(self.steps.powers.shape[2])[:, None])
+        powers = x[None, :] ** np.arange(self.steps.powers.shape[2])[:, None]
+        if len(chosen) == 1:
+            k = chosen[0]
+            return self.steps.t0[k] + x * self.steps.h[k], self.steps.powers[k] @ powers
+        values = self.steps.powers[chosen] @ powers
         times = self.steps.t0[chosen, None] + x * self.steps.h[chosen, None]
         return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
 
@@ -261,6 +266,8 @@ class _Run:
         self._t = self._mark = self._start
         self._before = (self._start, problem.y0)  # where the last step began
         self._kept: list[Piece] = []
+        # behind a crossing the next may be near: steps beyond it would be taken in vain
+        self._most = _FEW if any(guide.looks_inside for guide in problem.guides) else _BURST
 
     @property
     def solution(self) -> Solution:
@@ -316,7 +323,8 @@ class _Run:
 
     def _run(self, runner: Runner) -> None:
         problem, settings, times = self._problem, self._settings, self._times
-        most = min(_BURST, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
+        most = min(self._most, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
+        self._most = min(2 * self._most, _BURST)
         stop = goal = self._goal
         if settings.progress is not None:
             stop = min(goal, self._t + (self._end - self._start) / _TOLD)

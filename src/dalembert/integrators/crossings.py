@@ -1,7 +1,7 @@
 """Where functions of the state change their sign along a run: switchings, and events that a user asks for.
 
 Along a step the motion is a polynomial of time, so a crossing is found on it to rounding, whatever the method: the functions are
-looked at on a grid of the step, at dips between its points, and then by Brent's method. The step is cut there. Equations
+looked at on a grid of the step, at dips between its points, and then by regula falsi. The step is cut there. Equations
 are held beyond a switching surface (see `model/switches`), so that the polynomial is smooth on both sides of the root.
 """
 
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.optimize import root_scalar
 
 from dalembert.integrators.base import Burst, Guide, Halt, Method, Step
 from dalembert.integrators.polynomial import Piece
@@ -26,6 +25,7 @@ _NEAR = np.concatenate([np.exp2(np.arange(-60.0, -5.0)), _SHARES[1:]])  # closer
 _CLOSER = np.concatenate([[0.0], np.exp2(np.arange(-24.0, -4.0))])  # before the first point of the grid
 _ROUNDING = 8.9e-16  # of the state: how far it may be off
 _STILL = 1e-15
+_CLOSE = 1e-5  # of the grid: how close to a root the polynomial through its points is trusted to be
 
 Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # shares of a step → times (K,) and states (states, K)
 
@@ -179,7 +179,21 @@ class Crossings(Guide):
                 return s
         if end == len(f):
             return None
-        return 0.0 if end == 0 else _refined(at, float(_SHARES[end - 1]), float(_SHARES[end]))
+        return 0.0 if end == 0 else _refined(at, *self._narrowed(j, f, end, along))
+
+    def _narrowed(self, j: int, f: np.ndarray, end: int, along: Along) -> tuple[float, float]:
+        """Two shares around the first root, which lies before point `end` of the grid, close together where f is well behaved."""
+        low, high = float(_SHARES[end - 1]), float(_SHARES[end])
+        near = slice(max(end - 3, 0), end + 3)
+        x, y = _SHARES[near], f[near]
+        if not (np.diff(y) < 0).all():
+            return low, high
+        guess, off = _at_zero(x, y), _CLOSE * (high - low)
+        tried = np.clip([guess - off, guess + off], low, high)
+        before, behind = self._watch(*along(tried))[j]
+        if before > 0 >= behind:
+            return float(tried[0]), float(tried[1])
+        return (low, float(tried[0])) if before <= 0 else (float(tried[1]), high)
 
     def _returned(self, j: int, at: Callable[[float], float], along: Along) -> float | None:
         """Where a function returns that is zero at the start: at once, if it goes to the side where it may not."""
@@ -211,14 +225,44 @@ def _rounded(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return t * (1 + _ROUNDING * late), y * (1 + _ROUNDING * signs)
 
 
+def _at_zero(x: np.ndarray, y: np.ndarray) -> float:
+    """x at y = 0 by the polynomial of x over y through points whose y fall.
+
+    >>> y = np.array([3.0, 1.0, -2.0])
+    >>> round(_at_zero(y**2 + 5, y), 12)
+    5.0
+    """
+    ratios = -y[None, :] / (y[:, None] - y[None, :] + np.eye(len(y)))
+    np.fill_diagonal(ratios, 1.0)
+    return float(x @ np.prod(ratios, axis=1))
+
+
 def _refined(at: Callable[[float], float], low: float, high: float) -> float:
-    """The root between two signs."""
-    if at(low) <= 0:
+    """The root between two signs, to rounding: regula falsi, with half the value at an end that stays twice (Illinois).
+
+    >>> abs(_refined(lambda s: 0.3 - s**3, 0.0, 1.0) - 0.3 ** (1 / 3)) < 1e-15
+    True
+    """
+    a, b = at(low), at(high)
+    if a <= 0:
         return low
-    if at(high) >= 0:
+    if b >= 0:
         return high
-    found = root_scalar(at, bracket=(low, high), method="brentq", xtol=1e-16, rtol=8.9e-16)
-    return float(found.root)
+    before, side = low, 0
+    while high - low > _ROUNDING:
+        s = high - b * (high - low) / (b - a)
+        if not low < s < high:
+            s = 0.5 * (low + high)
+        if abs(s - before) <= 0.5 * _ROUNDING:
+            return s
+        value, before = at(s), s
+        if value == 0:
+            return s
+        if value > 0:
+            low, a, b, side = s, value, 0.5 * b if side > 0 else b, 1
+        else:
+            high, b, a, side = s, value, 0.5 * a if side < 0 else a, -1
+    return high
 
 
 def _dips(f: np.ndarray) -> np.ndarray:

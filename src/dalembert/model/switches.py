@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 import symengine as se
@@ -60,7 +61,7 @@ class Switch(Surface):
         None  # what it takes to leave the surface, where it is more than one side does
     )
 
-    @property
+    @cached_property
     def title(self) -> str:
         """What messages call it."""
         return f"the switch at {written_out(plain(self.given))} = 0 of {self.owner}"
@@ -118,14 +119,16 @@ class Held:
         >>> found.felt({rubs: 1.0, meets: 0.0}), found.felt({rubs: 1.0, meets: 1.0})
         ((True, False), (True, True))
         """
-        formulas = [f for f in self.description.formulas if any(s.name.startswith(_HELD) for s in f.free_symbols)]
-        values = {name: se.Integer(int(mode)) for name, mode in modes.items()}
+        found: set[str] = set()
+        for formula, names in self._switching:
+            found |= _felt(formula, tuple((name, modes.get(name)) for name in names))
+        return tuple(switch.parameter in found for switch in self.switches)
 
-        def matters(name: str) -> bool:
-            others = {key: x for key, x in values.items() if key != name}
-            return any(se.Symbol(name) in _reduced(f, others).free_symbols for f in formulas)
-
-        return tuple(matters(switch.parameter) for switch in self.switches)
+    @cached_property
+    def _switching(self) -> list[tuple[Formula, list[str]]]:
+        """The formulas that something holds, each once, with the parameters that hold them."""
+        held = {f: [s.name for s in f.free_symbols if s.name.startswith(_HELD)] for f in self.description.formulas}
+        return [(formula, sorted(names)) for formula, names in held.items() if names]
 
 
 def held(model: Description) -> Held:
@@ -262,6 +265,18 @@ class _Holder:
 def _blend(s: Formula, yes: Formula, no: Formula) -> Formula:
     """`yes` at s = 1 and `no` at s = 0, whatever the other may be there; in between a mixture."""
     return se.Piecewise((yes, se.Le(1, s)), (no, se.Le(s, 0)), (no + s * (yes - no), True))
+
+
+@lru_cache(maxsize=4096)
+def _felt(formula: Formula, modes: tuple[tuple[str, float | None], ...]) -> frozenset[str]:
+    """The parameters that a formula depends on where the others have these modes; None is left open."""
+    values = {name: se.Integer(int(mode)) for name, mode in modes if mode is not None}
+
+    def matters(name: str) -> bool:
+        others = {key: x for key, x in values.items() if key != name}
+        return se.Symbol(name) in _reduced(formula, others).free_symbols
+
+    return frozenset(name for name, _ in modes if matters(name))
 
 
 def _reduced(formula: Formula, known: Mapping[str, Formula]) -> Formula:

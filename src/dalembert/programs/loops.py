@@ -36,16 +36,27 @@ class CompiledLoop:
     def __init__(self, loop: Written) -> None:
         self._loop = loop
         self._codes: dict[tuple[Any, ...], _Code] = {}
+        self._last: dict[int, tuple[Any, Any, list[Any]]] = {}  # records of the last call, with their kinds and words
 
     def __call__(self, *arguments: Any) -> Any:
         """What the loop returns; arrays are written in place, other threads go on meanwhile."""
-        from dalembert.programs.llvm.kinds import flat, kind_of
-
-        kinds = tuple(map(kind_of, arguments))
+        kinds, words = zip(*(self._read(i, each) for i, each in enumerate(arguments)), strict=True)
         code = self._codes.get(kinds)
         if code is None:
             code = self._codes[kinds] = _Code(self._loop, kinds)
-        return code(flat(arguments))
+        return code(word for part in words for word in part)
+
+    def _read(self, place: int, argument: Any) -> tuple[Any, list[Any]]:
+        """Kind and words of an argument; a record that was there in the last call, too, is not read again."""
+        from dalembert.programs.llvm.kinds import flat, kind_of
+
+        record, kind, words = self._last.get(place, (None, None, []))
+        if record is argument and isinstance(argument, tuple):
+            return kind, words
+        kind, words = kind_of(argument), list(flat(argument))
+        if isinstance(argument, tuple):
+            self._last[place] = argument, kind, words
+        return kind, words
 
 
 class _Code:

@@ -55,7 +55,7 @@ from dalembert.model.vectors import Formula
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
 REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
-ONSET = 1e-9  # a depth: a power that is not whole begins smoothly below it
+ONSET = 1e-9  # a depth, or a speed: a power that is not whole, which has no series at zero, begins smoothly below it
 NOTHING = se.Integer(0)
 
 
@@ -213,7 +213,9 @@ class Laws(Press):
         if self.planar is not None:
             return bound * signum(measure(SLIP))
         if self.viscous != 0:
-            return piecewise(self.viscous, se.Le(self.viscous**2 * square, bound**2), bound / se.sqrt(square))
+            slides = se.Lt(bound**2, self.viscous**2 * square)
+            drag = piecewise(bound / se.sqrt(square + decimal(ONSET) ** 2), slides, self.viscous)
+            return piecewise(drag, se.Lt(0, measure(DEPTH)), NOTHING)
         return bound / se.sqrt(square + self.smoothing**2)
 
     def in_words(self) -> str:

@@ -96,7 +96,7 @@ def kind_of(value: Any) -> Kind:
 def flat(value: Any) -> Iterator[Any]:
     """The words of a value of Python."""
     if isinstance(value, np.ndarray):
-        yield value.ctypes.data
+        yield value.__array_interface__["data"][0]
         yield from value.shape
     elif isinstance(value, tuple):
         for each in value:
