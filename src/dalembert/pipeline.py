@@ -19,7 +19,7 @@ from dalembert.analysis import mobility as mobilities
 from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
-from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
+from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of, exporting
 from dalembert.handles import kinematics as places
 from dalembert.handles.equilibria import equilibrium as resting
 from dalembert.handles.linearizing import linearize as linearized
@@ -124,6 +124,9 @@ root_locus = stage(locus)
 # pictures
 animate = stage(animation.animation_of)
 report = checked(report_of)
+
+# code of one's own
+export = checked(exporting.export)
 
 # the evidence
 prove = stage(proof.prove)
