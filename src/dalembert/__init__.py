@@ -69,6 +69,8 @@ from dalembert.pipeline import report as report
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
+from dalembert.pipeline import sweep as sweep
+from dalembert.pipeline import sweep_summary as sweep_summary
 from dalembert.pipeline import velocity as velocity
 from dalembert.pipeline import verify as verify
 from dalembert.profiles import Profile as Profile

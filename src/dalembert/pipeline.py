@@ -28,6 +28,7 @@ from dalembert.reports import report_of
 from dalembert.show import animation
 from dalembert.sources import Source
 from dalembert.sources import load as load
+from dalembert.sweeps import making, table
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,6 +88,11 @@ def simulate(
 ) -> Trajectory:
     """The motion of a model from its initial state; options as in `Equations.simulate`."""
     return derive(model, formalism).simulate(duration, **options)
+
+
+# many motions
+sweep = stage(making.sweep_of)
+sweep_summary = table.summary_of
 
 
 # where bodies are and how they move

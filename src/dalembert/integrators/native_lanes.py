@@ -136,7 +136,8 @@ def _board(surface: Surface, guarded: bool, runs: Runs, lanes: Lanes, times: np.
         for k in range(surface.n):
             lanes.place[k] = runs.y0[run, k]
         lanes.place[2 * surface.n] = times[0]
-        lanes.before[b] = lanes.usual[b] = _independence(surface, lanes, b)
+        lanes.usual[b] = 0.0
+        lanes.before[b] = _independence(surface, lanes, b)
 
 
 def _load(surface: Surface, lanes: Lanes, b: int) -> None:
@@ -348,7 +349,7 @@ def _clear(scheme: Scheme, surface: Surface, lanes: Lanes, b: int) -> bool:
         if i > 1 and old <= older and old <= now and 2 * old <= 1.1 * max(older, now):
             dips = True
         older, old = old, now
-        if not now > _CLOSE * lanes.usual[b]:
+        if not now > _CLOSE * max(lanes.usual[b], _CLOSE):
             return False
     lanes.before[b] = old
     return not dips

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from symengine import sympify
 
 from dalembert.handles import Equations
 from dalembert.handles.simulation import mechanics_of, sizes_by_values
@@ -60,6 +61,28 @@ def reason_to_run_alone(equations: Equations, integrator: str) -> str | None:
     if facts.dropped or any(facts.levels.servo) or (space.manifold.rows and equations.about.uses_speeds):
         return "the choice of speeds or of independent constraints is watched run by run"
     return None
+
+
+def keeps_structure(equations: Equations, name: str, values: np.ndarray) -> np.ndarray:
+    """Which values of a parameter leave the derived equations true in a lane, for sure.
+
+    Where no constants of the motion stand in the equations, all that could change is which constraints are independent, and lanes
+    look at that themselves. A sign that changes, or an inertia that was none, may make a model unsound.
+    """
+    derivation = equations.derivation
+    usual = derivation.setup.declared.parameter_values[name]
+    if derivation.machine.form.constants.symbols.size and name not in derivation.free_parameters:
+        return np.full(values.shape, False)
+    return values * usual > 0 if usual or name in _inertial(equations) else np.isfinite(values)
+
+
+def _inertial(equations: Equations) -> set[str]:
+    """The parameters that masses and inertias name."""
+    model = equations.model
+    bodies = [x for body in model.bodies for x in (body.mass, *(entry for row in body.inertia for entry in row))]
+    formulas = [*bodies, *(rotor.inertia for rotor in model.rotors)]
+    formulas += [] if model.energies is None else [model.energies.kinetic]
+    return {str(symbol) for formula in formulas for symbol in sympify(formula).free_symbols}
 
 
 def fly(equations: Equations, starts: Starts, times: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
