@@ -61,6 +61,7 @@ from dalembert.pipeline import load as load
 from dalembert.pipeline import load_run as load_run
 from dalembert.pipeline import mass_matrix as mass_matrix
 from dalembert.pipeline import mobility as mobility
+from dalembert.pipeline import plot_sweep as plot_sweep
 from dalembert.pipeline import pose as pose
 from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove

@@ -25,7 +25,7 @@ from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
 from dalembert.reports import report_of
-from dalembert.show import animation
+from dalembert.show import animation, plot_sweeps
 from dalembert.sources import Source
 from dalembert.sources import load as load
 from dalembert.sweeps import making, table
@@ -92,7 +92,8 @@ def simulate(
 
 # many motions
 sweep = stage(making.sweep_of)
-sweep_summary = table.summary_of
+sweep_summary = checked(table.summary_of)
+plot_sweep = checked(plot_sweeps.sweep)
 
 
 # where bodies are and how they move

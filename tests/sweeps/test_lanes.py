@@ -13,7 +13,9 @@ TIMES = np.linspace(0.0, 2.0, 21)
 def starts_of(eom, runs, seed=0):
     scatter = 1 + 0.2 * np.random.default_rng(seed).random((len(eom.values), runs))
     q, qd = eom.model.initial
-    return Starts(eom.values[:, None] * scatter, np.repeat(q[:, None], runs, axis=1), np.repeat(qd[:, None], runs, axis=1))
+    return Starts(
+        eom.values[:, None] * scatter, np.repeat(q[:, None], runs, axis=1), np.repeat(qd[:, None], runs, axis=1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,12 +52,9 @@ def test_tolerances_and_longest_steps_are_those_of_simulate():
 
 def test_a_run_that_needs_more_is_left():
     # the rods of a slider-crank with equal lengths fold: constraints become dependent, and branches cross
-    model = (
-        dl.Model.from_energies(
-            "crossing", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x*y"]
-        )
-        .start([-1.0, 0.0], [1.0, 0.0])
-    )
+    model = dl.Model.from_energies(
+        "crossing", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x*y"]
+    ).start([-1.0, 0.0], [1.0, 0.0])
     eom = dl.derive(model)
     if reason_to_run_alone(eom, "dop853") is None:
         q, qd = model.initial

@@ -41,9 +41,7 @@ class _Answering:
         self._times = np.array(question.times)
         self._starts = self._begin()
         self._observer = Observer(self._eom, question.observables)
-        self._columns = {
-            each.name: np.full((count, *question.shape_of(each)), np.nan) for each in question.observables
-        }
+        self._columns = {each.name: np.full((count, *question.shape_of(each)), np.nan) for each in question.observables}
         self._reasons: dict[int, str] = {}
 
     def _begin(self) -> Starts:
@@ -97,7 +95,9 @@ class _Answering:
         if self._eom.about.velocities.are_rates:
             qd = y[n : self._eom.n_states]
         else:
-            _, moving = kernel.start(self._starts.q[:, runs], self._starts.qd[:, runs], self._times[0], values[:, ::samples])
+            _, moving = kernel.start(
+                self._starts.q[:, runs], self._starts.qd[:, runs], self._times[0], values[:, ::samples]
+            )
             qd = kernel.velocities(y, t, np.concatenate([values, np.repeat(moving, samples, axis=1)]))
         found = self._observer.along(t, y[:n], qd, values)
         for each in self._observer.formulas:

@@ -62,7 +62,9 @@ def observables_of(
     given = {observe: observe} if isinstance(observe, str) else observe
     named = dict(given) if isinstance(given, Mapping) else {str(text): str(text) for text in given}
     if not named:
-        raise InputError("sweep: nothing is observed. Expected names or formulas, such as observe=['energy', 'max(theta)'].")
+        raise InputError(
+            "sweep: nothing is observed. Expected names or formulas, such as observe=['energy', 'max(theta)']."
+        )
     return tuple(_observable(equations, str(name), str(text), probe) for name, text in named.items())
 
 

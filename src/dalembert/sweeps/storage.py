@@ -130,7 +130,9 @@ class Folder:
         try:
             os.write(self._journal, line.encode())
         except OSError as error:
-            raise WorkError(f"sweep, checkpoint {self._path}: {error.strerror}. Free some space and start again.") from error
+            raise WorkError(
+                f"sweep, checkpoint {self._path}: {error.strerror}. Free some space and start again."
+            ) from error
         self.reasons |= {int(i): reason for i, reason in reasons.items()}
 
     def close(self) -> None:

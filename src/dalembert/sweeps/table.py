@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import InputError
+from dalembert.exporters import files
+from dalembert.show import dataset
 from dalembert.sweeps.observing import REDUCTIONS
 from dalembert.sweeps.question import Question
 from dalembert.sweeps.variation import Points
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     import xarray
 
 RUN, REASON = "run", "reason"
+FORMATS = (".nc", ".csv", ".parquet")
 
 
 def dataset_of(question: Question, columns: Mapping[str, np.ndarray], reasons: Mapping[int, str]) -> xarray.Dataset:
@@ -58,6 +62,21 @@ def _about(question: Question, failed: int) -> dict[str, str | int]:
         "failed": failed,
         "fingerprint": question.fingerprint,
     }
+
+
+def save(found: xarray.Dataset, path: Path) -> Path:
+    """Write the result of a sweep to NetCDF (.nc), or as a table (.csv, .parquet); the file appears only when it is complete."""
+    files.require_suffix(path, FORMATS, "a sweep")
+    suffix = path.suffix.lower()
+    dataset.require_writer(suffix)
+    with files.complete(path) as part:
+        if suffix == ".nc":
+            dataset.write_netcdf(found, part)
+        elif suffix == ".csv":
+            found.to_dataframe().to_csv(part)
+        else:
+            found.to_dataframe().to_parquet(part, engine="pyarrow")
+    return path
 
 
 def summary_of(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> xarray.Dataset:

@@ -116,9 +116,7 @@ class Points:
             return self._sequence.random(count).T
 
 
-def variation_of(
-    model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int
-) -> Variation:
+def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int) -> Variation:
     """What a user asked to vary; raises with all that is wrong.
 
     >>> import dalembert as dl
@@ -126,7 +124,9 @@ def variation_of(
     6
     """
     if samples not in SAMPLES:
-        raise InputError(f"sweep, samples: there is no '{samples}'. {nearest(samples, SAMPLES)} Expected grid, sobol or random.")
+        raise InputError(
+            f"sweep, samples: there is no '{samples}'. {nearest(samples, SAMPLES)} Expected grid, sobol or random."
+        )
     if not vary:
         raise InputError("sweep: nothing is varied. Expected names with their values, such as {'l': [0.5, 1.0, 1.5]}.")
     if not is_whole(seed) or seed < 0:

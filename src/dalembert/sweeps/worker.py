@@ -36,5 +36,3 @@ def _serve(line: Connection) -> None:
         except DalembertError as error:
             found = error
         line.send(found)
-
-

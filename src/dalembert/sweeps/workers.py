@@ -164,8 +164,10 @@ class _Crew:
 
     def _start(self, name: str) -> tuple[subprocess.Popen[bytes], Connection]:
         key = secrets.token_bytes(32)
-        address = str(Path(self._folder.name) / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
-        alone = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+        address = (
+            str(Path(self._folder.name) / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
+        )
+        alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         paths = os.pathsep.join(path for path in sys.path if path)
         environment = {**os.environ, **alone, "PYTHONPATH": paths, KEY: key.hex()}
         with Listener(address, authkey=key) as listener:

@@ -11,8 +11,8 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.errors import EngineError
-from dalembert.programs.loops import call_many
 from dalembert.programs.llvm.kinds import BOOL, INT, REAL, Array, Kind, Record, Value, Word, constant, integer, joined
+from dalembert.programs.loops import call_many
 
 Writer = Callable[..., Value]
 _POINTER = REAL.word.as_pointer()
