@@ -7,6 +7,12 @@ import pytest
 from scipy import stats
 
 import dalembert as dl
+from dalembert.integrators import Settings
+from dalembert.sweeps.answering import answer
+from dalembert.sweeps.observing import Observable
+from dalembert.sweeps.question import Question
+from dalembert.sweeps.variation import Points, variation_of
+from dalembert.sweeps.workers import by_processes
 
 PENDULUM = {"duration": 2.0, "workers": 1}
 
@@ -129,3 +135,20 @@ def test_laws_that_cannot_be_sent_are_refused():
     model = dl.load("simple-pendulum").copy().actuator("bob", law=lambda t, state: 0.0, name="motor")
     with pytest.raises(dl.InputError, match="cannot travel"):
         dl.sweep(model, {"l": [1.0, 2.0]}, observe="final(theta)", duration=0.1, chunk=1, workers=2)
+
+
+def test_a_worker_process_gives_the_same_bits():
+    asked_for = Question(
+        dl.derive("cart-pendulum"),
+        variation_of(dl.load("cart-pendulum"), {"l": (0.1, 0.3)}, "random", 40, 1),
+        (Observable("x", "x", "final"),),
+        (0.0, 0.5),
+        "dop853",
+        Settings(),
+        given_chunk=20,
+    )
+    found = dict(by_processes(asked_for, range(2), 1))
+    points = Points(asked_for.variation)
+    for chunk in range(2):
+        here = answer(asked_for, points(*asked_for.runs_of(chunk)))
+        assert np.array_equal(found[chunk].columns["x"], here.columns["x"])

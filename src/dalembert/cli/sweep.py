@@ -39,7 +39,7 @@ def add(subparsers: shared.Subparsers) -> None:
     shared.add_model(parser)
     text = "LOW:HIGH:COUNT or VALUE,VALUE,... for a grid, LOW:HIGH for sobol and random; a parameter, x or dot(x); repeatable"
     parser.add_argument("--vary", metavar="NAME=VALUES", type=varied, action="append", required=True, help=text)
-    text = f"a formula, or one number of it: {', '.join(f'{word}(...)' for word in REDUCTIONS)}; NAME=FORMULA names it; repeatable"
+    text = f"a formula, or one number of it: {', '.join(f'{word}(...)' for word in REDUCTIONS)}; or NAME=FORMULA; repeatable"
     parser.add_argument("--observe", metavar="FORMULA", action="append", required=True, help=text)
     parser.add_argument("--to", metavar="FILE", required=True, help="a .nc (NetCDF), .csv or .parquet file")
     parser.add_argument("--samples", choices=SAMPLES, default="grid", help="default: %(default)s")

@@ -57,7 +57,7 @@ def first_steps(
     span: float,
     limits: tuple[np.ndarray, float, float],
 ) -> np.ndarray:
-    """The first steps from states (n, K) with slopes f; `limits` are the tolerances atol (n, K) and rtol, and the longest step."""
+    """The first steps from states (n, K) with slopes f; `limits` are tolerances, atol (n, K) and rtol, and the longest step."""
     atol, rtol, largest = limits
     scale = atol + np.abs(y) * rtol
     size, pace = _mean(y / scale), _mean(f / scale)

@@ -231,10 +231,11 @@ def _weigh(scheme: Scheme, control: Control, lanes: Lanes) -> None:
 
 def _ends_behind_samples(lanes: Lanes, times: np.ndarray) -> bool:
     """Is there a lane whose step is good and has samples within?"""
+    found = False
     for b in range(len(lanes.t)):
         if lanes.who[b] >= 0 and lanes.error[b] < 1 and times[lanes.sample[b]] < lanes.t1[b]:
-            return True
-    return False
+            found = True
+    return found
 
 
 def _powers(scheme: Scheme, lanes: Lanes) -> None:

@@ -66,7 +66,7 @@ def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
         ordered = np.sort(values.values.ravel()[good.values.ravel()])
         share = np.arange(1, len(ordered) + 1) / len(ordered)
         return Panel("share of the runs below", "", (Line("", share, ordered),), across=(name, ""))
-    first, *second = over
+    first, second = over[0], over[1:]
     x, unit = found[first].values, str(found[first].attrs.get("units", ""))
     if not second:
         return Panel(name, "", (Line("", values.values, x),), across=(str(first), unit))

@@ -124,7 +124,7 @@ class _Answering:
         return self._changed(i).simulate(
             q0=q,
             qd0=qd,
-            times=self._times,
+            times=asked.times,
             integrator=asked.integrator,
             project=asked.project,
             rtol=kept.rtol,

@@ -15,7 +15,7 @@ _PATIENCE = "10s"
 def joined(address: str) -> Iterator[Any]:
     """A client of the scheduler at an address such as tcp://10.0.0.1:8786."""
     try:
-        from distributed import Client
+        from distributed import Client  # pyright: ignore[reportMissingImports] (an extra)
     except ImportError as error:
         raise EngineError("a cluster needs Dask, which is not installed. Install dalembert[cluster].") from error
     try:

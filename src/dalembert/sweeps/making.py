@@ -82,7 +82,7 @@ def sweep_of(
     for what, value in (("workers", workers), ("chunk", chunk)):
         if value is not None and (not is_whole(value) or value < 1):
             raise InputError(f"sweep, {what}: got {shown(value)}. Expected a whole number of at least 1.")
-    observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2], integrator=name))
+    observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2].tolist(), integrator=name))
     taken = {axis.name for axis in variation.axes} | {RUN, REASON, "time"}
     if clash := [each.name for each in observed if each.name in taken]:
         raise InputError(

@@ -90,7 +90,7 @@ class Folder:
         if other:
             told = "; ".join(f"{key} is {found.get(key)!r} there and {wanted[key]!r} here" for key in other)
             raise InputError(
-                f"sweep, checkpoint {self._path}: it belongs to another sweep: {told}. Ask the same question to go on with it, or "
+                f"sweep, checkpoint {self._path}: it belongs to another sweep: {told}. Ask the same question to go on, or "
                 "choose another folder."
             )
 
@@ -117,7 +117,7 @@ class Folder:
         """A checksum of the numbers of a chunk."""
         total = 0
         for rows in self._rows(chunk):
-            total = zlib.crc32(np.ascontiguousarray(rows).view(np.uint8).ravel(), total)
+            total = zlib.crc32(rows.tobytes(), total)
         return total
 
     def keep(self, chunk: int, found: Answer) -> None:

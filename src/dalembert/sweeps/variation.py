@@ -106,7 +106,7 @@ class Points:
         from scipy.stats import qmc
 
         if self._sequence is None or first < self._next:
-            self._sequence = qmc.Sobol(len(self._variation.axes), scramble=True, bits=_BITS, seed=self._variation.seed)
+            self._sequence = qmc.Sobol(len(self._variation.axes), scramble=True, bits=_BITS, rng=self._variation.seed)
             self._next = 0
         with warnings.catch_warnings():  # that balance is best for powers of two
             warnings.simplefilter("ignore", UserWarning)
