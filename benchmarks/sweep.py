@@ -1,13 +1,13 @@
 """Many runs of the cart-pendulum: lanes and cores against one by one, against SciPy and joblib, and what a sweep costs.
 
-    python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask] [--simulated 100 1000] [--json]
+    python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask] [--json]
 
-Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest x and
-the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by one by
+Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest x
+and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by one by
 `simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's KanesMethod through
-`lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured first; then what it says of
-`--runs` is set beside what they took. `--simulated` workers wait as long as a chunk takes in place of working on it. `--dask` adds a
-local cluster of two processes.
+`lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured first; then what it says
+of `--runs` is set beside what they took. `--simulated` workers wait as long as a chunk takes in place of working on it. `--dask`
+adds a local cluster.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def parts(count: int) -> dict[str, float]:
         kept.close()
         journal = (Path(folder) / "sweep" / "journal.jsonl").stat().st_size / 60
     many = question_of(100 * CHUNK)
-    with ThreadPoolExecutor(count) as pool, mock.patch.object(workers, "answer", lambda *_: found):
+    with ThreadPoolExecutor(count) as pool, mock.patch.object(workers, "answer", return_value=found):
         driving = best(lambda: list(workers.answers(many, range(many.chunks), pool, None))) / many.chunks
     few = question_of(2)
     starting = spent(lambda: list(workers.by_processes(few, [0], 1)))[0]
@@ -189,6 +189,7 @@ class Clocked:
         self._executor, self._max_workers, self.seconds = executor, count, 0.0
 
     def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+        """As executors have it."""
         out: Future[Any] = Future()
 
         def done(future: Future[Any]) -> None:

@@ -93,7 +93,7 @@ def simulate(
 # many motions
 sweep = stage(making.sweep_of)
 sweep_summary = checked(table.summary_of)
-plot_sweep = checked(plot_sweeps.sweep)
+plot_sweep = checked(plot_sweeps.sweep_figure)
 
 
 # where bodies are and how they move

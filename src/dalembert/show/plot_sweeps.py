@@ -22,7 +22,7 @@ _QUANTILES = ((0.05, "5 % of the runs are below"), (0.5, "half of the runs"), (0
 _ACROSS = 2
 
 
-def sweep(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
+def sweep_figure(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
     """Draw what a sweep found, a panel for each thing observed; saved as .png, .pdf or .svg where a path is given.
 
     Over a grid of one name numbers are a line, with a line for each value of a second. Of runs at random or Sobol's points the
