@@ -154,3 +154,16 @@ def test_a_worker_process_gives_the_same_bits():
     for chunk in range(2):
         here = answer(asked_for, points(*asked_for.runs_of(chunk)))
         assert np.array_equal(found[chunk].columns["x"], here.columns["x"])
+
+
+def test_a_run_that_an_event_ends_has_no_numbers_behind_it():
+    model = dl.load("simple-pendulum").copy().event("down", "theta", stop=True)
+    times = np.linspace(0.0, 2.0, 21)
+    found = dl.sweep(model, {"l": [1.0, 0.5]}, observe=["theta", "final(theta)"], times=times, workers=1)
+    for i, length in enumerate((1.0, 0.5)):
+        run = dl.derive(model).simulate(times=times.tolist(), parameters={"l": length})
+        inside = times <= run.t[-1]
+        assert 2 < inside.sum() < 20
+        assert np.array_equal(np.isfinite(found["theta"].values[i]), inside)
+        assert abs(float(found["final(theta)"][i])) < 1e-12
+    assert (found["reason"] == "").all()

@@ -140,7 +140,8 @@ class _Answering:
             if each.column or not only_columns:
                 found = run[each.text] if each.column else known[each.name]
                 if each.reduction is None:
-                    self._columns[each.name][i, : len(found)] = found[: len(self._times)]
+                    sampled = np.isin(run.t, self._times)  # an event may have ended it in between
+                    self._columns[each.name][i, : sampled.sum()] = found[sampled]
                 else:
                     self._columns[each.name][i] = each.reduced(found)
 

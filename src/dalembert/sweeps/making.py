@@ -103,8 +103,7 @@ def _worked_out(
     checkpoint: str | Path | None,
     progress: Callable[[float], Any] | None,
 ) -> xarray.Dataset:
-    if checkpoint is None:
-        _require_memory(question)
+    _require_memory(question, on_disk=checkpoint is not None)
     kept = Memory(question) if checkpoint is None else Folder(question, Path(checkpoint))
     done = question.chunks - len(kept.missing)
     try:
@@ -136,14 +135,22 @@ def _grid(equations: Equations, duration: float | None, times: int | Sequence[fl
     return Task(times=times).grid(equations.model)  # type: ignore[arg-type]
 
 
-def _require_memory(question: Question) -> None:
-    """Raise where the result is larger than what may be held."""
-    size, limit = 8 * (question.numbers + 1) * question.variation.runs, _memory() // 2
+def _require_memory(question: Question, *, on_disk: bool) -> None:
+    """Raise where the result is larger than what may be held: reasons, the values of points, and numbers that are not on disk."""
+    variation, limit = question.variation, _memory() // 2
+    values = 0 if variation.samples == "grid" else len(variation.axes)
+    size = 8 * (1 + values + (0 if on_disk else question.numbers)) * variation.runs
     if size > limit:
+        what = "their values and reasons" if on_disk else f"{question.numbers} numbers each"
+        cure = (
+            "Split it into several sweeps."
+            if on_disk
+            else "Give `checkpoint`, a folder in which they stay on disk; or "
+        )
+        less = "" if on_disk else "observe less, such as final(x) or max(x) in place of x."
         raise InputError(
-            f"sweep: {question.variation.runs} runs with {question.numbers} numbers each are {size / 2**30:.3g} GB, more than "
-            f"half of the memory, {limit / 2**30:.3g} GB. Give `checkpoint`, a folder in which they stay on disk; or observe "
-            "less, such as final(x) or max(x) in place of x."
+            f"sweep: {variation.runs} runs with {what} are {size / 2**30:.3g} GB, more than half of the memory, "
+            f"{limit / 2**30:.3g} GB. {cure}{less}"
         )
 
 

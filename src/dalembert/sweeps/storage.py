@@ -80,6 +80,7 @@ class Folder:
             if fresh:
                 shape = (question.variation.runs, *question.shape_of(each))
                 self.columns[each.name] = np.lib.format.open_memmap(file, mode="w+", dtype=float, shape=shape)
+                _reserve(file)
             else:
                 self.columns[each.name] = np.lib.format.open_memmap(file, mode="r+")
         if fresh:
@@ -142,6 +143,13 @@ class Folder:
             column.flush()
         os.fsync(self._journal)
         os.close(self._journal)
+
+
+def _reserve(file: Path) -> None:
+    """Take the room on the disk now: a file with holes would end the process when the disk is full."""
+    if hasattr(os, "posix_fallocate"):
+        with file.open("r+b") as opened:
+            os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
 
 
 def _manifest(file: Path) -> dict[str, Any]:
