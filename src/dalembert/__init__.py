@@ -65,6 +65,7 @@ from dalembert.pipeline import load as load
 from dalembert.pipeline import load_run as load_run
 from dalembert.pipeline import mass_matrix as mass_matrix
 from dalembert.pipeline import mobility as mobility
+from dalembert.pipeline import plot_sweep as plot_sweep
 from dalembert.pipeline import pose as pose
 from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
@@ -74,6 +75,8 @@ from dalembert.pipeline import root_locus as root_locus
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
+from dalembert.pipeline import sweep as sweep
+from dalembert.pipeline import sweep_summary as sweep_summary
 from dalembert.pipeline import velocity as velocity
 from dalembert.pipeline import verify as verify
 from dalembert.profiles import Profile as Profile

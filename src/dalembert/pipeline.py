@@ -29,9 +29,10 @@ from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
 from dalembert.model import Elements
 from dalembert.reports import report_of
-from dalembert.show import animation
+from dalembert.show import animation, plot_sweeps
 from dalembert.sources import Source
 from dalembert.sources import load as load
+from dalembert.sweeps import making, table
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,6 +92,12 @@ def simulate(
 ) -> Trajectory:
     """The motion of a model from its initial state; options as in `Equations.simulate`."""
     return derive(model, formalism).simulate(duration, **options)
+
+
+# many motions
+sweep = stage(making.sweep_of)
+sweep_summary = checked(table.summary_of)
+plot_sweep = checked(plot_sweeps.sweep_figure)
 
 
 # where bodies are and how they move

@@ -7,7 +7,16 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
-    *("loads.md", "contact.md", "rolling.md", "events.md", "controllers.md", "equilibrium.md", "export.md"),
+    *(
+        "loads.md",
+        "contact.md",
+        "rolling.md",
+        "events.md",
+        "controllers.md",
+        "equilibrium.md",
+        "export.md",
+        "scaling.md",
+    ),
     pytest.param("linearisation.md", marks=pytest.mark.nightly),
 ]
 

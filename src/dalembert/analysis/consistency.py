@@ -38,6 +38,17 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
         )
 
 
+def are_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
+    """Which of many states (n, K) with parameters (m, K) `require_consistent` takes."""
+    phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
+    known, held = manifold.system.facts, len(phi)
+    sizes, counts = np.array(known.sizes)[:, None], ~np.array(known.levels.servo, dtype=bool)
+    scale = sizes + np.einsum("knb,nb->kb", np.abs(A), np.abs(q))
+    pace = sizes / known.scales.time + np.einsum("knb,nb->kb", np.abs(A), np.abs(qd))
+    fits = (np.abs(velocity) <= _TOLERANCE * pace)[counts].all(axis=0)
+    return fits & (np.abs(phi) <= _TOLERANCE * scale[:held])[counts[:held]].all(axis=0)
+
+
 def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, rebuilt: np.ndarray) -> None:
     """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint."""
     unit = scales.velocities.reshape(-1, *(1 for _ in given.shape[1:]))

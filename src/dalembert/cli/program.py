@@ -27,13 +27,28 @@ from dalembert.cli import (
     prove,
     report,
     simulate,
+    sweep,
     verify,
 )
 from dalembert.cli.arguments import EXIT_CODES
 from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-_MODULES = (gallery, check, derive, prove, verify, simulate, compare, equilibrium, linearize, report, paper, export)
+_MODULES = (
+    gallery,
+    check,
+    derive,
+    prove,
+    verify,
+    simulate,
+    compare,
+    equilibrium,
+    linearize,
+    sweep,
+    report,
+    paper,
+    export,
+)
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
 

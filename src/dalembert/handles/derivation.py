@@ -58,7 +58,7 @@ class Derivation(Value):
         )
 
     @cached_property
-    def _free(self) -> dict[str, float]:
+    def free_parameters(self) -> dict[str, float]:
         """The parameters that cannot change the structure as long as they keep their sign, with the model's values."""
         known = self.setup.declared.parameter_values
         if self.machine.form.constants.symbols.size and not self.facts.generic:
@@ -72,7 +72,7 @@ class Derivation(Value):
 
     def require_same_structure(self, changes: Mapping[str, float]) -> None:
         """Raise when other values of parameters change which constraints are independent or which coordinates ignorable."""
-        free = self._free
+        free = self.free_parameters
         if all(name in free and value * free[name] > 0 for name, value in changes.items()):
             return
         changed = self.workspace.model.with_parameters(changes)

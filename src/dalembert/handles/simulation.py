@@ -199,7 +199,7 @@ def _problem(
     taylor = None
     if _has_series(equations):
         taylor = partial(way.machine, kernel, constants)
-    mechanics = _mechanics(equations, kernel, constants, way)
+    mechanics = mechanics_of(equations, kernel, constants, way.inputs, way.resting)
     run.use(mechanics)
     continuous = mechanics.inputs is not None
     if way.sampling is not None:
@@ -319,7 +319,9 @@ class Way:
         return tuple(note for guide in reversed(self._watched) for note in guide.notes)
 
 
-def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray, way: Way) -> Mechanics:
+def mechanics_of(
+    equations: Equations, kernel: Kernel, constants: np.ndarray, inputs: Inputs, resting: Resting | None = None
+) -> Mechanics:
     """The equations as the guides ask for them."""
     space, values = equations.workspace, equations.values
 
@@ -327,8 +329,8 @@ def _mechanics(equations: Equations, kernel: Kernel, constants: np.ndarray, way:
         seen = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
         return float(seen.jacobi[0]), float(np.abs(seen.kinetic[0]) + np.abs(seen.potential[0]))
 
-    asked = way.inputs if way.inputs.continuous else None
-    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked, way.resting)
+    asked = inputs if inputs.continuous else None
+    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked, resting)
 
 
 def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None:
@@ -340,23 +342,29 @@ def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None
 
 
 def usual_sizes(equations: Equations) -> np.ndarray:
-    """The sizes of the states (q, v, work), rounded to powers of two so that dividing by them is exact.
+    """The sizes of the states (q, v, work), rounded to powers of two so that dividing by them is exact."""
+    return sizes_by_values(equations, equations.values[:, None])[:, 0]
+
+
+def sizes_by_values(equations: Equations, values: np.ndarray) -> np.ndarray:
+    """The same (states, K) for K columns of parameters.
 
     Coordinates have the scales of the model. Each velocity variable, be it q̇, a quasi-velocity or a momentum, is as large as
     the velocities of the model's scale make it, at the start and next to it; the work is measured by mass × length² / time².
     """
     kernel, model, scales = equations.kernel, equations.model, equations.workspace.facts.scales
-    n = len(scales.q)
+    n, K = len(scales.q), values.shape[1]
     q0, qd0 = model.initial
     away = q0 + _AWAY * scales.positions * np.cos(np.arange(n))
-    v = np.zeros((kernel.form.n_states - n, 0))
+    speeds = np.zeros((kernel.form.n_states - n, K))
+    moves = np.concatenate([np.zeros((n, 1)), np.diag(scales.velocities)], axis=1)
+    columns = np.repeat(values, n + 1, axis=1)
     for q in (q0, away):
-        moves = np.concatenate([np.zeros((n, 1)), np.diag(scales.velocities)], axis=1)
-        places, values = np.repeat(q[:, None], n + 1, axis=1), np.repeat(equations.values[:, None], n + 1, axis=1)
+        places, rates = np.repeat(q[:, None], K * (n + 1), axis=1), np.tile(qd0[:, None] + moves, (1, K))
         with np.errstate(all="ignore"):
-            found, _ = kernel.start(places, qd0[:, None] + moves, 0.0, values)
-        v = np.concatenate([v, found[:, 1:] - found[:, :1]], axis=1)
-    speeds = np.nan_to_num(np.abs(v), nan=0.0, posinf=0.0).max(axis=1, initial=0.0)
-    work = [scales.mass * (scales.length / scales.time) ** 2] * len(kernel.working)
-    sizes = np.concatenate([scales.positions, np.where(speeds > 0, speeds, 1.0), work])
+            found = kernel.start(places, rates, 0.0, columns)[0].reshape(len(speeds), K, n + 1)
+            v = np.nan_to_num(np.abs(found[..., 1:] - found[..., :1]), nan=0.0, posinf=0.0)
+        speeds = np.maximum(speeds, v.max(axis=2, initial=0.0))
+    work = np.full((len(kernel.working), K), scales.mass * (scales.length / scales.time) ** 2)
+    sizes = np.concatenate([np.repeat(scales.positions[:, None], K, axis=1), np.where(speeds > 0, speeds, 1.0), work])
     return np.exp2(np.round(np.log2(sizes)))

@@ -6,6 +6,7 @@ of the same name chooses them. Tolerances are 1e-10 and, of each state's usual s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -29,23 +30,52 @@ class DormandPrince853(Explicit):
         """Dormand and Prince's numbers, and Hairer's for the output between steps."""
         return _numbers()
 
+    @staticmethod
+    def relative(settings: Settings) -> float:
+        """The relative tolerance."""
+        return max(settings.rtol or 1e-10, _SMALLEST)
+
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
         """The first step (II.4 of the book) is the one at which a step of Euler's method would be about right."""
-        rtol = max(settings.rtol or 1e-10, _SMALLEST)
+        rtol = self.relative(settings)
         atol = problem.errors(1e-12) if settings.atol is None else np.full(len(problem.y0), settings.atol)
-        y, f, span = problem.y0, self.first_slope(), end - problem.t0
-        largest, scale = settings.max_step or np.inf, atol + np.abs(problem.y0) * rtol
-        size, pace = _mean(y / scale), _mean(f / scale)
-        h = min(1e-6 if size < 1e-5 or pace < 1e-5 else 0.01 * size / pace, span)
-        bend = _mean((problem.rates(problem.t0 + h, y + h * f) - f) / scale) / h
+        largest, y, f = settings.max_step or np.inf, problem.y0[:, None], self.first_slope()[:, None]
+
+        def rates(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+            return problem.rates(float(t[0]), y[:, 0])[:, None]
+
+        h = first_steps(problem.t0, y, f, rates, end - problem.t0, (atol[:, None], rtol, largest))
         self.count(1)
-        flat = pace <= 1e-15 and bend <= 1e-15
-        other = max(1e-6, h * 1e-3) if flat else (0.01 / max(pace, bend)) ** (1 / 8)
-        return min(100 * h, other, span, largest), Control(atol, rtol, largest)
+        return float(h[0]), Control(atol, rtol, largest)
 
 
-def _mean(x: np.ndarray) -> float:
-    return float(np.linalg.norm(x) / np.sqrt(max(len(x), 1)))
+def first_steps(
+    t: float,
+    y: np.ndarray,
+    f: np.ndarray,
+    rates: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    span: float,
+    limits: tuple[np.ndarray, float, float],
+) -> np.ndarray:
+    """The first steps from states (n, K) with slopes f; `limits` are tolerances, atol (n, K) and rtol, and the longest step."""
+    atol, rtol, largest = limits
+    scale = atol + np.abs(y) * rtol
+    size, pace = _mean(y / scale), _mean(f / scale)
+    with np.errstate(all="ignore"):
+        h = np.minimum(np.where((size < 1e-5) | (pace < 1e-5), 1e-6, 0.01 * size / pace), span)
+        bend = _mean((rates(t + h, y + h * f) - f) / scale) / h
+    flat = (pace <= 1e-15) & (bend <= 1e-15)
+    steepest = np.where(flat, 1.0, np.maximum(pace, bend))
+    other = [(0.01 / most) ** (1 / 8) for most in steepest.tolist()]
+    return np.minimum(np.minimum(100 * h, np.where(flat, np.maximum(1e-6, h * 1e-3), other)), min(span, largest))
+
+
+def _mean(x: np.ndarray) -> np.ndarray:
+    """√(Σ x² / n) of every column, summed row by row so that a column does not depend on those beside it."""
+    total = np.zeros(x.shape[1])
+    for row in x:
+        total = total + row * row
+    return np.sqrt(total / max(len(x), 1))
 
 
 @cache

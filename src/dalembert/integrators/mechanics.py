@@ -131,7 +131,7 @@ class Mechanics:
         if rates is None:
             return None
         held = self.kernel.phase is None and self.drifts and self.resting is None
-        surface = self._surface() if held else None
+        surface = self.surface() if held else None
         return MachineCode(rates, self.kernel.form.n_states, surface)
 
     def _rates(self) -> Machine | None:
@@ -147,7 +147,8 @@ class Mechanics:
             rates = with_law(controller.law, rows, rates, velocities, sizes)
         return rates
 
-    def _surface(self) -> Surface | None:
+    def surface(self) -> Surface | None:
+        """The constraints in machine code; None where an engine has none."""
         kernel, manifold, facts = self.kernel, self.manifold, self.manifold.system.facts
         padded = np.concatenate([self.values, np.zeros(len(self.constants) - len(self.values))])
         constraints = _machine(manifold.function, self.values)

@@ -176,6 +176,11 @@ class MachineFunction(Function):
         """The machine code for one state; None where it does not work on doubles."""
         return None if self._single else Native(self._one.address, self._tables)
 
+    @property
+    def many(self) -> Native:
+        """The machine code for many states, whose arrays are given by their places."""
+        return Native(self._many.address, self._tables)
+
     @cached_property
     def _tables_at(self) -> int:
         return self._tables.ctypes.data

@@ -30,6 +30,14 @@ def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, o
     one(x, p, tables, out)
 
 
+def call_many(
+    many: int | Written, places: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
+) -> None:
+    """Run a function of many states on arrays whose places are listed, as `programs/llvm/tiles` reads them."""
+    assert callable(many)
+    many(places, p, tables, out, 0, count, count)
+
+
 class CompiledLoop:
     """A loop in machine code, made for each kind of arguments at the first call with them."""
 

@@ -260,7 +260,7 @@ def require_writer(suffix: str) -> None:
         raise EngineError("nothing here writes Parquet. Install pyarrow; or save the run as .csv, .nc or .mat.")
 
 
-def _write_netcdf(data: xarray.Dataset, path: Path) -> None:
+def write_netcdf(data: xarray.Dataset, path: Path) -> None:
     """The Dataset, made in memory first: on a full disk HDF5 ends the interpreter."""
     path.write_bytes(data.to_netcdf(engine=_engine()))
 
@@ -289,7 +289,7 @@ def _write_parquet(data: xarray.Dataset, path: Path) -> None:
     frame_of(data).to_parquet(path, engine="pyarrow")
 
 
-_WRITERS = {".nc": _write_netcdf, ".csv": _write_csv, ".mat": _write_mat, ".parquet": _write_parquet}
+_WRITERS = {".nc": write_netcdf, ".csv": _write_csv, ".mat": _write_mat, ".parquet": _write_parquet}
 
 
 def _attributes(run: Trajectory) -> dict[str, str | float]:

@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from dalembert.errors import EngineError
 from dalembert.programs.llvm.kinds import BOOL, INT, REAL, Array, Kind, Record, Value, Word, constant, integer, joined
+from dalembert.programs.loops import call_many
 
 Writer = Callable[..., Value]
 _POINTER = REAL.word.as_pointer()
@@ -329,7 +330,17 @@ def jumped(text: Expressions, node: ast.Call, one: Value, *arrays: Value) -> Val
     return joined([])
 
 
+def _jumped_many(text: Expressions, node: ast.Call, many: Value, *given: Value) -> Value:
+    """A program for many states that is known by its address: four arrays, and all of so many states."""
+    *arrays, count = given
+    kind = ir.FunctionType(ir.VoidType(), [*(each.word.type for each in arrays), *[INT.word] * 3])
+    words = [*(each.word for each in arrays), integer(0).word, count.word, count.word]
+    text.builder.call(text.builder.inttoptr(many.word, kind.as_pointer()), words)
+    return joined([])
+
+
 WRITERS: dict[Any, Writer] = {
+    call_many: _jumped_many,
     len: _length,
     abs: _absolute,
     min: _extreme("<"),

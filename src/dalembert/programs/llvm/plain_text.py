@@ -38,6 +38,7 @@ from dalembert.programs.llvm.kinds import (
 from dalembert.programs.llvm.plain_expressions import WRITERS, Expressions, jumped
 
 ENTRY = "loop"
+_SMALL = 256  # numbers
 _RETURNED = {"None": NOTHING, "float": REAL, "int": INT, "bool": BOOL}
 _BYTE = ir.IntType(8).as_pointer()
 
@@ -312,10 +313,23 @@ class Statements(Expressions):
             room = ir.ArrayType(REAL.word, int(np.prod([size.constant for size in shape])))
             data = self.builder.bitcast(self._first.alloca(room), REAL.word.as_pointer())
         else:
-            data = self.builder.bitcast(self._from_heap(count), REAL.word.as_pointer())
+            data = self._from_heap(count) if self._loops else self._from_stack(count)
         if cleared:
             self._clear(data, count)
         return Value(Array(REAL, len(shape)), (data, *shape))
+
+    def _from_stack(self, count: Word) -> Word:
+        """Room that lives until the function returns: beside the variables where it is small, else from the heap."""
+        near, far, after = (self.builder.append_basic_block(name) for name in ("near", "far", "there"))
+        self.builder.cbranch(self.builder.icmp_signed("<=", count, integer(_SMALL).word), near, far)
+        self.builder.position_at_end(near)
+        beside = self.builder.alloca(REAL.word, size=count)
+        self.builder.branch(after)
+        self.builder.position_at_end(far)
+        away = self._from_heap(count)
+        self.builder.branch(after)
+        self.builder.position_at_end(after)
+        return self._merged(beside.type, [(beside, near), (away, far)])
 
     def _from_heap(self, count: Word) -> Word:
         slot = self._first.alloca(_BYTE)
@@ -326,7 +340,7 @@ class Statements(Expressions):
             self.within.malloc, [self.builder.add(self.builder.mul(count, integer(8).word), integer(8).word)]
         )
         self.builder.store(found, slot)
-        return found
+        return self.builder.bitcast(found, REAL.word.as_pointer())
 
     def _clear(self, data: Word, count: Word) -> None:
         kind = ir.FunctionType(ir.VoidType(), [_BYTE, ir.IntType(8), INT.word, BOOL.word])

@@ -1,0 +1,291 @@
+"""Many runs of the cart-pendulum: lanes and cores against one by one, against SciPy and joblib, and what a sweep costs.
+
+    python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask] [--json]
+
+Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest x
+and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by one by
+`simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's KanesMethod through
+`lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured first; then what it says
+of `--runs` is set beside what they took. `--simulated` workers wait as long as a chunk takes in place of working on it. `--dask`
+adds a local cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import dalembert as dl
+from dalembert.sweeps import making, workers
+from dalembert.sweeps.answering import Answer, answer
+from dalembert.sweeps.question import Question
+from dalembert.sweeps.storage import Folder
+from dalembert.sweeps.variation import Points
+
+MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
+VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}
+OBSERVE = ["max(x)", "final(energy)"]
+TOLERANCE = 1e-10
+
+
+def swept(runs: int, **more: Any) -> Any:
+    options = {"samples": "sobol", "runs": runs, "duration": DURATION, "times": SAMPLES, "chunk": CHUNK, **more}
+    return dl.sweep(MODEL, VARY, observe=OBSERVE, **options)
+
+
+def question_of(runs: int) -> Question:
+    """The question alone, unanswered."""
+    with mock.patch.object(making, "_worked_out", lambda question, *_: question):
+        return swept(runs)
+
+
+def cpu() -> float:
+    """CPU seconds of this process and of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + used.ru_utime + used.ru_stime
+
+
+def spent(work: Callable[[], Any]) -> tuple[float, float]:
+    """CPU and wall seconds."""
+    wall, before = time.perf_counter(), cpu()
+    work()
+    return cpu() - before, time.perf_counter() - wall
+
+
+def best(work: Callable[[], Any], rounds: int = 3) -> float:
+    return min(spent(work)[0] for _ in range(rounds))
+
+
+# the parts
+
+
+def parts(count: int) -> dict[str, float]:
+    """What a chunk and a run cost, the driver, the checkpoint and the start of a worker."""
+    question = question_of(100_000)
+    points = Points(question.variation)(0, CHUNK)
+    answer(question, points[:, :64])  # compiles
+    sizes = (64, 256, CHUNK)
+    took = [best(lambda n=n: answer(question, points[:, :n])) for n in sizes]
+    run, chunk = np.polyfit(sizes, took, 1)
+    steps = dl.derive(MODEL).simulate(DURATION, samples=SAMPLES, integrator="dop853").solution.steps
+    found = answer(question, points)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Folder(question, Path(folder) / "sweep")
+        keeping = best(lambda: [kept.keep(i, found) for i in range(20)]) / 20
+        kept.close()
+        journal = (Path(folder) / "sweep" / "journal.jsonl").stat().st_size / 60
+    many = question_of(100 * CHUNK)
+    with ThreadPoolExecutor(count) as pool, mock.patch.object(workers, "answer", return_value=found):
+        driving = best(lambda: list(workers.answers(many, range(many.chunks), pool, None))) / many.chunks
+    few = question_of(2)
+    starting = spent(lambda: list(workers.by_processes(few, [0], 1)))[0]
+    return {
+        "steps per run": steps,
+        "µs per run": run * 1e6,
+        "ns per step": run / steps * 1e9,
+        "ms per chunk besides": max(chunk, 0.0) * 1e3,
+        "ms per chunk, driver": driving * 1e3,
+        "ms per chunk, checkpoint": keeping * 1e3,
+        "bytes per run": 8.0 * (question.numbers + len(VARY)),
+        "bytes per chunk, journal": journal,
+        "s per worker started": starting,
+    }
+
+
+def predicted(part: dict[str, float], runs: int, count: int) -> float:
+    """CPU seconds by the cost model."""
+    chunks = math.ceil(runs / CHUNK)
+    each = part["ms per chunk besides"] + part["ms per chunk, driver"] + part["ms per chunk, checkpoint"]
+    started = count if count > 1 and chunks > 1 else 0
+    return started * part["s per worker started"] + chunks * each * 1e-3 + runs * part["µs per run"] * 1e-6
+
+
+def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[str, float]]:
+    """What sweeps took, beside what the model says."""
+    rows = []
+    for runs in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            took, wall = spent(lambda n=runs, at=folder: swept(n, workers=count, checkpoint=Path(at) / "sweep"))
+        rows.append({"runs": runs, "CPU s": took, "predicted": predicted(part, runs, count), "wall s": wall})
+    return rows
+
+
+# others
+
+
+def alone(count: int) -> float:
+    """CPU seconds of a run by `simulate`, with what is kept of it."""
+    eom, question = dl.derive(MODEL), question_of(count + 1)
+    points = Points(question.variation)(0, count + 1).T.tolist()
+
+    def one(length: float, mass: float) -> tuple[float, float]:
+        changed = {"l": length, "m2": mass}
+        run = eom.simulate(DURATION, samples=SAMPLES, integrator="dop853", parameters=changed)
+        return float(run["x"].max()), float(run.energy[-1])
+
+    one(*points[0])
+    return spent(lambda: [one(*point) for point in points[1:]])[0] / count
+
+
+def peer_run(length: float, mass: float) -> tuple[float, float]:
+    """CPU seconds of `solve_ivp` and the largest x."""
+    from scipy.integrate import solve_ivp
+
+    import peers
+
+    derived = peers.kane(peers.MODELS[MODEL]())
+    model = dl.load(MODEL)
+    values = {**model.parameter_values, "l": length, "m2": mass}
+    rates, start = derived.compile(values), derived.start(*model.initial, values)
+    times, begun = np.linspace(0.0, DURATION, SAMPLES), time.process_time()
+    options = {"method": "DOP853", "t_eval": times, "rtol": TOLERANCE, "atol": 1e-12}
+    found = solve_ivp(rates, (0.0, DURATION), start, **options)
+    return time.process_time() - begun, float(found.y[2].max())
+
+
+def peer(count: int, processes: int) -> tuple[float, float]:
+    """CPU seconds of a run by SciPy and joblib, and the largest difference from ours."""
+    from joblib import Parallel, delayed
+
+    question = question_of(count)
+    points = Points(question.variation)(0, count)
+    found = Parallel(n_jobs=processes)(delayed(peer_run)(*point) for point in points.T.tolist())
+    ours = answer(question, points).columns["max(x)"]
+    return sum(took for took, _ in found) / count, float(np.abs(ours - [x for _, x in found]).max())
+
+
+@contextmanager
+def dask_cluster(count: int) -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": count, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with LocalCluster(host="127.0.0.1", **options) as cluster, Client(cluster) as client:
+        yield client
+
+
+def clocked(work: Callable[..., Any], *given: Any) -> tuple[Any, float]:
+    """What work returns, and its CPU seconds."""
+    begun = time.thread_time()
+    found = work(*given)
+    return found, time.thread_time() - begun
+
+
+class Clocked:
+    """An executor that adds up the CPU seconds of the work itself."""
+
+    def __init__(self, executor: Any, count: int) -> None:
+        self._executor, self._max_workers, self.seconds = executor, count, 0.0
+
+    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+        """As executors have it."""
+        out: Future[Any] = Future()
+
+        def done(future: Future[Any]) -> None:
+            found, seconds = future.result()
+            self.seconds += seconds
+            out.set_result(found)
+
+        self._executor.submit(clocked, work, *given).add_done_callback(done)
+        return out
+
+
+def dask(count: int, chunks: int = 20) -> dict[str, float]:
+    """CPU seconds of all processes of a local cluster for a sweep, and by how much that is more than the work itself."""
+    with dask_cluster(count) as client:
+        swept(4 * count * 64, executor=client, chunk=64)  # workers compile
+
+        def used() -> float:
+            return time.process_time() + sum(client.run(time.process_time).values())
+
+        before, wall = used(), time.perf_counter()
+        time.sleep(10.0)
+        idle = (used() - before) / (time.perf_counter() - wall)
+        executor = Clocked(client.get_executor(), count)
+        before, wall = used(), time.perf_counter()
+        swept(chunks * CHUNK, executor=executor)
+        wall, took = time.perf_counter() - wall, used() - before
+    work = executor.seconds
+    rest = (took - work - idle * wall) / chunks
+    found = {
+        "chunks": chunks,
+        "CPU s": took,
+        "of it work": work,
+        "wall s": wall,
+        "CPU s per second of an idle cluster": idle,
+    }
+    return {**found, "overhead %": 100 * (took / work - 1), "ms per chunk besides idling": 1e3 * rest}
+
+
+def simulated(part: dict[str, float], count: int, rounds: int = 3) -> dict[str, float]:
+    """Wall seconds of so many workers that wait as long as a chunk takes, beside what the model says."""
+    chunk = (CHUNK * part["µs per run"] + 1e3 * part["ms per chunk besides"]) * 1e-6
+    many = question_of(rounds * count * CHUNK)
+    found = Answer({name: np.zeros(CHUNK) for name in OBSERVE}, {})
+
+    def waits(*_: Any) -> Answer:
+        time.sleep(chunk)
+        return found
+
+    with ThreadPoolExecutor(count) as pool, mock.patch.object(workers, "answer", waits):
+        used, wall = spent(lambda: list(workers.answers(many, range(many.chunks), pool, None)))
+    driver = many.chunks * part["ms per chunk, driver"] * 1e-3
+    return {"workers": count, "wall s": wall, "predicted": max(rounds * chunk, driver), "driver CPU s": used}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, nargs="*", default=[1000, 10_000, 100_000])
+    parser.add_argument("--alone", type=int, default=20)
+    parser.add_argument("--peer", type=int, default=8)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--simulated", type=int, nargs="*", default=[100, 1000])
+    parser.add_argument("--dask", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    part = parts(given.workers)
+    out: dict[str, Any] = {"parts": part, "sweeps": checked(part, given.runs, given.workers)}
+    if given.alone:
+        took = alone(given.alone)
+        out["one by one"] = {
+            "runs": given.alone,
+            "µs per run": took * 1e6,
+            "lanes are faster": took * 1e6 / part["µs per run"],
+        }
+    if given.peer:
+        took, off = peer(given.peer, given.workers)
+        out["SciPy and joblib"] = {
+            "runs": given.peer,
+            "ms per run": took * 1e3,
+            "times ours": took * 1e6 / part["µs per run"],
+            "largest difference of x": off,
+        }
+    if given.dask:
+        out["dask"] = dask(given.workers)
+    out["simulated workers"] = [simulated(part, count) for count in given.simulated]
+    print(json.dumps(out, indent=2) if given.json else told(out))
+
+
+def told(out: dict[str, Any]) -> str:
+    """The same as lines of text."""
+    lines = []
+    for title, found in out.items():
+        lines.append(title)
+        for row in found if isinstance(found, list) else [found]:
+            lines.append("    " + ", ".join(f"{name}: {value:.4g}" for name, value in row.items()))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

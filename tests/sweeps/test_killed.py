@@ -1,0 +1,123 @@
+"""Killed with −9: a worker, the driver, a worker of a cluster. Nothing is lost, and no bit is another."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import dalembert as dl
+
+ASKED = {
+    "model": "cart-pendulum",
+    "vary": {"l": (0.1, 0.3), "m2": (0.3, 0.6)},
+    "observe": ["max(x)", "energy"],
+    "samples": "sobol",
+    "runs": 1600,
+    "duration": 10.0,
+    "times": 21,
+    "chunk": 50,
+}
+SCRIPT = """
+import sys, json
+import dalembert as dl
+asked = json.loads(sys.argv[1])
+dl.sweep(asked.pop("model"), asked.pop("vary"), checkpoint=sys.argv[2], workers=2, **asked)
+"""
+
+
+def asked(**more):
+    known = {**ASKED, **more}
+    return dl.sweep(known.pop("model"), known.pop("vary"), **known)
+
+
+def children(parent):
+    told = subprocess.run(
+        ["ps", "--ppid", str(parent), "-o", "pid=,args="], capture_output=True, text=True, check=False
+    )
+    return [int(line.split()[0]) for line in told.stdout.splitlines() if "sweeps.worker" in line]
+
+
+def lines(folder):
+    journal = folder / "journal.jsonl"
+    return len(journal.read_bytes().splitlines()) if journal.exists() else 0
+
+
+def waited_for(true, seconds=240):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def driver(folder):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps(ASKED), str(folder)], env=environment)
+
+
+@pytest.mark.nightly
+def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(tmp_path):
+    process = driver(tmp_path)
+    try:
+        assert waited_for(lambda: lines(tmp_path) >= 4)
+        (first, *_) = children(process.pid)
+        os.kill(first, signal.SIGKILL)
+        assert process.wait(300) == 0
+    finally:
+        process.kill()
+    assert lines(tmp_path) == 32
+    assert asked(checkpoint=tmp_path).equals(asked(workers=1))
+
+
+@pytest.mark.nightly
+def test_a_driver_that_is_killed_loses_nothing_and_leaves_nobody_behind(tmp_path):
+    process = driver(tmp_path)
+    try:
+        assert waited_for(lambda: lines(tmp_path) >= 6)
+        workers = children(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+    kept = lines(tmp_path)
+    assert 6 <= kept < 32
+    assert waited_for(lambda: not any(_alive(worker) for worker in workers), 60)
+    made = []
+    found = asked(checkpoint=tmp_path, workers=1, progress=lambda fraction: made.append(fraction) or None)
+    assert len(made) == 32 - kept
+    assert found.equals(asked(workers=1))
+
+
+def _alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("default")
+def test_a_worker_of_dask_that_is_killed_loses_nothing():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        known = asked(workers=1)
+        victim = []
+
+        def strike(fraction):
+            if fraction > 0.2 and not victim:
+                victim.append(next(iter(client.run(os.getpid).values())))
+                os.kill(victim[0], signal.SIGKILL)
+
+        assert asked(executor=client, progress=strike).equals(known)
+        assert victim

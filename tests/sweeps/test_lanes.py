@@ -1,0 +1,68 @@
+"""Runs in lanes against the same runs alone, to the last bit."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.integrators import Settings
+from dalembert.sweeps.lanes import Starts, fly, reason_to_run_alone
+
+TIMES = np.linspace(0.0, 2.0, 21)
+
+
+def starts_of(eom, runs, seed=0):
+    scatter = 1 + 0.2 * np.random.default_rng(seed).random((len(eom.values), runs))
+    q, qd = eom.model.initial
+    return Starts(
+        eom.values[:, None] * scatter, np.repeat(q[:, None], runs, axis=1), np.repeat(qd[:, None], runs, axis=1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "formalism"),
+    [("double-pendulum", "lagrange"), ("cart-pendulum", "lagrange"), ("double-pendulum", "hamilton")],
+)
+def test_a_run_in_a_lane_is_the_run_alone_to_the_last_bit(name, formalism):
+    eom = dl.derive(name, formalism)
+    assert reason_to_run_alone(eom, "dop853") is None
+    starts = starts_of(eom, 40)
+    states, done = fly(eom, starts, TIMES, Settings())
+    assert done.all()
+    for i in (0, 17, 39):
+        changed = eom.with_parameters(dict(zip(eom.model.parameter_values, starts.values[:, i].tolist(), strict=True)))
+        alone = changed.simulate(times=TIMES, integrator="dop853")
+        assert np.array_equal(np.concatenate([part.solution.y for part in alone.parts], axis=1).T, states[i])
+
+
+def test_a_lane_does_not_know_its_neighbours():
+    eom = dl.derive("cart-pendulum")
+    starts = starts_of(eom, 50)
+    whole, _ = fly(eom, starts, TIMES, Settings())
+    some = Starts(*(part[:, 40:43].copy() for part in (starts.values, starts.q, starts.qd)))
+    assert np.array_equal(fly(eom, some, TIMES, Settings())[0], whole[40:43])
+
+
+def test_tolerances_and_longest_steps_are_those_of_simulate():
+    eom = dl.derive("double-pendulum")
+    states, _ = fly(eom, starts_of(eom, 1), TIMES, Settings(rtol=1e-6, atol=1e-7, max_step=0.05))
+    values = dict(zip(eom.model.parameter_values, starts_of(eom, 1).values[:, 0].tolist(), strict=True))
+    alone = eom.simulate(times=TIMES, integrator="dop853", rtol=1e-6, atol=1e-7, max_step=0.05, parameters=values)
+    assert np.array_equal(alone.parts[0].solution.y.T, states[0])
+
+
+def test_a_run_that_needs_more_is_left():
+    # the rods of a slider-crank with equal lengths fold: constraints become dependent, and branches cross
+    model = dl.Model.from_energies(
+        "crossing", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x*y"]
+    ).start([-1.0, 0.0], [1.0, 0.0])
+    eom = dl.derive(model)
+    if reason_to_run_alone(eom, "dop853") is None:
+        q, qd = model.initial
+        _, done = fly(eom, Starts(np.zeros((0, 1)), q[:, None], qd[:, None]), np.array([0.0, 2.0]), Settings())
+        assert not done[0]
+
+
+def test_models_that_are_watched_run_alone():
+    ball = dl.load("simple-pendulum").copy().joint_torque("bob", "-0.1*sign(dot(theta))", name="rub")
+    assert "switch" in (reason_to_run_alone(dl.derive(ball), "dop853") or "")
+    assert "one run at a time" in (reason_to_run_alone(dl.derive("simple-pendulum"), "taylor") or "")

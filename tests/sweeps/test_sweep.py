@@ -1,0 +1,169 @@
+"""Sweeps: closed forms, the same bits whoever works, failures as rows, and refusals."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dalembert as dl
+from dalembert.integrators import Settings
+from dalembert.sweeps.answering import answer
+from dalembert.sweeps.observing import Observable
+from dalembert.sweeps.question import Question
+from dalembert.sweeps.variation import Points, variation_of
+from dalembert.sweeps.workers import by_processes
+
+PENDULUM = {"duration": 2.0, "workers": 1}
+
+
+def test_the_period_of_a_small_pendulum_grows_with_the_root_of_its_length():
+    lengths = np.linspace(0.5, 1.5, 5)
+    times = np.linspace(0.0, 2.0, 41)
+    small = dl.load("simple-pendulum").copy().start([1e-4], [0.0])
+    found = dl.sweep(small, {"l": lengths}, observe={"angle": "theta"}, times=times, workers=1)
+    w = np.sqrt(9.81 / lengths)
+    assert np.abs(found["angle"].values - 1e-4 * np.cos(np.outer(w, times))).max() < 1e-11
+    assert found["angle"].dims == ("l", "time")
+
+
+def test_energy_is_kept_and_the_top_speed_is_that_of_the_fall():
+    angles = [0.3, 1.0, 2.5]
+    found = dl.sweep(
+        "simple-pendulum",
+        {"theta": angles, "l": [0.5, 2.0]},
+        observe=["drift(energy)", "final(energy)", "max(dot(theta)**2)"],
+        times=4001,
+        **PENDULUM | {"duration": 4.0},
+    )
+    assert found["drift(energy)"].max() < 1e-8
+    for angle in angles:
+        for length in (0.5, 2.0):
+            here = found.sel(theta=angle, l=length)
+            assert abs(float(here["final(energy)"]) + 9.81 * length * np.cos(angle)) < 1e-8
+            assert abs(float(here["max(dot(theta)**2)"]) / (2 * 9.81 / length * (1 - np.cos(angle))) - 1) < 1e-4
+
+
+def asked(**more):
+    vary = {"l": (0.1, 0.3), "m2": stats.norm(0.5, 0.05), "dot(x)": (0.0, 1.0)}
+    options = {"samples": "sobol", "runs": 60, "duration": 1.0, "times": 6, "chunk": 16, **more}
+    return dl.sweep("cart-pendulum", vary, observe=["theta1", "max(energy)", "final(x) "], **options)
+
+
+def test_the_bits_are_the_same_for_any_number_of_workers_and_any_chunks():
+    alone = asked(workers=1)
+    with ThreadPoolExecutor(2) as two:
+        assert asked(executor=two).equals(alone)
+    assert asked(workers=1, chunk=7).equals(alone)
+    assert alone.attrs["lanes"] == "yes"
+
+
+def test_random_and_sobol_points_follow_their_distributions():
+    vary = {"l": (0.5, 1.5), "m": stats.norm(2.0, 0.1)}
+    for samples in ("sobol", "random"):
+        found = dl.sweep("simple-pendulum", vary, observe="final(theta)", samples=samples, runs=512, seed=3, **PENDULUM)
+        assert abs(float(found["l"].mean()) - 1.0) < (0.005 if samples == "sobol" else 0.05)
+        assert abs(float(found["m"].std()) - 0.1) < 0.01
+        again = dl.sweep("simple-pendulum", vary, observe="final(theta)", samples=samples, runs=512, seed=3, **PENDULUM)
+        assert again.equals(found)
+
+
+def test_a_run_that_fails_is_a_row_with_its_reason():
+    # the mass may not be negative, and the other runs do not mind
+    found = dl.sweep("simple-pendulum", {"m": [1.0, -1.0, 2.0]}, observe=["final(theta)", "theta"], **PENDULUM)
+    assert found["reason"].values[[0, 2]].tolist() == ["", ""]
+    assert "mass" in str(found["reason"].values[1])
+    assert np.isnan(found["final(theta)"].values[1])
+    assert np.isnan(found["theta"].values[1]).all()
+    assert np.isfinite(found["final(theta)"].values[[0, 2]]).all()
+    assert found.attrs["failed"] == 1
+
+
+def test_models_that_cannot_share_lanes_give_what_simulate_gives():
+    model = dl.load("simple-pendulum").copy().joint_torque("bob", "-0.3*sign(dot(theta))", name="rub")
+    options = {"duration": 1.0, "times": 11, "workers": 1, "integrator": "dop853"}
+    found = dl.sweep(model, {"l": [0.7, 1.0]}, observe=["theta", "final(energy)"], **options)
+    assert "switch" in found.attrs["lanes"]
+    for length in (0.7, 1.0):
+        run = dl.derive(model).simulate(1.0, samples=11, integrator="dop853", parameters={"l": length})
+        assert np.array_equal(found["theta"].sel(l=length), run["theta"])
+        assert abs(float(found["final(energy)"].sel(l=length)) - run.energy[-1]) < 1e-13
+
+
+def test_what_a_run_knows_by_name_can_be_observed():
+    found = dl.sweep("simple-pendulum", {"l": [0.7]}, observe=["ddot(theta)", "max(ddot(theta))"], times=5, **PENDULUM)
+    run = dl.derive("simple-pendulum").simulate(2.0, samples=5, integrator="dop853", parameters={"l": 0.7})
+    assert np.array_equal(found["ddot(theta)"].values[0], run.qdd[0])
+    assert float(found["max(ddot(theta))"].values[0]) == run.qdd[0].max()
+
+
+def test_a_summary_counts_the_runs_that_have_numbers():
+    found = dl.sweep("simple-pendulum", {"m": [1.0, -1.0, 2.0, 3.0]}, observe="initial(m*theta)", **PENDULUM)
+    told = dl.sweep_summary(found, quantiles=[0.5])["initial(m*theta)"]
+    theta = float(dl.load("simple-pendulum").initial[0][0])
+    assert told.sel(statistic="mean") == pytest.approx(2 * theta)
+    assert told.sel(statistic="std") == pytest.approx(theta)
+    assert told.sel(statistic="error") == pytest.approx(theta / np.sqrt(3))
+    assert told.sel(statistic="0.5") == pytest.approx(2 * theta)
+
+
+@pytest.mark.parametrize(
+    ("vary", "more", "said"),
+    [
+        ({"len": [1.0]}, {}, "no 'len' to vary"),
+        ({}, {}, "nothing is varied"),
+        ({"l": []}, {}, "one or more numbers"),
+        ({"l": stats.norm()}, {}, "no grid"),
+        ({"l": [1.0, 2.0, 3.0]}, {"samples": "sobol", "runs": 4}, "ends of a range"),
+        ({"l": (1.0, 2.0)}, {"samples": "sobol"}, "number of runs"),
+        ({"l": (1.0, 2.0)}, {"samples": "latin"}, "Expected grid, sobol or random"),
+        ({"l": [1.0]}, {"runs": 3}, "as many runs as points"),
+        ({"l": [1.0]}, {"observe": "energie"}, "Did you mean 'energy'"),
+        ({"l": [1.0]}, {"observe": []}, "nothing is observed"),
+        ({"theta": [1.0]}, {"observe": "theta"}, "another name"),
+        ({"l": [1.0]}, {"workers": 0}, "at least 1"),
+        ({"l": [1.0]}, {"executor": 3}, "client of Dask"),
+        ({"l": (1.0, 2.0)}, {"samples": "random", "runs": 10**11, "observe": "theta"}, "Give `checkpoint`"),
+        ({"l": [1.0]}, {"times": [0.0, 1.0], "duration": 1.0}, "Give one of them"),
+    ],
+)
+def test_refusals(vary, more, said):
+    with pytest.raises(dl.InputError, match=said.replace("(", r"\(")):
+        dl.sweep("simple-pendulum", vary, **{"observe": "final(theta)", **more})
+
+
+def test_laws_that_cannot_be_sent_are_refused():
+    model = dl.load("simple-pendulum").copy().actuator("bob", law=lambda t, state: 0.0, name="motor")
+    with pytest.raises(dl.InputError, match="cannot travel"):
+        dl.sweep(model, {"l": [1.0, 2.0]}, observe="final(theta)", duration=0.1, chunk=1, workers=2)
+
+
+@pytest.mark.nightly
+def test_a_worker_process_gives_the_same_bits():
+    asked_for = Question(
+        dl.derive("cart-pendulum"),
+        variation_of(dl.load("cart-pendulum"), {"l": (0.1, 0.3)}, "random", 40, 1),
+        (Observable("x", "x", "final"),),
+        (0.0, 0.5),
+        "dop853",
+        Settings(),
+        given_chunk=20,
+    )
+    found = dict(by_processes(asked_for, range(2), 1))
+    points = Points(asked_for.variation)
+    for chunk in range(2):
+        here = answer(asked_for, points(*asked_for.runs_of(chunk)))
+        assert np.array_equal(found[chunk].columns["x"], here.columns["x"])
+
+
+def test_a_run_that_an_event_ends_has_no_numbers_behind_it():
+    model = dl.load("simple-pendulum").copy().event("down", "theta", stop=True)
+    times = np.linspace(0.0, 2.0, 21)
+    found = dl.sweep(model, {"l": [1.0, 0.5]}, observe=["theta", "final(theta)"], times=times, workers=1)
+    for i, length in enumerate((1.0, 0.5)):
+        run = dl.derive(model).simulate(times=times.tolist(), parameters={"l": length})
+        inside = times <= run.t[-1]
+        assert 2 < inside.sum() < 20
+        assert np.array_equal(np.isfinite(found["theta"].values[i]), inside)
+        assert abs(float(found["final(theta)"][i])) < 1e-12
+    assert (found["reason"] == "").all()
