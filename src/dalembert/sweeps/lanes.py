@@ -49,8 +49,8 @@ def reason_to_run_alone(equations: Equations, integrator: str) -> str | None:
         return "large trees run link by link"
     if model.controllers:
         return "laws in Python are asked run by run"
-    if model.switching or model.events:
-        return "events and formulas that switch are crossed run by run"
+    if model.switching or model.events or model.rigid:
+        return "events, rigid contacts and formulas that switch are crossed run by run"
     if space.lengths.spans:
         return "springs and dampers whose ends may meet are watched run by run"
     if equations.kernel.phase is not None:
