@@ -35,6 +35,7 @@ _TOUCH = 1e-11  # lengths of the model: gaps as small as this are closed
 _DEEP = 1e-8  # and what is deeper in the ground at the start is refused
 _STILL = 1e-11  # velocities of the model: gaps that open more slowly stay closed, and what slips more slowly is at rest
 _PULL = 1e-11  # of what would undo the accelerations: a contact that would pull more lets go
+_GAINED = 1e-9  # of the energies of an impact: more is no rounding
 FASTER = 8  # intervals, each shorter than the one before it
 _SOUND = 1e-7  # of its own: what pressing changes the rate of a gap by, where friction and the normal force nearly jam
 
@@ -293,7 +294,7 @@ class RigidContacts:
         """The error where friction and normal force grow without bound."""
         here, seen = _Here(t, q, qd, equations, ()), self.see(t, q, qd, equations.values)
         closed = [i for i, mode in enumerate(self._modes) if mode.closed]
-        return SimulationError(paradox(self._asked(here, seen, closed, impulsive=False), ()))
+        return SimulationError(paradox(self._asked(here, seen, closed, impulsive=False)))
 
     def _asked(self, here: _Here, seen: Seen, which: Sequence[int], *, impulsive: bool) -> Contacts:
         """The problem of complementarity of some contacts: of accelerations, or of velocities."""
@@ -318,6 +319,7 @@ class RigidContacts:
             np.zeros(m),
             tuple(self._known[i].title for i in which),
             f"at t = {here.t:.9g}",
+            "speed" if impulsive else "acceleration",
         )
 
     def _pushed(self, here: _Here, which: Sequence[int], *, impulsive: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -352,13 +354,19 @@ class RigidContacts:
     def _hit(self, here: _Here, seen: Seen, which: list[int], P: np.ndarray) -> _Here:
         """The state behind impulses, which are written down."""
         asked, m = self._asked(here, seen, which, impulsive=True), len(which)
-        rates = asked.free + asked.response @ P
+        rates, first, law = asked.free + asked.response @ P, len(self.impulses), self._known[0].impact.title()
         for k, i in enumerate(which):
             if P[k] or P[m + k]:
                 vector = P[k] * seen.normal[i] + P[m + k] * seen.way[i]
                 energy = P[k] * (asked.free[k] + rates[k]) / 2 + P[m + k] * (asked.free[m + k] + rates[m + k]) / 2
                 told = float(-asked.free[k]), float(rates[k]), float(energy)
                 self.impulses.append(Impulse(self._known[i].load, here.t, vector, *told))
+        gained = sum(each.energy for each in self.impulses[first:])
+        if gained > _GAINED * sum(abs(each.energy) for each in self.impulses[first:]) + _GAINED * asked.unit * abs(P).sum():
+            self.notes += (
+                f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {gained:.3g}: with friction, {law}'s "
+                "law of impact can. Compare with another `impact`",
+            )
         return replace(here, qd=here.qd + self._pushed(here, which, impulsive=True)[1] @ P)
 
 
