@@ -88,6 +88,7 @@ class RigidContacts:
         self._resting: dict[tuple[tuple[str, ...], tuple[str, ...]], Resting] = {}
         self.impulses: list[Impulse] = []
         self.notes: tuple[str, ...] = ()
+        self.inputs: Mapping[str, float] = {}  # what laws in Python give now
         scales = equations.workspace.facts.scales
         self._length, self._speed = scales.length, scales.length / scales.time
         self._pull = np.zeros(len(self._known))  # the force with which each lets go
@@ -331,7 +332,8 @@ class RigidContacts:
 
     @property
     def _silent(self) -> dict[str, float]:
-        return {name: 0.0 for known in self._known for name in known.parameters}
+        """The values of parameters without any force of a contact."""
+        return {**self.inputs, **{name: 0.0 for known in self._known for name in known.parameters}}
 
     def _impulses(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
         """The impulses of an impact: normal ones, then those of friction."""
