@@ -187,9 +187,8 @@ def test_a_bead_leaves_a_dome_where_its_height_has_fallen_by_a_third():
 # several at once
 
 
-@pytest.mark.parametrize(
-    ("count", "lifted"), [(3, 1), pytest.param(5, 2, marks=nightly), pytest.param(5, 4, marks=nightly)]
-)
+@nightly
+@pytest.mark.parametrize(("count", "lifted"), [(3, 1), (5, 2), (5, 4)])
 def test_as_many_balls_leave_a_cradle_as_came(count, lifted):
     run = dl.simulate(cradle(count, lifted), 1.0, samples=5, integrator="dop853")
     hit = run.impulses[0].t
@@ -199,6 +198,7 @@ def test_as_many_balls_leave_a_cradle_as_came(count, lifted):
     assert run.energy_error < 1e-9
 
 
+@nightly
 def test_newtons_law_for_all_balls_at_once_throws_the_first_one_back():
     run = dl.simulate(cradle(3, 1, impact="newton"), 0.6, samples=3, integrator="dop853")
     speed = np.sqrt(2 * G * (1 - np.cos(0.5)))
@@ -208,12 +208,14 @@ def test_newtons_law_for_all_balls_at_once_throws_the_first_one_back():
     assert [each.departure for each in run.impulses] == pytest.approx([speed, 0.0], abs=1e-9)
 
 
+@nightly
 @pytest.mark.parametrize("law", ["newton", "poisson"])
 def test_both_laws_of_impact_are_the_same_without_friction_and_for_one_contact(law):
     run = dl.simulate(falling(1.0, restitution=0.6, impact=law), 0.6, samples=3, integrator="dop853")
     assert run.impulses[0].departure == pytest.approx(0.6 * np.sqrt(2 * G))
 
 
+@nightly
 def test_a_spinning_ball_that_hits_the_floor_takes_the_impulse_of_coulomb():
     # with e and μ: slides through, Δv = μ (1 + e) v, Δω = 5/2 of it by r, as long as slip is left; else it rolls off
     for law in ("newton", "poisson"):

@@ -364,7 +364,10 @@ class RigidContacts:
                 told = float(-asked.free[k]), float(rates[k]), float(energy)
                 self.impulses.append(Impulse(self._known[i].load, here.t, vector, *told))
         gained = sum(each.energy for each in self.impulses[first:])
-        if gained > _GAINED * sum(abs(each.energy) for each in self.impulses[first:]) + _GAINED * asked.unit * abs(P).sum():
+        if (
+            gained
+            > _GAINED * sum(abs(each.energy) for each in self.impulses[first:]) + _GAINED * asked.unit * abs(P).sum()
+        ):
             self.notes += (
                 f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {gained:.3g}: with friction, {law}'s "
                 "law of impact can. Compare with another `impact`",
