@@ -199,7 +199,7 @@ def test_the_rod_of_painleve_is_pressed_as_his_formula_says_up_to_the_critical_f
     assert run.load_forces["lower end"][2, 0] == pytest.approx(data["press"], rel=error)
     model = dl.load("painleve-rod")
     dl.simulate(model.with_parameters(mu=data["critical"] - 1e-3), 1e-4, samples=2)
-    with pytest.raises(SimulationError, match="no forces fulfil .* 'lower end' with μ = 1.33433"):
+    with pytest.raises(SimulationError, match=r"no forces fulfil .* 'lower end' with μ = 1.33433"):
         dl.simulate(model.with_parameters(mu=data["critical"] + 1e-3), 1e-4, samples=2)
 
 

@@ -369,8 +369,8 @@ class RigidContacts:
             > _GAINED * sum(abs(each.energy) for each in self.impulses[first:]) + _GAINED * asked.unit * abs(P).sum()
         ):
             self.notes += (
-                f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {gained:.3g}: with friction, {law}'s "
-                "law of impact can. Compare with another `impact`",
+                f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {gained:.3g}: {law}'s law of "
+                "impact with friction can. Compare with another `impact`",
             )
         return replace(here, qd=here.qd + self._pushed(here, which, impulsive=True)[1] @ P)
 
