@@ -24,7 +24,8 @@ from dalembert.kernels.complementarity import OPEN, Contacts, Mode, decided, par
 from dalembert.kernels.resting import Resting
 from dalembert.kernels.sliding import SlidingKernel
 from dalembert.model.frozen import Value
-from dalembert.model.loads.unilateral import KeptRate
+from dalembert.model.loads import Load
+from dalembert.model.loads.unilateral import KeptRate, Unilateral
 from dalembert.programs import Function
 
 if TYPE_CHECKING:
@@ -89,8 +90,6 @@ class RigidContacts:
         self.impulses: list[Impulse] = []
         self.notes: tuple[str, ...] = ()
         self.inputs: Mapping[str, float] = {}  # what laws in Python give now
-        scales = equations.workspace.facts.scales
-        self._length, self._speed = scales.length, scales.length / scales.time
         self._pull = np.zeros(len(self._known))  # the force with which each lets go
         self._now: Seen | None = None
         if self._known:
@@ -98,6 +97,14 @@ class RigidContacts:
 
     def __bool__(self) -> bool:
         return bool(self._known)
+
+    @property
+    def _length(self) -> float:
+        return self._equations.workspace.facts.scales.length
+
+    @property
+    def _speed(self) -> float:
+        return self._length / self._equations.workspace.facts.scales.time
 
     def _require_possible(self, equations: Equations) -> None:
         title, levels = self._known[0].title, equations.workspace.facts.levels
@@ -126,7 +133,7 @@ class RigidContacts:
         return space.compiled(vector(rows), space.system.q, space.system.qd)
 
     @property
-    def _loads(self) -> Iterator[tuple]:
+    def _loads(self) -> Iterator[tuple[Load, Unilateral]]:
         loads = {load.name: load for load in self._equations.workspace.model.loads}
         yield from ((loads[known.load], known) for known in self._known)
 
@@ -363,14 +370,11 @@ class RigidContacts:
                 energy = P[k] * (asked.free[k] + rates[k]) / 2 + P[m + k] * (asked.free[m + k] + rates[m + k]) / 2
                 told = float(-asked.free[k]), float(rates[k]), float(energy)
                 self.impulses.append(Impulse(self._known[i].load, here.t, vector, *told))
-        gained = sum(each.energy for each in self.impulses[first:])
-        if (
-            gained
-            > _GAINED * sum(abs(each.energy) for each in self.impulses[first:]) + _GAINED * asked.unit * abs(P).sum()
-        ):
+        energies = [each.energy for each in self.impulses[first:]]
+        if sum(energies) > _GAINED * (sum(map(abs, energies)) + asked.unit * abs(P).sum()):
             self.notes += (
-                f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {gained:.3g}: {law}'s law of "
-                "impact with friction can. Compare with another `impact`",
+                f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {sum(energies):.3g}: {law}'s law "
+                "of impact with friction can. Compare with another `impact`",
             )
         return replace(here, qd=here.qd + self._pushed(here, which, impulsive=True)[1] @ P)
 
