@@ -24,7 +24,8 @@ from dalembert.kernels.complementarity import OPEN, Contacts, Mode, decided, par
 from dalembert.kernels.resting import Resting
 from dalembert.kernels.sliding import SlidingKernel
 from dalembert.model.frozen import Value
-from dalembert.model.loads.unilateral import KeptRate
+from dalembert.model.loads import Load
+from dalembert.model.loads.unilateral import KeptRate, Unilateral
 from dalembert.programs import Function
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _TOUCH = 1e-11  # lengths of the model: gaps as small as this are closed
 _DEEP = 1e-8  # and what is deeper in the ground at the start is refused
 _STILL = 1e-11  # velocities of the model: gaps that open more slowly stay closed, and what slips more slowly is at rest
 _PULL = 1e-11  # of what would undo the accelerations: a contact that would pull more lets go
+_GAINED = 1e-9  # of the energies of an impact: more is no rounding
 FASTER = 8  # intervals, each shorter than the one before it
 _SOUND = 1e-7  # of its own: what pressing changes the rate of a gap by, where friction and the normal force nearly jam
 
@@ -87,8 +89,7 @@ class RigidContacts:
         self._resting: dict[tuple[tuple[str, ...], tuple[str, ...]], Resting] = {}
         self.impulses: list[Impulse] = []
         self.notes: tuple[str, ...] = ()
-        scales = equations.workspace.facts.scales
-        self._length, self._speed = scales.length, scales.length / scales.time
+        self.inputs: Mapping[str, float] = {}  # what laws in Python give now
         self._pull = np.zeros(len(self._known))  # the force with which each lets go
         self._now: Seen | None = None
         if self._known:
@@ -96,6 +97,14 @@ class RigidContacts:
 
     def __bool__(self) -> bool:
         return bool(self._known)
+
+    @property
+    def _length(self) -> float:
+        return self._equations.workspace.facts.scales.length
+
+    @property
+    def _speed(self) -> float:
+        return self._length / self._equations.workspace.facts.scales.time
 
     def _require_possible(self, equations: Equations) -> None:
         title, levels = self._known[0].title, equations.workspace.facts.levels
@@ -124,7 +133,7 @@ class RigidContacts:
         return space.compiled(vector(rows), space.system.q, space.system.qd)
 
     @property
-    def _loads(self) -> Iterator[tuple]:
+    def _loads(self) -> Iterator[tuple[Load, Unilateral]]:
         loads = {load.name: load for load in self._equations.workspace.model.loads}
         yield from ((loads[known.load], known) for known in self._known)
 
@@ -293,7 +302,7 @@ class RigidContacts:
         """The error where friction and normal force grow without bound."""
         here, seen = _Here(t, q, qd, equations, ()), self.see(t, q, qd, equations.values)
         closed = [i for i, mode in enumerate(self._modes) if mode.closed]
-        return SimulationError(paradox(self._asked(here, seen, closed, impulsive=False), ()))
+        return SimulationError(paradox(self._asked(here, seen, closed, impulsive=False)))
 
     def _asked(self, here: _Here, seen: Seen, which: Sequence[int], *, impulsive: bool) -> Contacts:
         """The problem of complementarity of some contacts: of accelerations, or of velocities."""
@@ -318,6 +327,7 @@ class RigidContacts:
             np.zeros(m),
             tuple(self._known[i].title for i in which),
             f"at t = {here.t:.9g}",
+            "speed" if impulsive else "acceleration",
         )
 
     def _pushed(self, here: _Here, which: Sequence[int], *, impulsive: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -329,7 +339,8 @@ class RigidContacts:
 
     @property
     def _silent(self) -> dict[str, float]:
-        return {name: 0.0 for known in self._known for name in known.parameters}
+        """The values of parameters without any force of a contact."""
+        return {**self.inputs, **{name: 0.0 for known in self._known for name in known.parameters}}
 
     def _impulses(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
         """The impulses of an impact: normal ones, then those of friction."""
@@ -352,13 +363,19 @@ class RigidContacts:
     def _hit(self, here: _Here, seen: Seen, which: list[int], P: np.ndarray) -> _Here:
         """The state behind impulses, which are written down."""
         asked, m = self._asked(here, seen, which, impulsive=True), len(which)
-        rates = asked.free + asked.response @ P
+        rates, first, law = asked.free + asked.response @ P, len(self.impulses), self._known[0].impact.title()
         for k, i in enumerate(which):
             if P[k] or P[m + k]:
                 vector = P[k] * seen.normal[i] + P[m + k] * seen.way[i]
                 energy = P[k] * (asked.free[k] + rates[k]) / 2 + P[m + k] * (asked.free[m + k] + rates[m + k]) / 2
                 told = float(-asked.free[k]), float(rates[k]), float(energy)
                 self.impulses.append(Impulse(self._known[i].load, here.t, vector, *told))
+        energies = [each.energy for each in self.impulses[first:]]
+        if sum(energies) > _GAINED * (sum(map(abs, energies)) + asked.unit * abs(P).sum()):
+            self.notes += (
+                f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {sum(energies):.3g}: {law}'s law "
+                "of impact with friction can. Compare with another `impact`",
+            )
         return replace(here, qd=here.qd + self._pushed(here, which, impulsive=True)[1] @ P)
 
 

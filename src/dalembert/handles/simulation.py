@@ -119,6 +119,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
             run.rechoose(t, q, qd)
         elif board is not None:
             before = run.equations, qd
+            board.contacts.inputs = way.given(t, q, qd, constants)
             run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
             _put_in(run, board, t, q, before, qd)
             if ends:
@@ -300,6 +301,13 @@ class Way:
         if isinstance(kernel, SlidingKernel):
             along[kernel.rows] = kernel.held(y, t, along)
         return along
+
+    def given(self, t: float, q: np.ndarray, qd: np.ndarray, constants: np.ndarray) -> dict[str, float]:
+        """What laws in Python give at a state, by the names of the parameters."""
+        asked = self.inputs
+        values = asked.filled(t, q, qd, constants) if asked.continuous else constants
+        names = [name for controller in asked.controllers for name in controller.inputs]
+        return dict(zip(names, values[asked.rows(names)].tolist(), strict=True)) if names else {}
 
     @property
     def crossings(self) -> Crossings:

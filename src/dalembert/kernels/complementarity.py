@@ -57,6 +57,7 @@ class Contacts:
     least: np.ndarray  # N₀
     names: tuple[str, ...] = ()
     where: str = ""  # the instant, in words
+    rate: str = "acceleration"  # what a₀ is, in words
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -114,15 +115,18 @@ def decided(asked: Contacts, wanted: Mapping[int, Mode] | None = None) -> Soluti
     return min(found, key=cost)
 
 
-def paradox(asked: Contacts, found: Sequence[Solution]) -> str:
-    """What is said where rigid contacts and friction contradict each other, or leave the motion open."""
+def paradox(asked: Contacts, found: Sequence[Solution] | None = None) -> str:
+    """What is said where rigid contacts and friction contradict each other, leave the motion open, or are about to."""
     m = asked.m
     parts = []
     for i, name in enumerate(asked.names):
         side, mu = asked.slip[i], asked.friction[i]
         A = asked.response[i, i] - side * mu * asked.response[i, m + i]
-        parts.append(f"{name} with μ = {mu:.6g}, whose gap has the rate {asked.free[i]:.6g} + {A:.6g} N")
-    what = "no forces fulfil" if not found else f"{len(found)} different motions fulfil"
+        parts.append(f"{name} with μ = {mu:.6g}, whose gap has the {asked.rate} {asked.free[i]:.6g} + ({A:.6g}) N")
+    if found is None:
+        what = "friction jams; from here on no forces, or several, fulfil"
+    else:
+        what = f"{len(found)} different motions fulfil" if found else "no forces fulfil"
     return (
         f"{asked.where} {what} the laws of rigid contact and Coulomb friction (Painlevé's paradox): {'; '.join(parts)}. "
         "Rigid bodies have no unique motion from here. Take less friction, or a compliant contact with a stiffness."
