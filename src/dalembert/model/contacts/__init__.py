@@ -28,8 +28,13 @@ from dalembert.model.contacts.point_on_surface import PointOnSurfaceMaker
 from dalembert.model.contacts.points import BetweenPoints as BetweenPoints
 from dalembert.model.contacts.rack_and_pinion import RackAndPinion as RackAndPinion
 from dalembert.model.contacts.rack_and_pinion import RackAndPinionMaker
+from dalembert.model.contacts.rolling import Rolling as Rolling
+from dalembert.model.contacts.rolling_ball import RollingBall as RollingBall
+from dalembert.model.contacts.rolling_ball import RollingBallMaker
 from dalembert.model.contacts.rolling_disk import RollingDisk as RollingDisk
 from dalembert.model.contacts.rolling_disk import RollingDiskMaker
+from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoid as RollingEllipsoid
+from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoidMaker
 from dalembert.model.contacts.worm import Worm as Worm
 from dalembert.model.contacts.worm import WormMaker
 
@@ -37,6 +42,8 @@ from dalembert.model.contacts.worm import WormMaker
 CONTACTS: tuple[type[Contact], ...] = (
     KnifeEdge,
     RollingDisk,
+    RollingBall,
+    RollingEllipsoid,
     Coupling,
     Gear,
     Belt,
@@ -53,6 +60,8 @@ CONTACTS: tuple[type[Contact], ...] = (
 class ContactMakers(
     KnifeEdgeMaker,
     RollingDiskMaker,
+    RollingBallMaker,
+    RollingEllipsoidMaker,
     CouplingMaker,
     GearMaker,
     BeltMaker,

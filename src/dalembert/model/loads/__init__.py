@@ -9,6 +9,7 @@ from dalembert.model.loads.bushing import Bushing, BushingMaker
 from dalembert.model.loads.damper import Damper, DamperMaker
 from dalembert.model.loads.disk_on_plane import DiskOnPlane, DiskOnPlaneMaker
 from dalembert.model.loads.drag import Drag, DragMaker
+from dalembert.model.loads.ellipsoid_on_plane import EllipsoidOnPlane, EllipsoidOnPlaneMaker
 from dalembert.model.loads.force import Force, ForceMaker
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
@@ -45,6 +46,7 @@ LOADS: tuple[type[Load], ...] = (
     SphereOnSphere,
     SphereOnBox,
     DiskOnPlane,
+    EllipsoidOnPlane,
 )
 
 
@@ -67,5 +69,6 @@ class LoadMakers(
     SphereOnSphereMaker,
     SphereOnBoxMaker,
     DiskOnPlaneMaker,
+    EllipsoidOnPlaneMaker,
 ):
     """What pushes and pulls on a model."""

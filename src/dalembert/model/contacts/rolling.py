@@ -1,0 +1,184 @@
+"""What rolls on a plane without slipping: discs, balls and ellipsoids share all but their shape.
+
+The plane goes through `point` of the ground, which is the world or another body, and `normal` n points out of it on the side of
+what rolls. From the centre c the contact is at r = c + a, where a is the way to the lowest point of the shape. Then
+
+    contact    n·(c − point) = −n·a                       the lowest point lies in the plane
+    slip       eᵢ·(v − v_ground) = 0,  i = 1, 2           the matter of both bodies in r moves alike along the plane
+
+with e₁, e₂ across n, fixed on the ground. The first is holonomic, the others are not. Their multipliers are the forces on the body.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.algebra import Array, Scalar, vector
+from dalembert.algebra.surds import Component
+from dalembert.errors import Problem
+from dalembert.model.checks.values import Table, value
+from dalembert.model.contacts.base import Contact, Formulas, Push, pushed
+from dalembert.model.declared import Condition, Level, Places, Traced, Watch, axes_of, held, length, point_of
+from dalembert.model.file_form import ORIGIN
+from dalembert.model.keys import BODY, NAMED, Key, Keys, body, direction, fixed_vector, switch
+from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.spatial import cross, perpendicular
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+ROLLS: Keys = {**NAMED, **BODY, "center": Key(fixed_vector, usual=ORIGIN)}
+PLANE: Keys = {
+    "ground": Key(body, usual=WORLD),
+    "point": Key(fixed_vector, usual=ORIGIN),
+    "normal": Key(direction),
+    "contact": Key(switch),
+}
+
+
+@dataclass(frozen=True)
+class Rolling(Contact):
+    """A shape around `center` of a body that rolls on a plane; without `contact` the coordinates have to hold it there."""
+
+    body: str
+    ground: str
+    center: Vector3
+    point: Vector3
+    normal: tuple[Component, Component, Component]
+    contact: bool
+
+    @abstractmethod
+    def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
+        """For a unit vector upwards, in body axes: the way a from the centre to the lowest point, and how deep that is."""
+
+    @abstractmethod
+    def down(self, places: Places, up: Array) -> Array:
+        """For the evidence: the way to the lowest point by another formula, in world axes."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Sequence[tuple[str, Formula]]:
+        """The lengths of the shape, each with its key; all are positive."""
+
+    @property
+    def size(self) -> Formula | None:
+        """The first of them."""
+        return self.sizes[0][1]
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """The centre, and the point of the plane."""
+        return [(self.body, self.center), (self.ground, self.point)]
+
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """It rolls on something else, the world does not roll, and lengths are positive."""
+        found = []
+        if self.body in (WORLD, self.ground):
+            fact = "the world does not roll." if self.body == WORLD else f"'{self.body}' is both body and ground."
+            found.append(Problem(self.title, fact, "Give `body` and `ground` two different names, `body` that of a body."))
+        known = [(key, value(size, table)) for key, size in self.sizes]
+        return found + [
+            Problem(f"{self.title}, {key}", f"the length is {size:g}.", "Expected a positive number.")
+            for key, size in known
+            if not 0 < size < np.inf
+        ]
+
+    def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
+        """The height of the lowest point, and the velocity of the matter in it against the ground's along the plane."""
+        frame, ground, ways = motion.frame(self.body), motion.frame(self.ground), self._ways(motion)
+        n, center = ways[0], vector_of(motion, self.center)
+        arm, depth = self.lowest(motion, frame.R.T @ n)
+        place, J, c = frame.point(center + arm)
+        velocity = J @ motion.qd + c
+        foot = vector_of(motion, self.point)
+        if self.ground != WORLD:
+            _, J, c = ground.point(ground.R.T @ (place - ground.p))
+            velocity, foot = velocity - (J @ motion.qd + c), ground.p + ground.R @ foot
+        height = n @ (frame.p + frame.R @ center - foot) - depth
+        names = self._names
+        return dict(zip(names[:1], [height] * self.contact, strict=False)), {
+            name: e @ velocity for name, e in zip(names[1:], ways[1:], strict=True)
+        }
+
+    def pushes(self, motion: Motion) -> dict[str, list[Push]]:
+        """Along the normal and along the plane, at the contact, and back on the ground."""
+        frame, ways = motion.frame(self.body), self._ways(motion)
+        arm, _ = self.lowest(motion, frame.R.T @ ways[0])
+        place, _, _ = frame.point(vector_of(motion, self.center) + arm)
+        made = {name: pushed((self.ground, self.body), way, place) for name, way in zip(self._names, ways, strict=True)}
+        return {name: made[name] for name in (self._names if self.contact else self._names[1:])}
+
+    @property
+    def _names(self) -> tuple[str, str, str]:
+        return f"{self.name}, contact", f"{self.name}, slip 1", f"{self.name}, slip 2"
+
+    def _ways(self, motion: Motion) -> list[Array]:
+        """The normal and two unit vectors along the plane, in world axes."""
+        n, first = vector(list(self.normal)), vector(list(perpendicular(self.normal)))
+        ways = [n, first, cross(n, first)]
+        return ways if self.ground == WORLD else [motion.frame(self.ground).R @ way for way in ways]
+
+    # for the evidence
+
+    def declared(self, watch: Watch) -> Iterator[Condition]:
+        """The matter of both bodies in the lowest point r moves alike along the plane: (1 − n nᵀ) (v − v_ground) = 0."""
+        n = watch.traced(self._up)
+        place = watch.traced(lambda places: places.point(self.body, self.center) + self.down(places, self._up(places)))
+        body, ground = (_matter(watch, name, x, place) for name, x in self.fixed_points)
+        v, vd, dv = body.rate - ground.rate, body.second - ground.second, body.change - ground.change
+        fast, quick = body.value[0] + ground.value[0], body.value[1] + ground.value[1]
+        turning = length(n.rate)
+        bent = n.rate * _dot(n.value, v) + n.value * _dot(n.rate, v)
+        yield Condition(
+            f"{self.name}, slip",
+            dv - n.value[:, None] * np.einsum("xk,xnk->nk", n.value, dv),
+            None,
+            Level(v - n.value * _dot(n.value, v), fast + np.zeros_like(v)),
+            Level(vd - n.value * _dot(n.value, vd) - bent, quick + turning * fast + np.zeros_like(v)),
+        )
+        if self.contact:
+            height = watch.traced(
+                lambda places: vector(
+                    [
+                        self._up(places)
+                        @ (
+                            places.point(self.body, self.center)
+                            + self.down(places, self._up(places))
+                            - places.point(self.ground, self.point)
+                        )
+                    ]
+                )
+            )
+            far = length(place.value - point_of(watch, self.body, self.center).value)
+            yield held(f"{self.name}, contact", watch, height, sizes=(far, fast, quick + turning * fast))
+
+    def _up(self, places: Places) -> Array:
+        return places.frames[self.ground].along(self.normal)
+
+
+def _matter(watch: Watch, name: str, from_point: Vector3, place: Traced) -> Traced:
+    """How the matter of a body that is at a place now moves: v = ȯ + Ṙ x with x = Rᵀ (r − o), and its rate and change.
+
+    The place belongs to other matter at every instant: ẋ = Ṙᵀ (r − o) + Rᵀ (ṙ − ȯ). In `value` are the sizes of both.
+    """
+    o, axes = point_of(watch, name, from_point), axes_of(watch, name)
+    arm, moving = place.value - o.value, place.rate - o.rate
+    x = np.einsum("yak,yk->ak", axes.value, arm)
+    xd = np.einsum("yak,yk->ak", axes.rate, arm) + np.einsum("yak,yk->ak", axes.value, moving)
+    v = o.rate + np.einsum("yak,ak->yk", axes.rate, x)
+    vd = o.second + np.einsum("yak,ak->yk", axes.second, x) + np.einsum("yak,ak->yk", axes.rate, xd)
+    dv = o.change + np.einsum("yank,ak->ynk", axes.change, x)
+    spin, size = length(axes.rate), length(arm)
+    fast = length(o.rate) + spin * size
+    quick = length(o.second) + length(axes.second) * size + spin * (spin * size + length(moving))
+    return Traced(np.stack([fast, quick]), v, vd, dv)
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.sum(a * b, axis=0)
