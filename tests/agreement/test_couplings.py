@@ -1,4 +1,4 @@
-"""Couplings, rods, slots, planes, surfaces and curves between bodies in space: all formalisms and the principle agree."""
+"""Couplings, rods, slots, planes, surfaces, curves and what rolls between bodies in space: all roads and the principle agree."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.evidence import principle
 from dalembert.model import Model
-from dalembert.model.contacts import CONTACTS, Held
+from dalembert.model.contacts import CONTACTS, Held, Rolling
+from dalembert.structure import samples
 
 SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
 ROD = {"mass": 0.8, "center": (0.4, 0.05, 0), "inertia": (0.02, 0.1, 0.11)}
@@ -79,3 +81,51 @@ def test_every_formalism_agrees_on_a_rack_that_lifts_a_pin_in_a_slot():
         "agrees"
     }
     assert found.max_difference <= 1e-10
+
+
+def stone_on_table() -> Model:
+    """A stone with all freedoms beside a table that slides, turns and is turned by time."""
+    model = Model("stone", gravity=(1.0, 0.5, -9.81)).parameters(r=0.3).coordinates("s", "w", "x", "y", "z", "a", "b", "c")
+    model.start([0.1, 0.2, 0.4, -0.3, 0.9, 0.3, 0.5, -0.2], [0.3, 0.5, 0.4, -0.2, 0.1, 0.6, -0.7, 1.1])
+    table = [model.prismatic((1, 0, 0), "s"), model.revolute((0, 0, 1), "w + 0.3*sin(t)", rotation=(0.1, 0.2, 0))]
+    model.body("table", joint=table, mass=2, center=(0.1, 0, 0.2), inertia=(0.4, 0.5, 0.6))
+    return model.body("stone", joint=model.free(("x", "y", "z"), ("a", "b", "c"), "zxy"), **SOLID)
+
+
+ON_TABLE = {"ground": "table", "point": (0.1, 0.2, 0.3), "normal": (0, -0.6, 0.8), "center": (0.1, 0, 0.05)}
+ROLLS: dict[str, Callable[[Model], Model]] = {
+    "rolling_disk": lambda m: m.rolling_disk("stone", "r", axis=(0.3, 1, 0), **ON_TABLE),
+    "rolling_ball": lambda m: m.rolling_ball("stone", "r", **ON_TABLE),
+    "rolling_ellipsoid": lambda m: m.rolling_ellipsoid("stone", ("2*r", 0.4, "r"), rotation=(0, 0, 0.3), **ON_TABLE),
+}
+
+
+def test_the_table_of_what_rolls_is_complete():
+    assert set(ROLLS) == {kind.kind for kind in CONTACTS if issubclass(kind, Rolling)}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ROLLS)
+def test_every_formalism_agrees_on_what_rolls_on_a_body_that_moves(kind):
+    model = ROLLS[kind](stone_on_table())
+    model.assemble_start = True
+    found = dl.verify(dl.assembled(model), states=5, engines=["python"])
+    assert {key for key, v in found.formalisms.items() if v.status != "agrees"} == {"dirac"}
+    assert found.recursion is not None
+    assert found.principle is not None
+    assert (found.recursion.status, found.principle.status) == ("agrees", "agrees")
+    assert found.max_difference <= 1e-10
+
+
+@pytest.mark.parametrize("kind", ROLLS)
+def test_the_principle_holds_for_what_rolls_on_a_body_that_is_led(kind):
+    model = Model("stone", gravity=(0, 0.5, -9.81)).parameters(r=0.3).coordinates("x", "y", "z", "a", "b")
+    model.body("table", joint=model.prismatic((0.6, 0, 0.8), "0.3*sin(t)"))
+    model.body("stone", joint=model.free(("x", "y", "z"), ("a", "b", 0.2), "zxy"), **SOLID)
+    model.assemble_start = True
+    model = dl.assembled(ROLLS[kind](model.start([0.4, -0.3, 0.9, 0.3, 0.5], [0.4, -0.2, 0.1, 0.6, -0.7])))
+    eom = dl.derive(model, engine="python")
+    states = samples.consistent(eom.model, 3)
+    at = states.q, states.qd, states.t
+    found = principle.residual(model, states, eom.accelerations(*at), eom.reactions(*at)).largest
+    assert max(dict(found).values()) < 1e-8

@@ -21,6 +21,7 @@ KINDS = {
     "sphere_on_sphere": lambda m: m.sphere_on_sphere("lower", radius=3, ground_radius=2, **TOUCHING),
     "sphere_on_box": lambda m: m.sphere_on_box("lower", (1, 2, 3), radius=4, position=(3, 0, 0), **TOUCHING),
     "disk_on_plane": lambda m: m.disk_on_plane("lower", 5, axis=(0, 1, 1), **TOUCHING),
+    "ellipsoid_on_plane": lambda m: m.ellipsoid_on_plane("lower", (6, 5, 4), rotation=(0.1, 0.2, 0.3), **TOUCHING),
     "joint_spring": lambda m: m.joint_spring("lower", stiffness=4, rest=0.3, damping=0.2),
     "joint_strut": lambda m: m.joint_strut(
         "lower", pull="k*angle**3 + rate*cos(t)", rate_curve=[[-2, -1], [0, 0], [1, 4]]

@@ -170,6 +170,9 @@ LOADS: dict[str, Callable[[Model], Any]] = {
         "arm", (1, "k", 2), position=(0, 1, 0), rotation=(0.1, 0, 0), stiffness=3
     ),
     "disk_on_plane": lambda m: m.disk_on_plane("arm", "k", axis=(0, 1, 1), center=(0, 1, 0), stiffness=3),
+    "ellipsoid_on_plane": lambda m: m.ellipsoid_on_plane(
+        "arm", (1, "k", 2), rotation=(0, 0, "k"), ground="cart", point=(0, 1, 0), stiffness=3, friction="k"
+    ),
     "hunt crossley": lambda m: m.sphere_on_plane("arm", stiffness="k", exponent="3/2", dissipation=0.2),
     "rotor": lambda m: m.rotor("arm", "k/100", ratio=10),
     "table": lambda m: m.wrench_table("arm", [0, 0.3, 0.7, 1], force=[[0, 1, 2], [1, 1 / 3, 2], [4, 5, 6], [0, 0, 2]]),
@@ -269,6 +272,8 @@ def test_constraints_contacts_speeds_and_forces_come_back():
     model.nonholonomic("dot(x) - y*dot(w)", "roll", feedback=3).nonholonomic("dot(z)")
     model.knife_edge("arm", (0, 1, 0), point=("k", 0, 0)).knife_edge("cart", (1, 1, 0))
     model.rolling_disk("slider", "k", axis=(1, 0, 0), center=(0, 0, 0.1), normal=(0, 1, 0), contact=False)
+    model.rolling_disk("arm", 1, ground="cart", point=(0, "k", 0)).rolling_ball("arm", "k", normal=(1, 2, 2))
+    model.rolling_ellipsoid("arm", (1, "k", 2), rotation=(0, 0, "k"), center=(1, 0, 0), ground="slider", contact=False)
     model.speed("dot(x) + y*dot(w)", "u", "mixed").speed("dot(y)")
     model.non_ideal({"x": "-k*dot(x)", "z": 1})
     back = returned(model)

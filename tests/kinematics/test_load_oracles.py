@@ -197,6 +197,15 @@ def _coin(c, theta):
     return -0.9 - p[1], np.array([0, 1.0, 0]), p
 
 
+def _egg(c, theta):
+    """An ellipsoid of 0.3, 0.2 and 0.1 that is turned by 0.4 about z, on the plane 0.9 below the pivot: the lowest point of its outline."""
+    angle = theta + 0.4
+    s = np.arctan2(0.2 * np.cos(angle), 0.3 * np.sin(angle))  # of x = (0.3 cos s, 0.2 sin s), highest where y' = 0
+    x = -np.array([0.3 * np.cos(s), 0.2 * np.sin(s)])
+    p = c + [x[0] * np.cos(angle) - x[1] * np.sin(angle), x[0] * np.sin(angle) + x[1] * np.cos(angle), 0]
+    return -0.9 - p[1], np.array([0, 1.0, 0]), p
+
+
 END = {"center": (0, -1, 0), "stiffness": 900, "damping": 30, "friction": 0.4, "smoothing": 0.5}
 ON_FLOOR = {"radius": 0.2, "center": (0, -1, 0), "point": (0, -0.9, 0), "normal": (0, 1, 0)}
 TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
@@ -449,6 +458,13 @@ ORACLES = (
         "disc on a plane",
         lambda: pendulum().disk_on_plane("rod", 0.2, axis=(0, 0.6, 0.8), point=(0, -0.9, 0), normal=(0, 1, 0), **END),
         _touching(_coin),
+    ),
+    Oracle(
+        "ellipsoid on a plane",
+        lambda: pendulum().ellipsoid_on_plane(
+            "rod", (0.3, 0.2, 0.1), rotation=(0, 0, 0.4), point=(0, -0.9, 0), normal=(0, 1, 0), **END
+        ),
+        _touching(_egg),
     ),
     Oracle("damper of two bodies", lambda: pair().damper(damping=3, **ON_CART), _pull(lambda length, rate: -3 * rate)),
 )

@@ -19,7 +19,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.model.checks.loads import contact_problems
 from dalembert.model.checks.values import at_start
-from dalembert.model.contacts import Held
+from dalembert.model.contacts import Contact
 from dalembert.model.declared import Place
 from dalembert.model.elements import WORLD
 from dalembert.spatial import roll_pitch_yaw
@@ -38,8 +38,7 @@ _ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.
 
 def problems(model: Elements) -> list[Problem]:
     """What does not hold at the start, or what the initial rates open; a start that is only a guess is not asked."""
-    held = [contact for contact in model.contacts if isinstance(contact, Held)]
-    if model.assemble_start or not (held or any(not loop.feedback for loop in model.loops)):
+    if model.assemble_start or not (model.contacts or any(not loop.feedback for loop in model.loops)):
         return []
     with np.errstate(all="ignore"):
         table, lower = at_start(model), Lowering(FLOATS, _stepped(model))
@@ -48,7 +47,9 @@ def problems(model: Elements) -> list[Problem]:
         found = [problem for loop in closed for problem in _open(loop, places, lower)]
         seen = _Places(model, lower, {name: Place(p, R) for name, (R, p) in places.items()})
         sound = [
-            c for c in held if {name for _, name in c.named} <= set(places) and not contact_problems(c, model, table)
+            c
+            for c in model.contacts
+            if {name for _, name in c.named} <= set(places) and not contact_problems(c, model, table)
         ]
         return found + [problem for contact in sound for problem in _apart(contact, seen)]
 
@@ -80,9 +81,12 @@ class _Places:
         return np.real(number(self.value(body, joint, motion)))
 
 
-def _apart(contact: Held, places: _Places) -> Iterator[Problem]:
+def _apart(contact: Contact, places: _Places) -> Iterator[Problem]:
     """The problem of a contact or coupling that the start violates, in positions or in rates."""
-    parts = np.array([[complex(number(x)) for x in row] for row in contact.parts(places)])
+    held = contact.parts(places)
+    if held is None:
+        return
+    parts = np.array([[complex(number(x)) for x in row] for row in held])
     for pick, step, letter, what in ((np.real, 1.0, "φ", "positions"), (np.imag, _STEP, "dφ/dt", "rates")):
         terms = pick(parts) / step
         gap, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)

@@ -98,6 +98,10 @@ class Contact(ABC):
         """Its keys as they stand in a model file."""
         return entries(self, self.keys, self.title)
 
+    def parts(self, places: Places) -> Array | None:
+        """For the evidence: the parts, along the second axis, of which every row sums up to zero; None if it holds no positions."""
+        return None
+
     @abstractmethod
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
         """The constraints on positions and on velocities that it makes, by name: each vanishes."""

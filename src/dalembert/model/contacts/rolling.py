@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, vector
+from dalembert.algebra import Array, Scalar, matrix, vector
 from dalembert.algebra.surds import Component
 from dalembert.errors import Problem
 from dalembert.model.checks.values import Table, value
@@ -143,20 +143,17 @@ class Rolling(Contact):
             Level(vd - n.value * _dot(n.value, vd) - bent, quick + turning * fast + np.zeros_like(v)),
         )
         if self.contact:
-            height = watch.traced(
-                lambda places: vector(
-                    [
-                        self._up(places)
-                        @ (
-                            places.point(self.body, self.center)
-                            + self.down(places, self._up(places))
-                            - places.point(self.ground, self.point)
-                        )
-                    ]
-                )
-            )
+            height = watch.traced(lambda places: self._parts(places).sum(axis=1))
             far = length(place.value - point_of(watch, self.body, self.center).value)
             yield held(f"{self.name}, contact", watch, height, sizes=(far, fast, quick + turning * fast))
+
+    def parts(self, places: Places) -> Array | None:
+        """The heights of the centre, of the lowest point below it, and of the plane."""
+        return self._parts(places) if self.contact else None
+
+    def _parts(self, places: Places) -> Array:
+        n, (center, foot) = self._up(places), (places.point(*each) for each in self.fixed_points)
+        return matrix([[n @ center, n @ self.down(places, n), -(n @ foot)]])
 
     def _up(self, places: Places) -> Array:
         return places.frames[self.ground].along(self.normal)

@@ -2,7 +2,7 @@
 
 | what is known | what is drawn |
 |---|---|
-| a disc that rolls, a blade | the disc with spokes, the blade |
+| a disc, ball or ellipsoid that rolls or presses, a blade | it with marks, the blade |
 | gears, belts, racks | wheels with the radii and teeth that the law gives them, the rack |
 | joints and ends | rods between them, along the joint's axis first; a plate where they are three or more in a plane |
 | a mass centre beyond the last joint | a rod with the length that its inertia tells, or the box that has this inertia |
@@ -18,10 +18,11 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.model import WORLD
-from dalembert.model.contacts import KnifeEdge, RollingDisk
+from dalembert.model.contacts import KnifeEdge
 from dalembert.show.scene import colors, solids
 from dalembert.show.scene.extents import corners
 from dalembert.show.scene.layout import Layout, Placed
+from dalembert.show.scene.rounds import Round, drawn, rounds_of, spokes
 from dalembert.show.scene.tracks import Track
 from dalembert.show.scene.values import Shape
 from dalembert.show.scene.wheels import Wheels
@@ -51,12 +52,13 @@ class Sketch:
     def body(self, name: str, color: str, cam: Track | None = None) -> list[Shape]:
         """The shapes of a body; a cam is given by its outline."""
         placed = self.layout.placed[name]
-        shapes = [shape for contact in self.layout.contacts(name) for shape in self._contact(placed, contact, color)]
-        discs = any(isinstance(contact, RollingDisk) for contact in self.layout.contacts(name))
+        rounds, contacts = rounds_of(self.layout, name), self.layout.contacts(name)
+        shapes = [blade for contact in contacts if isinstance(contact, KnifeEdge) for blade in self._blade(contact)]
         toothed = self._toothed(name, color)
-        round_ = bool(toothed or cam) and not self._distinct(name, placed)
-        solid = [] if discs or round_ else self._solid(name, placed, color)
-        solid += toothed
+        alone = not self._distinct(name, placed)
+        covered = any(round_.disc or (alone and self._holds(round_, placed)) for round_ in rounds)
+        solid = [] if covered or (alone and (toothed or cam)) else self._solid(name, placed, color)
+        solid += [*toothed, *(shape for round_ in rounds for shape in drawn(round_, color))]
         if cam is not None and self.normal is not None:
             solid.append(cam.plate(2.2 * self.radius, color, self.layout.poses[name].R.T @ self.normal))
         # a blade and its path are seen through the body
@@ -85,7 +87,7 @@ class Sketch:
             if not wheel.inside:
                 size = 0.8 * wheel.radius, 2.2 * self.radius
                 at = wheel.at + 1.1 * size[1] * wheel.level * wheel.turn[:, 2]
-                shapes += self._spokes(Shape("disc", size, color, "body", at, wheel.turn))
+                shapes += spokes(Shape("disc", size, color, "body", at, wheel.turn))
         return shapes
 
     def rails(self, name: str) -> list[Shape]:
@@ -113,29 +115,9 @@ class Sketch:
 
     # contacts
 
-    def _contact(self, placed: Placed, contact: RollingDisk | KnifeEdge, color: str) -> list[Shape]:
-        if isinstance(contact, KnifeEdge):
-            return self._blade(contact)
-        number = self.layout.number(contact.radius)
-        center, axis = self.layout.vector(contact.center), np.array(contact.axis, dtype=float)
-        thick = 0.07 * number
-        disc = Shape("disc", (number, thick), color, "body", center, solids.along(axis))
-        return [disc, *self._spokes(disc), solids.pin(center, axis, 0.09 * number, 3 * thick, colors.JOINT)]
-
-    def _spokes(self, wheel: Shape) -> list[Shape]:
-        """Marks on both faces of a wheel, one of them bright, so that its turning is seen."""
-        radius, thick = wheel.size
-        angles = np.arange(3) * np.pi / 3
-        ways = np.stack([np.cos(angles), np.sin(angles), np.zeros(3)], axis=1) * 0.92 * radius
-        out = []
-        for side in (-1, 1):
-            lift = np.array([0.0, 0.0, side * (0.5 * thick + 0.004 * radius)])
-            for k, way in enumerate(ways):
-                first = np.zeros(3) if k == 0 else -way
-                ends = np.array([first + lift, way + lift]) @ wheel.turn.T + wheel.at
-                shade = colors.CENTER if k == 0 else colors.darker(wheel.color)
-                out.append(solids.line(ends, 0.03 * radius, shade))
-        return out
+    def _holds(self, round_: Round, placed: Placed) -> bool:
+        """Whether a body is what is round on it, and not a leg with a foot."""
+        return round_.holds(placed.center) and round_.holds(placed.hung.p)
 
     def _blade(self, contact: KnifeEdge) -> list[Shape]:
         """Thin across its direction, long along its way."""
@@ -232,7 +214,7 @@ class Sketch:
                 # the disc with the same inertia about its axis: r²/2 = a²/6
                 size = float(edges[order[2]] / np.sqrt(3)), max(float(edges[order[0]]), 0.8 * self.radius)
                 wheel = Shape("cylinder", size, color, "body", placed.center, solids.along(axis))
-                return [wheel, *self._spokes(wheel)]
+                return [wheel, *spokes(wheel)]
         return [solids.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)]
 
     def _floating(self, placed: Placed, ends: list[np.ndarray], color: str) -> list[Shape]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.model import WORLD
-from dalembert.model.contacts import RollingDisk
+from dalembert.model.contacts import Rolling
+from dalembert.model.loads.ellipsoid_on_plane import EllipsoidOnPlane
+from dalembert.model.loads.sphere_on_plane import OnPlane
 from dalembert.show.scene import colors, solids
 from dalembert.show.scene.bodies import Sketch
 from dalembert.show.scene.guides import Held
@@ -17,7 +19,7 @@ _LINES = 24  # of the grid of a floor, most in each direction
 
 
 def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], held: Held) -> list[Shape]:
-    """Supports where hinges stand in the world, rails that formulas state, and a floor below models in space."""
+    """Supports where hinges stand in the world, rails that formulas state, and what bodies touch, or a floor in space."""
     floor = _floor(sketch, view, gravity, clouds)
     level = None if floor is None else floor.level
     hinges = _hinges(sketch, [(point, None) for point in held.points])
@@ -102,14 +104,25 @@ class Floor:
     level: float
 
 
+def _touched(sketch: Sketch) -> tuple[np.ndarray, float] | None:
+    """The first plane of the world that something rolls or presses on: its normal, and how far up it lies."""
+    layout = sketch.layout
+    for element in (*layout.model.contacts, *layout.model.loads):
+        if isinstance(element, Rolling | OnPlane | EllipsoidOnPlane) and element.ground == WORLD:
+            normal = np.array(element.normal, dtype=float)
+            return normal, float(normal @ layout.vector(element.point))
+    return None
+
+
 def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> Floor | None:
-    """A grid across the vertical: where discs roll, else below all that moves; none in a plane or without gravity."""
-    rolling = [c for c in sketch.layout.model.contacts if isinstance(c, RollingDisk)]
-    if sketch.normal is not None or not (rolling or np.any(gravity)):
+    """A grid where bodies roll or press, else across the vertical below all that moves; in a plane a hatched line there."""
+    touched = _touched(sketch)
+    if touched is None and (sketch.normal is not None or not np.any(gravity)):
         return None
-    up = np.array(rolling[0].normal, dtype=float) if rolling else view.up
     points = np.concatenate([cloud.reshape(3, -1) for cloud in clouds.values()], axis=1)
-    level = 0.0 if rolling else float((up @ points).min()) - 0.5 * sketch.radius
+    up, level = touched or (view.up, float((view.up @ points).min()) - 0.5 * sketch.radius)
+    if sketch.normal is not None:
+        return _line(sketch, up, level, points)
     turn = solids.along(up)
     flat = turn[:, :2].T @ points
     middle, half = (flat.min(axis=1) + flat.max(axis=1)) / 2, np.ptp(flat, axis=1) / 2
@@ -124,6 +137,22 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
             ends[:, axis], ends[0, other], ends[1, other], ends[:, 2] = x, low[other], high[other], level
             lines.append(solids.line(ends @ turn.T, 0.1 * sketch.radius, colors.GROUND, "ground"))
     return Floor(lines, level)
+
+
+def _line(sketch: Sketch, up: np.ndarray, level: float, points: np.ndarray) -> Floor | None:
+    """The trace of a plane in a plane model, hatched; None where the plane is that of the model."""
+    assert sketch.normal is not None
+    along = np.cross(up, sketch.normal)
+    if np.linalg.norm(along) < 1e-6:
+        return None
+    along, r = along / np.linalg.norm(along), sketch.radius
+    reach = along @ points
+    low, high = float(reach.min()) - sketch.unit, float(reach.max()) + sketch.unit
+    step = _round_step((high - low) / 60, sketch.unit) / 4
+    base = level * up
+    lines = [np.array([base + low * along, base + high * along])]
+    lines += [np.array([base + x * along, base + (x - 0.6 * step) * along - 0.6 * step * up]) for x in np.arange(low, high, step)]
+    return Floor([solids.line(each, 0.2 * r, colors.GROUND, "ground") for each in lines], level)
 
 
 def _round_step(least: float, unit: float) -> float:

@@ -14,7 +14,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.motion import outwards, values
 from dalembert.model import WORLD, Body, Elements
-from dalembert.model.contacts import BetweenPoints, Distance, KnifeEdge, RollingDisk
+from dalembert.model.contacts import BetweenPoints, Distance, KnifeEdge, Rolling
 from dalembert.model.joints import Joint
 from dalembert.model.loads.between import Between
 from dalembert.spatial import roll_pitch_yaw
@@ -177,9 +177,9 @@ class Layout:
                 out[contact.bodies[1]].append(self.vector(contact.points[1]))
         return out
 
-    def contacts(self, body: str) -> list[RollingDisk | KnifeEdge]:
+    def contacts(self, body: str) -> list[Rolling | KnifeEdge]:
         """The contacts of a body with the ground."""
-        return [c for c in self.model.contacts if isinstance(c, RollingDisk | KnifeEdge) and c.body == body]
+        return [c for c in self.model.contacts if isinstance(c, Rolling | KnifeEdge) and c.body == body]
 
     @cached_property
     def unit(self) -> float:
@@ -191,8 +191,8 @@ class Layout:
             far = max(float(np.linalg.norm(x - points[0])) for x in points)
             lengths.append(max(far, float(edges.max())))
             for contact in self.contacts(name):
-                if isinstance(contact, RollingDisk):
-                    lengths[-1] = max(lengths[-1], 2 * self.number(contact.radius))
+                if isinstance(contact, Rolling):
+                    lengths[-1] = max(lengths[-1], *(2 * self.number(size) for _, size in contact.sizes))
         ground = np.array(self.ends[WORLD] or [np.zeros(3)])
         lengths.append(float(np.linalg.norm(np.ptp(ground, axis=0))))
         return max(lengths)
