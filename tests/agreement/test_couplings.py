@@ -85,7 +85,9 @@ def test_every_formalism_agrees_on_a_rack_that_lifts_a_pin_in_a_slot():
 
 def stone_on_table() -> Model:
     """A stone with all freedoms beside a table that slides, turns and is turned by time."""
-    model = Model("stone", gravity=(1.0, 0.5, -9.81)).parameters(r=0.3).coordinates("s", "w", "x", "y", "z", "a", "b", "c")
+    model = (
+        Model("stone", gravity=(1.0, 0.5, -9.81)).parameters(r=0.3).coordinates("s", "w", "x", "y", "z", "a", "b", "c")
+    )
     model.start([0.1, 0.2, 0.4, -0.3, 0.9, 0.3, 0.5, -0.2], [0.3, 0.5, 0.4, -0.2, 0.1, 0.6, -0.7, 1.1])
     table = [model.prismatic((1, 0, 0), "s"), model.revolute((0, 0, 1), "w + 0.3*sin(t)", rotation=(0.1, 0.2, 0))]
     model.body("table", joint=table, mass=2, center=(0.1, 0, 0.2), inertia=(0.4, 0.5, 0.6))

@@ -198,11 +198,11 @@ def _coin(c, theta):
 
 
 def _egg(c, theta):
-    """An ellipsoid of 0.3, 0.2 and 0.1 that is turned by 0.4 about z, on the plane 0.9 below the pivot: the lowest point of its outline."""
+    """An ellipsoid of 0.3, 0.2 and 0.1, turned by 0.4 about z: the lowest point of its outline."""
     angle = theta + 0.4
     s = np.arctan2(0.2 * np.cos(angle), 0.3 * np.sin(angle))  # of x = (0.3 cos s, 0.2 sin s), highest where y' = 0
     x = -np.array([0.3 * np.cos(s), 0.2 * np.sin(s)])
-    p = c + [x[0] * np.cos(angle) - x[1] * np.sin(angle), x[0] * np.sin(angle) + x[1] * np.cos(angle), 0]
+    p = c + np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)], [0, 0]]) @ x
     return -0.9 - p[1], np.array([0, 1.0, 0]), p
 
 

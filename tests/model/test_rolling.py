@@ -238,9 +238,9 @@ def test_an_ellipsoid_that_grips_moves_as_one_that_rolls():
     start = [0, 0, 0.02, 0, 0, 0], [0, -0.006, 0, -2, 0.3, 0]
     soft, hard = stone(**solid), stone(**solid).rolling_ellipsoid("stone", (0.2, 0.03, 0.02)).start(*start)
     start[0][2] -= G / 1e6
-    soft.ellipsoid_on_plane(
-        "stone", (0.2, 0.03, 0.02), stiffness=1e6, damping=400, friction=5, viscous=3e4
-    ).start(*start)
+    soft.ellipsoid_on_plane("stone", (0.2, 0.03, 0.02), stiffness=1e6, damping=400, friction=5, viscous=3e4).start(
+        *start
+    )
     runs = [dl.simulate(m, 0.2, samples=5, integrator="radau", rtol=1e-8, atol=1e-10) for m in (soft, hard)]
     assert runs[0].q[3:] == pytest.approx(runs[1].q[3:], abs=2e-4)
 

@@ -99,7 +99,7 @@ class Contact(ABC):
         return entries(self, self.keys, self.title)
 
     def parts(self, places: Places) -> Array | None:
-        """For the evidence: the parts, along the second axis, of which every row sums up to zero; None if it holds no positions."""
+        """For the evidence: the parts, along the second axis, of which every row sums up to zero; None if there is none."""
         return None
 
     @abstractmethod

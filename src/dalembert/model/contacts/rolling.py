@@ -6,7 +6,7 @@ what rolls. From the centre c the contact is at r = c + a, where a is the way to
     contact    n·(c − point) = −n·a                       the lowest point lies in the plane
     slip       eᵢ·(v − v_ground) = 0,  i = 1, 2           the matter of both bodies in r moves alike along the plane
 
-with e₁, e₂ across n, fixed on the ground. The first is holonomic, the others are not. Their multipliers are the forces on the body.
+with e₁, e₂ across n, fixed on the ground. The first is holonomic, the others are not. Their multipliers are forces on the body.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ class Rolling(Contact):
         found = []
         if self.body in (WORLD, self.ground):
             fact = "the world does not roll." if self.body == WORLD else f"'{self.body}' is both body and ground."
-            found.append(Problem(self.title, fact, "Give `body` and `ground` two different names, `body` that of a body."))
+            found.append(
+                Problem(self.title, fact, "Give `body` and `ground` two different names, `body` that of a body.")
+            )
         known = [(key, value(size, table)) for key, size in self.sizes]
         return found + [
             Problem(f"{self.title}, {key}", f"the length is {size:g}.", "Expected a positive number.")

@@ -36,7 +36,7 @@ class RollingDisk(Rolling):
         return [("radius", self.radius)]
 
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
-        """Against what of the upward direction lies in the disc: r sin lies below the centre, for the angle of axis and normal."""
+        """Against what of the upward direction lies in the disc; r sin(angle of axis and normal) below the centre."""
         axis = vector(list(self.axis))
         cosine, radius = up @ axis, motion.lower(self.radius)
         sine = motion.algebra.sqrt(1 - cosine * cosine)

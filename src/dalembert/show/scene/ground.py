@@ -151,7 +151,10 @@ def _line(sketch: Sketch, up: np.ndarray, level: float, points: np.ndarray) -> F
     step = _round_step((high - low) / 60, sketch.unit) / 4
     base = level * up
     lines = [np.array([base + low * along, base + high * along])]
-    lines += [np.array([base + x * along, base + (x - 0.6 * step) * along - 0.6 * step * up]) for x in np.arange(low, high, step)]
+    lines += [
+        np.array([base + x * along, base + (x - 0.6 * step) * along - 0.6 * step * up])
+        for x in np.arange(low, high, step)
+    ]
     return Floor([solids.line(each, 0.2 * r, colors.GROUND, "ground") for each in lines], level)
 
 
