@@ -257,6 +257,27 @@ def test_discs_have_the_radius_of_their_contact():
     assert disc.size[0] == model.parameter_values["r"]
 
 
+def test_what_is_round_is_drawn_in_its_size_and_stands_on_its_plane():
+    world, top = scene_of(dl.load("tippe-top")).bodies
+    assert [shape.size for shape in top.shapes if shape.kind == "sphere" and shape.role == "body"] == [
+        (0.015,),
+        (0.005,),
+    ]
+    assert max(np.abs(shape.points[:, 2]).max() for shape in world.shapes if shape.kind == "line") < 1e-12
+    stone = scene_of(dl.load("rattleback")).bodies[1]
+    (mesh,) = [shape for shape in stone.shapes if shape.kind == "mesh"]
+    assert np.abs(mesh.points).max(axis=0) == pytest.approx([0.2, 0.03, 0.02])
+    a, b, c = np.moveaxis(mesh.points[mesh.faces], 1, 0)
+    outwards = np.sum(np.cross(b - a, c - a) * (a + b + c), axis=1)
+    assert outwards.min() > -1e-18  # the outside of every triangle is seen
+    # a foot is drawn beside its leg, and not in place of it
+    leg = dl.Model("leg", gravity=(0, 0, -1)).coordinates("a")
+    leg.body("leg", joint=leg.revolute((0, 1, 0), "a"), mass=1, center=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+    leg.sphere_on_plane("leg", radius=0.05, center=(0, 0, -1), point=(0, 0, -1.04), stiffness=1e3)
+    kinds = [shape.kind for shape in scene_of(leg).bodies[1].shapes if shape.role == "body"]
+    assert {"capsule", "sphere"} <= set(kinds)
+
+
 def test_a_rod_without_a_child_has_the_length_its_inertia_tells():
     rods = [s for s in scene_of(dl.load("cart-pendulum")).bodies[3].shapes if s.kind == "capsule"]
     assert rods[0].size[1] == pytest.approx(0.2)
