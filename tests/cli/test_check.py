@@ -233,7 +233,7 @@ def test_loops_drives_rotors_limits_and_shapes(run, tmp_path):
         ("pin", "coupler, rocker", "revolute", "x, y, z, tilt 1, tilt 2  z, tilt 1, tilt 2", "closes the loop"),
         ("motor", "actuator", "joint 0 of crank", "-q1, cut off at -5 and 5"),
         ("torsion", "joint_spring", "joint 0 of rocker", "stiffness 3, at rest at 0, damping 0"),
-        ("rubbing", "joint_friction", "viscous 0, coulomb 2, smoothed below 0.001"),
+        ("rubbing", "joint_friction", "viscous 0, coulomb 2"),
         ("gust", "force", "rocker", "a table from t = 0 to 4 in axes of world"),
         ("armature", "joint 0 of crank", "0.001", "50"),
         ("limits of  lower  effort",),

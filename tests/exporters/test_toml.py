@@ -126,7 +126,7 @@ LOADS: dict[str, Callable[[Model], Any]] = {
     "free actuator": lambda m: m.actuator("arm", "max(x, dot(x))"),
     "joint_spring": lambda m: m.joint_spring("arm", stiffness="k", rest=0.2, damping=0.1),
     "joint_friction": lambda m: m.joint_friction("arm", viscous=0.3, coulomb="k", smoothing=0.01),
-    "usual smoothing": lambda m: m.joint_friction("arm", coulomb=1),
+    "exact friction": lambda m: m.joint_friction("arm", coulomb=1, static=(2, "2 + k")),
     "spring": lambda m: m.spring(("world", "arm"), stiffness="k", natural_length=0.3, points=((1, 0, 0), (0, "k", 0))),
     "damper": lambda m: m.damper(("cart", "arm"), damping=0.3, points=((0, 1, 0), (0, 0.5, 0.5))),
     "strut": lambda m: m.strut(("cart", "arm"), pull="k*length**3 + abs(rate)*t", points=((0, 1, 0), (0, 0.5, 0.5))),

@@ -285,6 +285,16 @@ ORACLES = (
         lambda: pendulum().joint_friction("rod", viscous=0.4),
         lambda q, qd, t: [-0.4 * qd[0]],
     ),
+    Oracle(
+        "exact Coulomb friction",
+        lambda: pair().joint_friction("cart", coulomb=(2, 5), static=7).joint_friction("rod", viscous=3, coulomb=1),
+        lambda q, qd, t: [-2, -3 * qd[1] - 1],
+    ),
+    Oracle(
+        "exact friction backwards, with Stribeck's curve",
+        lambda: screwdriver().joint_friction("bit", coulomb=(2, 3), static=(5, 4), stribeck=0.1),
+        lambda q, qd, t: (3 + np.exp(-(((qd[0] - 2 * qd[1]) / 0.1) ** 2))) * np.array([1, -2]),
+    ),
     # at a rate of three smoothings: 3/√10 of Coulomb's force
     Oracle(
         "Coulomb friction",

@@ -79,8 +79,8 @@ def test_what_the_check_says_of_bushings_and_friction():
         model.copy().bushing(("rod", "rod")).require_sound()
     with pytest.raises(ModelError, match="the rate above which static friction fades is 0"):
         model.copy().joint_friction("rod", static=1, stribeck=0).require_sound()
-    with pytest.raises(InputError, match=r"static is given and stribeck is not\. Give both"):
-        model.joint_friction("rod", static=1)
+    with pytest.raises(InputError, match=r"stribeck is given and static is not\. Give both"):
+        model.joint_friction("rod", stribeck=1)
     with pytest.raises(InputError, match=r"coulomb: got 3 values. Expected one for both, or two: \(forwards"):
         model.joint_friction("rod", coulomb=(1, 2, 3))
 

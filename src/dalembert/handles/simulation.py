@@ -269,7 +269,8 @@ class Way:
             n = len(self.inputs.coordinates)
             along = self.inputs.filled(t, y[:n], kernel.velocities(y, t, along), along)
         if isinstance(kernel, SlidingKernel):
-            along[kernel.rows] = np.clip(kernel.mixture(y, t, along), 0.0, 1.0)
+            share, grips = kernel.mixture(y, t, along), [[one.grip is not None] for one in kernel.surfaces]
+            along[kernel.rows] = np.where(grips, share, np.clip(share, 0.0, 1.0))
         return along
 
     @property

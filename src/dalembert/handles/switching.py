@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import symengine as se
 
 from dalembert.algebra import vector
 from dalembert.analysis import consistency
@@ -107,6 +108,14 @@ class Switchboard:
         formulas = [f for event in self._events for f in (*event.set.values(), *event.reset.values())]
         return space.compiled(vector([lower(formula) for formula in formulas]), space.system.q, space.system.qd)
 
+    @cached_property
+    def _grips(self) -> Function:
+        """The least and the greatest mixture of each switch that it can hold, one after the other."""
+        space = self.equations.workspace
+        sides = [one.grip or (se.Integer(0), se.Integer(1)) for one in self._held.switches]
+        found = [space.system.motion.lower(side) for both in sides for side in both]
+        return space.compiled(vector(found), space.system.q, space.system.qd)
+
     # what holds now
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
@@ -132,7 +141,8 @@ class Switchboard:
         signs = g[count + len(tables) :]
         self._signs = np.where(np.abs(signs) <= _ZERO, np.where(self._signs == 0, 1.0, self._signs), np.sign(signs))
         zero = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
-        self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables)}
+        self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
+        self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
         return self._now(equations)
 
     @property
@@ -195,8 +205,10 @@ class Switchboard:
         for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
             up, down = (event.acts and event.counts(up=way) for way in (True, False))
             watched.append(Watched(i, float(sign), follows=True, up=up, down=down))
-        for i in range(rows + len(self._events), rows + len(self._events) + len(self._sliding)):
-            watched += [Watched(i, 1.0, 0.0), Watched(i, -1.0, 1.0)]
+        grips = self._grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
+        for i, k in enumerate(self._sliding, start=rows + len(self._events)):
+            low, high = map(float, grips[k])
+            watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
         self._watched = [replace(one, fresh=(one.row, one.offset) in self._fresh) for one in watched]
         return Crossings(surfaces, self._watched)
 
@@ -237,22 +249,29 @@ class Switchboard:
             self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
             k = self._sliding[met.row - events]
-            self._modes[k] = met.offset
+            self._modes[k] = 1.0 if met.sign < 0 else 0.0
             self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
-            self._tell(k, halt.t, q, qd)
+            if not self._just_turned(k, halt.t):
+                self._tell(k, halt.t, q, qd)
         self._awake(before, halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Turn a switch over; one that was turned at this instant stays between both sides."""
-        last, self._turned[k] = self._turned.get(k, -np.inf), t
-        if abs(t - last) <= _SAME * max(1.0, abs(t)):
+        """Turn a switch over; one that was turned at this instant, or that grips, stays between both sides."""
+        again, grips = self._just_turned(k, t), self._held.switches[k].grip is not None
+        self._turned[k] = t
+        if again or grips:
+            if not again:
+                self._tell(k, t, q, qd)
             self._sliding = tuple(sorted({*self._sliding, k}))
             self._fresh.discard((k, 0.0))
             return
         self._modes[k] = 1.0 - self._modes[k]
         self._tell(k, t, q, qd)
+
+    def _just_turned(self, k: int, t: float) -> bool:
+        return abs(t - self._turned.get(k, -np.inf)) <= _SAME * max(1.0, abs(t))
 
     def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))

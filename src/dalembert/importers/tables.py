@@ -24,6 +24,7 @@ from dalembert.importers.toml import Builder, begin
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint
 from dalembert.model.keys import attempt, quote
+from dalembert.model.loads.joint_friction import SMOOTHING
 
 CONVENTIONS = ("dh", "mdh")
 KINDS = ("revolute", "prismatic", "fixed")
@@ -99,7 +100,8 @@ def add(model: Model, row: Row, convention: str, where: str) -> None:
     if row.rotor:
         model.rotor(row.name, **row.rotor, name=f"motor of {row.name}")
     if row.friction:
-        model.joint_friction(row.name, **row.friction, name=f"friction of {row.name}")
+        usual = {} if is_zero(row.friction.get("coulomb", 0)) else {"smoothing": SMOOTHING}
+        model.joint_friction(row.name, **{**usual, **row.friction}, name=f"friction of {row.name}")
     if row.limits:
         model.limit(row.coordinate, **row.limits)
 

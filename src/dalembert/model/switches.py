@@ -56,6 +56,9 @@ class Switch(Surface):
 
     parameter: str
     given: Formula  # the formula before anything in it was held
+    grip: tuple[Formula, Formula] | None = (
+        None  # what it takes to leave the surface, where it is more than one side does
+    )
 
     @property
     def title(self) -> str:
@@ -155,6 +158,7 @@ class _Holder:
         self.tables: dict[tuple[Table, Formula, str | None], TableSwitch] = {}
         self._owner = "the model"
         self._load: str | None = None
+        self._grip: tuple[Formula, Formula] | None = None
 
     @property
     def parameters(self) -> Iterator[str]:
@@ -165,9 +169,9 @@ class _Holder:
 
     def load(self, load: Load) -> Load:
         """A load with what switches held."""
-        self._owner, self._load = load.title, load.name
+        self._owner, self._load, self._grip = load.title, load.name, load.grip
         out = load.held(self.turned)
-        self._load = None
+        self._load = self._grip = None
         return out
 
     def enter(self, element: object) -> None:
@@ -220,7 +224,8 @@ class _Holder:
             return self._hold(value, known) if holds else self._chosen(others, known)
         yes, no = self._hold(value, {**known, g: True}), self._chosen(others, {**known, g: False})
         s, straight = self._switch(g, given)
-        return _blend(s, yes, no) if straight else _blend(s, no, yes)
+        yes, no = (yes, no) if straight else (no, yes)
+        return _blend(s, yes, no) if self._grip is None else no + s * (yes - no)
 
     def _conditions(self, condition: Formula, known: Mapping[Formula, bool]) -> Formula:
         """A condition that is made of others."""
@@ -250,7 +255,7 @@ class _Holder:
             return se.Symbol(self.switches[-g, scope].parameter), False
         if (g, scope) not in self.switches:
             name = Kind.HELD.of(f"switch {len(self.switches) + 1}")
-            self.switches[g, scope] = Switch(g, self._owner, scope, name, given)
+            self.switches[g, scope] = Switch(g, self._owner, scope, name, given, self._grip)
         return se.Symbol(self.switches[g, scope].parameter), True
 
 

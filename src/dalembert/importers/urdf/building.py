@@ -17,6 +17,7 @@ from dalembert.importers.urdf.tree import Part, Tree
 from dalembert.model import WORLD, Model
 from dalembert.model.joints import Joint as ModelJoint
 from dalembert.model.keys import quote
+from dalembert.model.loads.joint_friction import SMOOTHING
 
 BASE = "base"
 _LENGTH = 56  # an identifier has at most 64 characters, and room is left for endings
@@ -159,7 +160,8 @@ class _Builder:
         (name,) = self.coordinates[joint.name]
         viscous, coulomb = exact(joint.damping), exact(joint.friction)
         body = self.bodies[joint.child]
-        self.model.joint_friction(body, viscous=viscous, coulomb=coulomb, name=f"friction of {name}")
+        dry = {"coulomb": coulomb, "smoothing": SMOOTHING} if joint.friction else {}
+        self.model.joint_friction(body, viscous=viscous, **dry, name=f"friction of {name}")
 
     def _mimic(self, joint: Joint) -> None:
         """q − multiplier × other − offset = 0; the names of constraints differ, so each has that of its own joint."""

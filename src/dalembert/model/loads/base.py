@@ -214,6 +214,11 @@ class Load(ABC):
         """The same with what switches in its formulas held: see `model/switches`."""
         return mapped(self, hold)
 
+    @property
+    def grip(self) -> tuple[Formula, Formula] | None:
+        """The least and the greatest mixture of both sides of its switches that can hold, where these are not 0 and 1."""
+        return None
+
     def span(self, motion: Motion) -> Span | None:
         """Its ends, if its force has no direction where they meet."""
         return None

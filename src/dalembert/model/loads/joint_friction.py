@@ -1,37 +1,44 @@
-"""Friction inside a joint: viscous, Coulomb's, also other backwards than forwards, and Stribeck's."""
+"""Friction inside a joint: viscous, Coulomb's, also other backwards than forwards, and static friction, with or without Stribeck's curve.
+
+Without smoothing dry friction is exact: a joint at rest sticks as long as less than the friction is needed to hold it. The sign of
+the rate is then a switch, see `model/switches`, and what holds a joint that sticks is the mixture of both sides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
+import symengine as se
 
-from dalembert.algebra import Scalar
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.formula import Written
+from dalembert.expressions.lower import Lowering
 from dalembert.expressions.numbers import written_out
+from dalembert.expressions.symbols import piecewise
 from dalembert.model.checks.values import value
 from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import unsaid
 from dalembert.model.keys import IN_JOINT, Key, Keys, Pair, constant, one_or_two, optional_constant
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
+from dalembert.model.loads.laws import RATE, measure
 from dalembert.model.making import Given
 from dalembert.model.vectors import Formula
 
-SMOOTHING = 1e-3
+SMOOTHING = 1e-3  # of robots that are read from files which say nothing of it
 both_ways = one_or_two("forwards", "backwards")
 
 
 @dataclass(frozen=True)
 class JointFriction(InJoint):
-    """Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) s.
+    """Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) sign(rate).
 
-    The smooth sign s of the rate is rate / √(rate² + smoothing²). Coulomb's and the static friction have a value for forwards and
-    one for backwards; in between it is that of forwards with the weight (1 + s)/2 and that of backwards with (1 − s)/2. Without
-    `static` it is Coulomb's at all rates.
+    Coulomb's and the static friction have a value for forwards and one for backwards. Without `static` it is Coulomb's at all
+    rates; `static` without `stribeck` acts at rest only. With a smoothing the sign is s = rate / √(rate² + smoothing²), and the
+    friction that of forwards with the weight (1 + s)/2 and that of backwards with (1 − s)/2.
     """
 
     kind: ClassVar[str] = "joint_friction"
@@ -40,7 +47,7 @@ class JointFriction(InJoint):
             **IN_JOINT,
             "viscous": Key(constant, usual=0),
             "coulomb": Key(both_ways, usual=0),
-            "smoothing": Key(constant, usual=SMOOTHING),
+            "smoothing": Key(constant, usual=0),
             "static": Key(both_ways),
             "stribeck": Key(optional_constant),
         }
@@ -52,6 +59,52 @@ class JointFriction(InJoint):
     smoothing: Formula
     static: Pair | None = None
     stribeck: Formula | None = None
+    held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
+
+    @property
+    def exact(self) -> bool:
+        """True where it sticks."""
+        return self.smoothing == 0
+
+    @property
+    def resistance(self) -> Formula:
+        """What it resists with, a formula of the rate."""
+        rate = measure(RATE)
+        forwards, backwards = self._dry
+        if forwards == backwards == 0:
+            return self.viscous * rate
+        if self.exact:
+            dry = piecewise(forwards, se.Lt(0, rate), -backwards, se.Lt(rate, 0), se.Integer(0))
+        else:
+            sign = rate / se.sqrt(rate**2 + self.smoothing**2)
+            dry = (forwards + backwards) / 2 * sign + (forwards - backwards) / 2 * sign**2
+        return self.viscous * rate + dry
+
+    @property
+    def _dry(self) -> Pair:
+        """Dry friction forwards and backwards, formulas of the rate."""
+        if self.static is None or self.stribeck is None:
+            return self.coulomb
+        fading = se.exp(-((measure(RATE) / self.stribeck) ** 2))
+        forwards, backwards = (c + (s - c) * fading for c, s in zip(self.coulomb, self.static, strict=True))
+        return forwards, backwards
+
+    @property
+    def grip(self) -> Pair | None:
+        """Static friction at rest alone: the least and the greatest share of forwards, beyond 0 and 1, that can hold."""
+        if self.static is None or self.stribeck is not None:
+            return None
+        (forwards, backwards), (ahead, back) = self.coulomb, self.static
+        return (backwards - back) / (forwards + backwards), (backwards + ahead) / (forwards + backwards)
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The law."""
+        return (self.resistance if self.held_law is None else self.held_law,)
+
+    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+        """With its law held."""
+        return replace(self, held_law=hold(self.resistance))
 
     def reversed(self) -> Self:
         """It resists both ways; what was forwards is backwards."""
@@ -62,7 +115,7 @@ class JointFriction(InJoint):
         """Its constants."""
         pairs = (("coulomb", self.coulomb), ("static", self.static))
         dry = [(name, _words(pair)) for name, pair in pairs if pair is not None]
-        rates = (("smoothed below", self.smoothing), ("stribeck", self.stribeck))
+        rates = (("smoothed below", None if self.exact else self.smoothing), ("stribeck", self.stribeck))
         parts = [
             ("viscous", written_out(self.viscous)),
             *dry,
@@ -71,22 +124,36 @@ class JointFriction(InJoint):
         return self.kind, ", ".join(f"{name} {text}" for name, text in parts)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Coulomb's friction needs some smoothing, and the static one a rate above which it fades."""
+        """Rates are positive; static friction without a curve is exact and not below Coulomb's."""
         found, smoothing = [], value(self.smoothing, table)
-        dry = any(value(x, table) != 0 for x in (*self.coulomb, *(self.static or ())))
-        if dry and not smoothing > 0:
-            fact = f"the smoothing is {smoothing:g}, so Coulomb's friction has no value at rest."
-            advice = "Expected a small positive rate, such as 1e-3."
+        if not self.exact and not smoothing > 0:
+            fact = f"the smoothing is {smoothing:g}, so friction has no value at rest."
+            advice = "Expected a positive rate, such as 1e-3, or leave it out: friction is then exact."
             found.append(Problem(f"{self.title}, smoothing", fact, advice))
         if self.stribeck is not None and not (fades := value(self.stribeck, table)) > 0:
             fact = f"the rate above which static friction fades is {fades:g}."
             found.append(
                 Problem(f"{self.title}, stribeck", fact, "Expected a positive rate, well above the smoothing.")
             )
+        if self.static is not None and self.stribeck is None:
+            found += self._jumps(table)
         return found
 
+    def _jumps(self, table: dict[str, float]) -> list[Problem]:
+        """What is wrong with static friction that acts at rest alone."""
+        assert self.static is not None
+        if not self.exact:
+            fact = "static friction that acts at rest alone cannot be smoothed."
+            return [Problem(self.title, fact, "Give `stribeck`, the rate at which it fades, or leave out `smoothing`.")]
+        pairs = [(value(c, table), value(s, table)) for c, s in zip(self.coulomb, self.static, strict=True)]
+        if any(not 0 < c <= s for c, s in pairs):
+            c, s = next(pair for pair in pairs if not 0 < pair[0] <= pair[1])
+            fact = f"static friction is {s:g} and Coulomb's {c:g}."
+            return [Problem(self.title, fact, "Expected 0 < coulomb ≤ static.")]
+        return []
+
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
-        """Both; URDF knows no other smoothing than the usual, one direction and no static friction."""
+        """Both; URDF knows no other smoothing than that it is read with, one direction and no static friction."""
         smoothing, dry = number(self.smoothing), [number(x) for x in self.coulomb]
         if self.static is not None or dry[0] != dry[1]:
             raise unsaid(self.title, "URDF has one friction for both directions and all rates")
@@ -95,21 +162,14 @@ class JointFriction(InJoint):
             raise unsaid(self.title, fact, f"Give it the usual {SMOOTHING:g}, or export the model to TOML.")
         return number(self.viscous), dry[0]
 
+    def lowering(self, motion: Motion) -> Lowering:
+        """Knowing the rate of the joint."""
+        joint = motion.joint(self.body, self.joint, self.motion)
+        return motion.lower.knowing({measure(RATE).name: joint.gradient @ motion.qd + joint.drift})
+
     def applied(self, motion: Motion) -> list[Applied]:
         """Its force on the rate of the motion."""
-        joint = motion.joint(self.body, self.joint, self.motion)
-        rate = joint.gradient @ motion.qd + joint.drift
-        force, eps = -motion.lower(self.viscous) * rate, motion.lower(self.smoothing)
-        dry = [motion.lower(x) for x in (*self.coulomb, *(self.static or ()))]
-        if not all(motion.algebra.is_zero(x) for x in dry):
-            sign = rate / motion.algebra.sqrt(rate * rate + eps * eps)
-            size = _weighed(motion, self.coulomb, sign)
-            if self.static is not None and self.stribeck is not None:
-                pace = rate / motion.lower(self.stribeck)
-                fading = motion.algebra.function("exp", -pace * pace)
-                size = size + (_weighed(motion, self.static, sign) - size) * fading
-            force = force - size * sign
-        return [self._along(motion, force)]
+        return [self._along(motion, -self.lowering(motion)(self.formulas[0]))]
 
     def declared(self, watch: Watch) -> Work:
         """Its force times the change of the motion."""
@@ -118,7 +178,7 @@ class JointFriction(InJoint):
         force = -watch.number(self.viscous) * moved.rate
         dry = watch.numbers(self.coulomb)
         if dry.any() or self.static is not None:
-            sign = moved.rate / np.hypot(moved.rate, soft)
+            sign = np.sign(moved.rate) if self.exact else moved.rate / np.hypot(moved.rate, soft)
             if self.static is not None and self.stribeck is not None:
                 fading = np.exp(-((moved.rate / watch.number(self.stribeck)) ** 2))
                 dry = fading * watch.numbers(self.static) + (1 - fading) * dry
@@ -131,15 +191,6 @@ def _words(pair: Pair) -> str:
     return forwards if pair[0] == pair[1] else f"{forwards} forwards, {backwards} backwards"
 
 
-def _weighed(motion: Motion, pair: Pair, sign: Scalar) -> Scalar:
-    """The value forwards at sign = 1, that backwards at −1."""
-    forwards, backwards = map(motion.lower, pair)
-    if pair[0] == pair[1]:
-        return forwards
-    half = motion.algebra.half
-    return half * (forwards + backwards) + half * (forwards - backwards) * sign
-
-
 class JointFrictionMaker(LoadMaker):
     """Makes friction in joints."""
 
@@ -150,31 +201,31 @@ class JointFrictionMaker(LoadMaker):
         *,
         viscous: Written = 0,
         coulomb: Written | Given = 0,
-        smoothing: Written = SMOOTHING,
+        smoothing: Written = 0,
         static: Written | Given | None = None,
         stribeck: Written | None = None,
         joint: int = 0,
         motion: int = 0,
         name: str | None = None,
     ) -> Self:
-        """Let a joint resist its motion: −viscous × rate − coulomb × rate / √(rate² + smoothing²).
+        """Let a joint resist its motion: −viscous × rate − coulomb × sign(rate).
 
-        Coulomb's force has its full size at rates well above `smoothing` and no jump at rest. Two values are for forwards and
-        backwards. `static` friction holds at low rates and fades into Coulomb's as exp(−(rate/stribeck)²).
+        Two values are for forwards and backwards. A joint at rest sticks until more than Coulomb's force is needed to hold it,
+        or more than `static` if it is given. With `stribeck` static friction also holds at low rates and fades into Coulomb's as
+        exp(−(rate/stribeck)²). With a `smoothing` the sign is rate / √(rate² + smoothing²): nothing switches, and nothing sticks.
 
-        >>> from dalembert import Model
-        >>> model = Model("slide").coordinate("x", 0.0, 1.0)
+        >>> import dalembert as dl
+        >>> model = dl.Model("slide", gravity=(2, 0, 0)).coordinate("x", 0.0, 1.0)
         >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-        >>> _ = model.joint_friction("block", coulomb=(3, 5), static=(4, 6), stribeck=0.05)
-        >>> model.loads[0].law()[1]
-        'viscous 0, coulomb 3 forwards, 5 backwards, static 4 forwards, 6 backwards, smoothed below 0.001, stribeck 0.05'
+        >>> _ = model.joint_friction("block", coulomb=(5, 3), static=(6, 4), name="slide")
+        >>> run = dl.simulate(model, 4.0)  # slows down by 4/2 − 5/2 and sticks, since 4 < 6
+        >>> [float(x) for x in run.q[:, -1].round(9)], [round(each.t, 9) for each in run.switchings]
+        ([1.0], [2.0])
         """
-        if (static is None) != (stribeck is None):
-            given, missing = ("stribeck", "static") if static is None else ("static", "stribeck")
+        if static is None and stribeck is not None:
             where = f"joint_friction '{name}'" if name else f"joint_friction on '{body}'"
-            raise InputError(
-                f"{where}: {given} is given and {missing} is not. Give both: the friction and the rate it fades at."
-            )
+            fact = "stribeck is given and static is not. Give both: the friction and the rate it fades at."
+            raise InputError(f"{where}: {fact}")
         constants = {
             "viscous": viscous,
             "coulomb": coulomb,
