@@ -28,6 +28,8 @@ KINDS = {
     "joint_friction": lambda m: m.joint_friction(
         "lower", viscous=0.3, coulomb=(0.5, 0.7), static=(0.9, 0.8), stribeck=0.6, smoothing=0.2
     ),
+    "joint_stop": lambda m: m.joint_stop("lower", lower=2, upper=3, stiffness="k", dissipation=0.2, exponent="3/2"),
+    "backlash": lambda m: m.backlash(("upper", "lower"), "k", play=0.1, phase=5, stiffness=4, damping=0.1),
     "spring": lambda m: m.spring(stiffness=8, natural_length=0.4, **ENDS),
     "damper": lambda m: m.damper(damping=2, **ENDS),
     "strut": lambda m: m.strut(pull="k*(length - 1/2)**3 + rate*length", curve=[[0, -1], [1, 0], [3, 9]], **ENDS),

@@ -135,6 +135,10 @@ LOADS: dict[str, Callable[[Model], Any]] = {
     ),
     "joint_strut": lambda m: m.joint_strut("arm", pull="k*angle**3 + sign(rate)", curve=[[0, 0], [0.1, 25]]),
     "two frictions": lambda m: m.joint_friction("arm", coulomb=("k", 2), static=3, stribeck=0.1),
+    "joint_stop": lambda m: m.joint_stop("arm", lower="-k", upper=0.3, stiffness="k", damping=0.1, exponent=1.5),
+    "one stop": lambda m: m.joint_stop("arm", upper=0.3, push="k*depth**2 + rate*t"),
+    "backlash": lambda m: m.backlash(("cart", "arm"), "k", play=0.1, internal=True, stiffness=20, phase=0.2),
+    "backlash of a motion": lambda m: m.backlash(("cart", "arm"), 2, play=0, motions=(0, 0), push="k*depth"),
     "bushing": lambda m: m.bushing(
         ("world", "arm"), stiffness=[1, 2, "k", 4, 5, 6], damping=np.eye(6).tolist(), rotations=((0, 0, 0), (0, "k", 1))
     ),

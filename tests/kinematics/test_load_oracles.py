@@ -136,6 +136,11 @@ def _gravity(x, y, z, theta):
     return [strength * x, strength * 0.6 * (x * np.cos(theta) + y * np.sin(theta))]
 
 
+def _mesh(q):
+    """slide + 0.1 turn² + 3 (turn − 2 slide) and its slopes."""
+    return q[1] + 0.1 * q[0] ** 2 + 3 * (q[0] - 2 * q[1]), np.array([0.2 * q[0] + 3, -5.0])
+
+
 def _magic(slip):
     B, C, E = 1 / (1.6 * 0.8), 1.6, -0.7
     return np.sin(C * np.arctan(B * slip - E * (B * slip - np.arctan(B * slip))))
@@ -311,6 +316,35 @@ ORACLES = (
         "friction backwards",
         lambda: screwdriver().joint_friction("bit", coulomb=(2, "3"), static=(5, 4), stribeck=0.1, smoothing="1/10"),
         lambda q, qd, t: _stribeck(qd[0] - 2 * qd[1], (2, 3), (5, 4), 0.1, 0.1) * np.array([1, -2]),
+    ),
+    # q = (0.35, −0.6): the cart is 0.15 beyond, the rod 0.2 below and on its way out, faster than the law can follow in the third
+    Oracle(
+        "joint stop",
+        lambda: pair().joint_stop("cart", lower=-1, upper=0.2, stiffness=900, damping=30),
+        lambda q, qd, t: [-900 * (q[0] - 0.2) - 30 * qd[0], 0],
+    ),
+    Oracle(
+        "joint stop by Hunt and Crossley, below",
+        lambda: pair().joint_stop("rod", lower=-0.4, stiffness=900, dissipation=0.5, exponent=2),
+        lambda q, qd, t: [0, 900 * (-0.4 - q[1]) ** 2 * (1 - 0.5 * qd[1])],
+    ),
+    Oracle(
+        "joint stop that does not pull",
+        lambda: pair().joint_stop("rod", lower=-0.4, upper=0.4, push="9*depth + 30*rate"),
+        lambda q, qd, t: [0, 0],
+    ),
+    # e = x − 2 θ − 0.1 = 1.45 is 1.4 beyond half the play, and ė = 1.3 − 2 · 0.7
+    Oracle(
+        "backlash",
+        lambda: pair().backlash(
+            ("cart", "rod"), 2, internal=True, play=0.1, phase=0.1, stiffness=50, damping=7, joints=(0, 0)
+        ),
+        lambda q, qd, t: -(50 * (q[0] - 2 * q[1] - 0.15) + 7 * (qd[0] - 2 * qd[1])) * np.array([1, -2]),
+    ),
+    Oracle(
+        "backlash, the other flank",
+        lambda: screwdriver().backlash(("bit", "bit"), 3, play=0.1, motions=(1, 0), push="50*depth + rate", phase=9),
+        lambda q, qd, t: (50 * (8.95 - _mesh(q)[0]) - _mesh(q)[1] @ qd) * _mesh(q)[1],
     ),
     Oracle(
         "motor",

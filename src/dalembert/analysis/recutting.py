@@ -259,10 +259,11 @@ class _Recut:
 
     def _require_untied(self, moves: Moves) -> None:
         """Couplings name joints as they stand, with the sign of their motions."""
-        for contact in self.model.contacts:
-            if any(body in (self.at, *moves) for body, _, _ in contact.in_joints):
+        meshing = [load for load in self.model.loads if len(load.in_joints) > 1]
+        for tied in (*self.model.contacts, *meshing):
+            if any(body in (self.at, *moves) for body, _, _ in tied.in_joints):
                 raise InputError(
-                    f"{self.where}: {contact.title} ties a joint that would be cut or turned round. Cut the loop at another body."
+                    f"{self.where}: {tied.title} ties a joint that would be cut or turned round. Cut the loop at another body."
                 )
 
     def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:

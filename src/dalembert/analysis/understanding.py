@@ -15,7 +15,7 @@ from dalembert.model.checks.values import value
 from dalembert.model.constraints import Loop
 from dalembert.model.elements import Body, Rotor
 from dalembert.model.joints import Joint
-from dalembert.model.loads import InJoint, Load
+from dalembert.model.loads import Load
 from dalembert.structure import Facts, facts_of
 
 Row = dict[str, object]
@@ -149,22 +149,22 @@ def _loop(loop: Loop, known: Facts) -> Row:
 
 
 def _rotor(rotor: Rotor, model: Elements) -> Row:
-    on = _motion(rotor, model)
+    on = _motion((rotor.body, rotor.joint, rotor.motion), model)
     return {"name": rotor.name, "on": on, "inertia": written_out(rotor.inertia), "ratio": written_out(rotor.ratio)}
 
 
-def _motion(element: InJoint | Rotor, model: Elements) -> str:
+def _motion(place: tuple[str, int, int], model: Elements) -> str:
     """The joint something sits in, with the motion where the joint has several."""
-    body = next(body for body in model.bodies if body.name == element.body)
-    moves = body.joints[element.joint].motions
-    which = f", {moves[element.motion]}" if len(moves) > 1 else ""
-    return f"joint {element.joint} of {element.body}{which}"
+    name, joint, motion = place
+    moves = next(body for body in model.bodies if body.name == name).joints[joint].motions
+    which = f", {moves[motion]}" if len(moves) > 1 else ""
+    return f"joint {joint} of {name}{which}"
 
 
 def _load(load: Load, model: Elements) -> Row:
     """What kind of load, on what, by which law."""
     kind, law = load.law()
-    on = _motion(load, model) if isinstance(load, InJoint) else load.on
+    on = " and ".join(_motion(place, model) for place in load.in_joints) or load.on
     return {"name": load.name, "kind": kind, "on": on, "law": law}
 
 

@@ -19,7 +19,6 @@ from dalembert.algebra.taylor_numbers import series
 from dalembert.evidence.watching import Watch
 from dalembert.model.declared import Traced, Work, axes_of, on_point, point_of, product
 from dalembert.model.elements import Body
-from dalembert.model.loads import InJoint
 
 
 def declared_work(watch: Watch) -> list[Work]:
@@ -27,7 +26,7 @@ def declared_work(watch: Watch) -> list[Work]:
     if watch.model.energies is not None:
         return list(_energies(watch))
     works = [work for body in watch.model.bodies for work in _of_body(watch, body)]
-    works += [load.declared(watch) for load in watch.model.loads if not isinstance(load, InJoint)]
+    works += [load.declared(watch) for load in watch.model.loads if not load.in_joints]
     return works + joint_work(watch)
 
 
@@ -38,7 +37,7 @@ def joint_work(watch: Watch) -> list[Work]:
         turn = watch.traced(lambda places, r=rotor: places.value(r.body, r.joint, r.motion))
         inertia = watch.number(rotor.inertia) * watch.number(rotor.ratio) ** 2
         works.append(product(f"inertia of {rotor.name}", -inertia * turn.second, turn))
-    return works + [load.declared(watch) for load in watch.model.loads if isinstance(load, InJoint)]
+    return works + [load.declared(watch) for load in watch.model.loads if load.in_joints]
 
 
 def non_ideal_work(watch: Watch) -> np.ndarray:

@@ -106,6 +106,7 @@ class Builder(Findings):
         self._each("parameters", data, self._parameter)
         self._each("coordinates", data, self._coordinate)
         self._sound("gravity", data, keys.fixed_vector)
+        self._each("limits", data, self._limit)
         for kind, allowed in schema.elements().items():
             self._elements(kind, allowed, data)
         self._each("speeds", data, self._speed)
@@ -113,7 +114,6 @@ class Builder(Findings):
             self._add("energies", data["energies"], schema.ENERGIES, model.set_energies)
         if self._sound("non_ideal", data, schema.forces):
             self.note(attempt("non_ideal", lambda: model.non_ideal(data["non_ideal"])))
-        self._each("limits", data, self._limit)
         if "simulation" in data:
             self._add("simulation", data["simulation"], schema.SIMULATION, model.simulation)
 

@@ -23,6 +23,7 @@ _SHARES = np.linspace(0.0, 1.0, _GRID)
 _FINER = 9
 _ROUNDS = 6  # how often a dip is looked at more closely
 _NEAR = np.concatenate([np.exp2(np.arange(-60.0, -5.0)), _SHARES[1:]])  # closer and closer to the start of a step
+_CLOSER = np.concatenate([[0.0], np.exp2(np.arange(-24.0, -4.0))])  # before the first point of the grid
 _ROUNDING = 8.9e-16  # of the state: how far it may be off
 _STILL = 1e-15
 
@@ -53,6 +54,7 @@ class Crossings(Guide):
         self._fresh = np.array([each.fresh for each in watched], dtype=bool)
         self._follows = np.array([each.follows for each in watched])
         self._halts = {1.0: [each.down for each in watched], -1.0: [each.up for each in watched]}  # by the sign before
+        self._begins = True  # until a step has been looked at
         self.met: Halt | None = None  # where the run ended
         self.also: tuple[Halt, ...] = ()  # what is crossed at the same instant
         self.noted: list[Halt] = []  # crossings that do not end it
@@ -110,9 +112,14 @@ class Crossings(Guide):
         """The first crossing that ends the run; those before it that do not are written down."""
         f = self._watch(*along(_SHARES))
         dips = _dips(f[:, None])[:, 0]
+        first, self._begins = self._begins, False
         roots = []
+        if first:  # behind a crossing things happen soon, if they do: look closer at what comes next
+            near = self._watch(*along(_CLOSER))
+            roots += [(s, j) for j in self._passing(near) if (s := self._closer(j, near[j], along)) is not None]
+        known = {j for _, j in roots}
         for j in np.flatnonzero((f <= 0).any(axis=1) | dips.any(axis=1) | self._fresh):
-            if (s := self._root(int(j), f[j], dips[j], along)) is not None:
+            if j not in known and (s := self._root(int(j), f[j], dips[j], along)) is not None:
                 roots.append((s, int(j)))
         self._fresh = self._fresh & (np.abs(f) <= _STILL).all(
             axis=1
@@ -126,6 +133,33 @@ class Crossings(Guide):
             self._signs[j] *= -1
         return None
 
+    def _passing(self, f: np.ndarray) -> list[int]:
+        """What is positive where a stretch begins and not so before the first point of the grid, or dips there."""
+        lowest = (f[:, :-2] > f[:, 1:-1]) & (f[:, 2:] > f[:, 1:-1])
+        inside = (f[:, 0] > 0) & ~self._fresh & ((f <= 0).any(axis=1) | lowest.any(axis=1))
+        return np.flatnonzero(inside).tolist()
+
+    def _closer(self, j: int, f: np.ndarray, along: Along) -> float | None:
+        """Where function j is crossed before the first point of the grid, or in a dip there."""
+        k = int(np.argmax(f <= 0)) if (f <= 0).any() else int(np.argmin(f))
+        low, high = _CLOSER[k - 1], _CLOSER[min(k + (f[k] > 0), len(f) - 1)]
+        return self._inside(j, float(low), float(high), along)
+
+    def _inside(self, j: int, low: float, high: float, along: Along) -> float | None:
+        """Where function j is crossed between two places, if it dips below zero there."""
+
+        def at(s: float) -> float:
+            return float(self._watch(*along(np.array([s])))[j, 0])
+
+        for _ in range(_ROUNDS):
+            fine = np.linspace(low, high, _FINER)
+            g = self._watch(*along(fine))[j]
+            if (g <= 0).any():
+                return _refined(at, low, float(fine[int(np.argmax(g <= 0))]))
+            i = int(np.argmin(g))
+            low, high = float(fine[max(i - 1, 0)]), float(fine[min(i + 1, _FINER - 1)])
+        return None
+
     def _root(self, j: int, f: np.ndarray, dips: np.ndarray, along: Along) -> float | None:
         """Where function j is crossed first."""
 
@@ -137,14 +171,8 @@ class Crossings(Guide):
         below = np.flatnonzero(f <= 0)
         end = int(below[0]) if len(below) else len(f)
         for k in np.flatnonzero(dips[: max(end - 1, 0)]):
-            low, high = _SHARES[k], _SHARES[k + 2]
-            for _ in range(_ROUNDS):
-                fine = np.linspace(low, high, _FINER)
-                g = self._watch(*along(fine))[j]
-                if (g <= 0).any():
-                    return _refined(at, float(low), float(fine[int(np.argmax(g <= 0))]))
-                i = int(np.argmin(g))
-                low, high = fine[max(i - 1, 0)], fine[min(i + 1, _FINER - 1)]
+            if (s := self._inside(j, float(_SHARES[k]), float(_SHARES[k + 2]), along)) is not None:
+                return s
         if end == len(f):
             return None
         return 0.0 if end == 0 else _refined(at, float(_SHARES[end - 1]), float(_SHARES[end]))

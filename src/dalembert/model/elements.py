@@ -88,7 +88,7 @@ class Rotor:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a coordinate and its drive can reach; None where there is no limit. They are told, not enforced."""
+    """What a coordinate and its drive can reach; None where there is no limit. Stops are made of them when asked."""
 
     lower: float | None = None
     upper: float | None = None

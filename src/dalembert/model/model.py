@@ -98,7 +98,10 @@ class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers,
         velocity: float | str | None = None,
         effort: float | str | None = None,
     ) -> Self:
-        """Tell how far a coordinate can go, and how fast and how strongly it can be driven; nothing is enforced."""
+        """Tell how far a coordinate can go, and how fast and how strongly it can be driven.
+
+        Nothing is enforced by itself: `joint_stop` makes stops of lower and upper.
+        """
         where = f"limit of '{coordinate}'"
         if coordinate not in self.coordinate_names:
             raise InputError(f"{where}: there is no such coordinate. {nearest(coordinate, self.coordinate_names)}")

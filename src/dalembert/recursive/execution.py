@@ -8,7 +8,6 @@ import numpy as np
 
 from dalembert.algebra import FLOATS, numbers
 from dalembert.errors import InputError, SingularError, nearest
-from dalembert.model.loads import InJoint
 from dalembert.programs import Function, Program, choose_engine, function_of
 from dalembert.recursive.alarmed import ROLLED, Alarmed, Loops, loops_of
 from dalembert.recursive.closed import Closed
@@ -57,7 +56,7 @@ def choose_execution(plan: Plan, task: str, execution: str | None, engine: str |
 def _why_not_rolled(plan: Plan, engine: str | None) -> str | None:
     if choose_engine(engine) != "native":
         return "the engine 'python' has no loops over links. Expected 'native'"
-    if any(not isinstance(load, InJoint) for load in plan.model.loads):
+    if any(not load.in_joints for load in plan.model.loads):
         return "it has loads on bodies. Expected loads inside joints only"
     return can_roll(plan.tree)
 

@@ -13,7 +13,6 @@ from dalembert.algebra import Array, Scalar, vector, zeros
 from dalembert.kinematics.applied import NON_IDEAL, applied_forces, non_ideal_forces, working_forces
 from dalembert.kinematics.motion import JointMotion, Motion, move
 from dalembert.model import Elements
-from dalembert.model.loads import InJoint
 from dalembert.recursive.links import Moving
 from dalembert.recursive.speeds import to_rates, to_speed_forces
 from dalembert.recursive.tree import Tree
@@ -72,7 +71,7 @@ def _motion(
 ) -> Motion:
     """The model in motion, as far as its loads have to know it."""
     qd = to_rates(moving.tree, moving.algebra, q, s)
-    if all(isinstance(load, InJoint) for load in model.loads):
+    if all(load.in_joints for load in model.loads):
         return Motion(model, moving.algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
     return move(model, moving.algebra, t, vector(list(q)), qd, dict(parameters))
 
@@ -84,7 +83,7 @@ def _gravities(motion: Motion) -> int:
 
 def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
     """The motions of joints that have a load inside."""
-    used = {(load.body, load.joint, load.motion) for load in model.loads if isinstance(load, InJoint)}
+    used = {place for load in model.loads for place in load.in_joints}
     return tuple(_joint(moving.tree, moving, *key) for key in sorted(used))
 
 

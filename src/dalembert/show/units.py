@@ -19,7 +19,6 @@ from dalembert.expressions import TIME, Kind
 from dalembert.expressions.formula import Formula
 from dalembert.model import Elements
 from dalembert.model.contacts import Contact
-from dalembert.model.loads import InJoint
 from dalembert.model.loads.torque import Torque
 from dalembert.structure.scales import turning_coordinates, turns
 
@@ -200,8 +199,8 @@ class Units:
         bodies = {body.name: body for body in self.model.bodies}
         load = next(load for load in self.model.loads if load.name == name)
         turning = isinstance(load, Torque)
-        if isinstance(load, InJoint):
-            turning = turns(bodies[load.body].joints[load.joint], load.motion)
+        for body, joint, motion in load.in_joints[:1]:
+            turning = turns(bodies[body].joints[joint], motion)
         return "N·m" if turning else "N"
 
     @cached_property

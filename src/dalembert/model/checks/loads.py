@@ -10,7 +10,7 @@ from dalembert.model.checks.bodies import unknown
 from dalembert.model.checks.values import Table, at_start, value
 from dalembert.model.contacts import Contact
 from dalembert.model.elements import WORLD
-from dalembert.model.loads import InJoint, Load
+from dalembert.model.loads import Load
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -35,8 +35,8 @@ def _on_bodies(model: Elements, table: Table) -> list[Problem]:
             found.append(Problem(f"{rotor.title}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
     for load in model.loads:
         found += _bodies(load, names)
-        if isinstance(load, InJoint):
-            found += joint_motion(load.title, load.body, load.joint, load.motion, model)
+        for place in load.in_joints:
+            found += joint_motion(load.title, *place, model)
         found += load.problems(table)
     return found
 

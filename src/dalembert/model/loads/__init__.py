@@ -3,6 +3,7 @@
 A new load is a file here, a line in `LOADS`, and its maker among the bases of `LoadMakers`.
 """
 
+from dalembert.model.loads.backlash import Backlash, BacklashMaker
 from dalembert.model.loads.base import InJoint as InJoint
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.bushing import Bushing, BushingMaker
@@ -12,6 +13,7 @@ from dalembert.model.loads.drag import Drag, DragMaker
 from dalembert.model.loads.force import Force, ForceMaker
 from dalembert.model.loads.joint_friction import JointFriction, JointFrictionMaker
 from dalembert.model.loads.joint_spring import JointSpring, JointSpringMaker
+from dalembert.model.loads.joint_stop import JointStop, JointStopMaker
 from dalembert.model.loads.joint_strut import JointStrut, JointStrutMaker
 from dalembert.model.loads.joint_torque import JointTorque, JointTorqueMaker
 from dalembert.model.loads.motor import DcMotor, Motor, MotorMaker
@@ -34,6 +36,8 @@ LOADS: tuple[type[Load], ...] = (
     JointSpring,
     JointStrut,
     JointFriction,
+    JointStop,
+    Backlash,
     Spring,
     Damper,
     Strut,
@@ -56,6 +60,8 @@ class LoadMakers(
     JointSpringMaker,
     JointStrutMaker,
     JointFrictionMaker,
+    JointStopMaker,
+    BacklashMaker,
     SpringMaker,
     DamperMaker,
     StrutMaker,

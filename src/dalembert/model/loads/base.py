@@ -154,6 +154,11 @@ class Load(ABC):
         return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
 
     @property
+    def in_joints(self) -> list[tuple[str, int, int]]:
+        """The motions of joints that it acts inside of, body, joint and motion; none where it acts on bodies."""
+        return []
+
+    @property
     def on(self) -> str:
         """What it acts on, in words."""
         return " and ".join(name for key, name in self.named if key in ("body", "bodies"))
@@ -239,6 +244,11 @@ class InJoint(Load):
     body: str
     joint: int
     motion: int
+
+    @property
+    def in_joints(self) -> list[tuple[str, int, int]]:
+        """Its one motion."""
+        return [(self.body, self.joint, self.motion)]
 
     @abstractmethod
     def reversed(self) -> Self:

@@ -18,6 +18,7 @@ Friction is μ N against the slip. In a planar motion it is exact, with its jump
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -25,7 +26,7 @@ import numpy as np
 import symengine as se
 
 from dalembert.algebra.surds import Component
-from dalembert.errors import Problem
+from dalembert.errors import InputError, Problem, nearest
 from dalembert.expressions.formula import Written
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.reading import decimal
@@ -41,47 +42,59 @@ DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
 ONSET = 1e-9  # a depth: a power that is not whole begins smoothly below it
 NOTHING = se.Integer(0)
-LAWS: Keys = {
+PRESS: Keys = {
     "stiffness": Key(constant_stiffness, usual=0),
     **dict.fromkeys(("damping", "dissipation"), Key(constant, usual=0)),
     "exponent": Key(constant, usual=1),
     "push": Key(optional(law(DEPTH, RATE))),
+}
+LAWS: Keys = {
+    **PRESS,
     **dict.fromkeys(("friction", "viscous"), Key(constant, usual=0)),
     "smoothing": Key(constant, usual=SMOOTHING),
     "planar": Key(optional(direction)),
 }
 
 
-class ContactLaw(TypedDict, total=False):
-    """What may be said of the law of a contact: see the head of this file."""
+class PressLaw(TypedDict, total=False):
+    """What may be said of how strongly something presses: see the head of this file."""
 
     stiffness: Written
     damping: Written
     dissipation: Written
     exponent: Written
     push: Written
+
+
+class ContactLaw(PressLaw, total=False):
+    """What may be said of the law of a contact: see the head of this file."""
+
     friction: Written
     smoothing: Written
     viscous: Written
     planar: Given
 
 
+def press_given(kind: str, said: PressLaw, others: Mapping[str, object]) -> dict[str, object]:
+    """The constants of a press, the usual where nothing is said."""
+    for key in said:
+        if key not in PRESS:
+            raise InputError(f"{kind}: there is no argument '{key}'. {nearest(key, [*others, *PRESS])}")
+    return {**{key: about.usual for key, about in PRESS.items()}, **said}
+
+
 USUAL: dict[str, object] = {key: about.usual for key, about in LAWS.items()}
 
 
 @dataclass(frozen=True)
-class Laws:
-    """Press and friction of a contact."""
+class Press:
+    """How strongly something presses that goes into something else."""
 
     stiffness: Formula
     damping: Formula
     dissipation: Formula
     exponent: Formula
     push: Formula | None
-    friction: Formula
-    viscous: Formula
-    smoothing: Formula
-    planar: tuple[Component, Component, Component] | None
 
     @property
     def press(self) -> Formula:
@@ -103,6 +116,53 @@ class Laws:
         rounded = depth * (depth**2 + decimal(ONSET) ** 2) ** ((n - 1) / 2)
         return self.stiffness * (depth**n if whole else rounded)
 
+    def press_in_words(self) -> str:
+        """What a reader is told."""
+        if self.push is not None:
+            return f"push {written_out(plain(self.push))}"
+        names = ("stiffness", "damping", "dissipation", "exponent")
+        usual = {"exponent": 1}
+        parts = [(name, getattr(self, name)) for name in names]
+        return ", ".join(f"{name} {written_out(x)}" for name, x in parts if x != usual.get(name, 0))
+
+    def press_faults(self, title: str, table: dict[str, float]) -> list[Problem]:
+        """What is wrong with the numbers, and what is said twice."""
+        known = {name: value(getattr(self, name), table) for name in _ELASTIC}
+        found = not_negative(title, {name: x for name, x in known.items() if name != "exponent"})
+        elastic = [name for name in _ELASTIC if known[name] != (1 if name == "exponent" else 0)]
+        if self.push is not None and elastic:
+            fact = f"push says the whole law, and {elastic[0]} is given, too."
+            found.append(Problem(title, fact, "Leave one of them out."))
+        if self.push is None and known["stiffness"] == 0:
+            found.append(
+                Problem(title, "it has no stiffness and no push, so nothing holds up what touches.", "Give one.")
+            )
+        if known["exponent"] <= 0:
+            fact = f"the value is {known['exponent']:g}."
+            found.append(Problem(f"{title}, exponent", fact, "Expected a positive number, such as 1 or 1.5."))
+        return found
+
+    # for the evidence
+
+    def pressed(self, watch: Watch, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """N at every state."""
+        if self.push is not None:
+            force = watch.number(self.push, {measure(DEPTH).name: depth, measure(RATE).name: rate})
+        else:
+            k, c, d, n = (watch.number(x) for x in (self.stiffness, self.damping, self.dissipation, self.exponent))
+            force = k * np.maximum(depth, 0.0) ** n * (1 + d * rate) + c * rate
+        return np.where(depth > 0, np.maximum(force, 0.0), 0.0)
+
+
+@dataclass(frozen=True)
+class Laws(Press):
+    """Press and friction of a contact."""
+
+    friction: Formula
+    viscous: Formula
+    smoothing: Formula
+    planar: tuple[Component, Component, Component] | None
+
     @property
     def drag(self) -> Formula:
         """Friction against the slip: in a planar motion the force, in space the force for each unit of slip."""
@@ -117,37 +177,16 @@ class Laws:
 
     def in_words(self) -> str:
         """What a reader is told."""
-        if self.push is not None:
-            parts = [f"push {written_out(plain(self.push))}"]
-        else:
-            names = ("stiffness", "damping", "dissipation", "exponent")
-            usual = {"exponent": 1}
-            parts = [(name, getattr(self, name)) for name in names]
-            parts = [f"{name} {written_out(x)}" for name, x in parts if x != usual.get(name, 0)]
-        if self.friction != 0:
-            parts.append(f"friction {written_out(self.friction)}{', exact' if self.planar is not None else ''}")
-        return ", ".join(parts)
+        press = self.press_in_words()
+        if self.friction == 0:
+            return press
+        return f"{press}, friction {written_out(self.friction)}{', exact' if self.planar is not None else ''}"
 
     def faults(self, title: str, table: dict[str, float]) -> list[Problem]:
         """What is wrong with the numbers, and what is said twice."""
-        known = {name: value(getattr(self, name), table) for name in (*_SIGNED, "exponent", "smoothing")}
-        found = [
-            Problem(f"{title}, {name}", f"the value is {known[name]:g}.", "Expected no negative number.")
-            for name in _SIGNED
-            if known[name] < 0
-        ]
-        elastic = [name for name in _ELASTIC if known[name] != (1 if name == "exponent" else 0)]
-        if self.push is not None and elastic:
-            fact = f"push says the whole law, and {elastic[0]} is given, too."
-            found.append(Problem(title, fact, "Leave one of them out."))
-        if self.push is None and known["stiffness"] == 0:
-            found.append(
-                Problem(title, "it has no stiffness and no push, so nothing holds up what touches.", "Give one.")
-            )
-        if known["exponent"] <= 0:
-            fact = f"the value is {known['exponent']:g}."
-            found.append(Problem(f"{title}, exponent", fact, "Expected a positive number, such as 1 or 1.5."))
-        return found + self._friction_faults(title, known)
+        known = {name: value(getattr(self, name), table) for name in ("friction", "viscous", "smoothing")}
+        found = not_negative(title, {name: x for name, x in known.items() if name != "smoothing"})
+        return self.press_faults(title, table) + found + self._friction_faults(title, known)
 
     def _friction_faults(self, title: str, known: dict[str, float]) -> list[Problem]:
         said = [("planar", self.planar is not None), ("viscous", known["viscous"] > 0)]
@@ -167,15 +206,6 @@ class Laws:
 
     # for the evidence
 
-    def pressed(self, watch: Watch, depth: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        """N at every state."""
-        if self.push is not None:
-            force = watch.number(self.push, {measure(DEPTH).name: depth, measure(RATE).name: rate})
-        else:
-            k, c, d, n = (watch.number(x) for x in (self.stiffness, self.damping, self.dissipation, self.exponent))
-            force = k * np.maximum(depth, 0.0) ** n * (1 + d * rate) + c * rate
-        return np.where(depth > 0, np.maximum(force, 0.0), 0.0)
-
     def dragged(self, watch: Watch, press: np.ndarray, slip: np.ndarray, across: np.ndarray) -> np.ndarray:
         """The force of friction (3, K) for a slip (3, K); `across` is the normal."""
         mu, b, soft = (watch.number(x) for x in (self.friction, self.viscous, self.smoothing))
@@ -189,8 +219,16 @@ class Laws:
         return -mu * press * slip / np.hypot(speed, soft)
 
 
-_SIGNED = ("stiffness", "damping", "dissipation", "friction", "viscous")
 _ELASTIC = ("stiffness", "damping", "dissipation", "exponent")
+
+
+def not_negative(title: str, known: dict[str, float]) -> list[Problem]:
+    """The problems of constants that have the wrong sign."""
+    return [
+        Problem(f"{title}, {name}", f"the value is {x:g}.", "Expected no negative number.")
+        for name, x in known.items()
+        if x < 0
+    ]
 
 
 def _positive(x: Formula) -> Formula:

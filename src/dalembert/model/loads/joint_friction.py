@@ -1,7 +1,7 @@
-"""Friction inside a joint: viscous, Coulomb's, also other backwards than forwards, and static friction, with or without Stribeck's curve.
+"""Friction inside a joint: viscous, Coulomb's, also other backwards than forwards, and static, with or without Stribeck's curve.
 
-Without smoothing dry friction is exact: a joint at rest sticks as long as less than the friction is needed to hold it. The sign of
-the rate is then a switch, see `model/switches`, and what holds a joint that sticks is the mixture of both sides.
+Without smoothing dry friction is exact: a joint at rest sticks as long as less than the friction is needed to hold it. The
+sign of the rate is then a switch, see `model/switches`, and what holds a joint that sticks is the mixture of both sides.
 """
 
 from __future__ import annotations

@@ -1,0 +1,154 @@
+"""Stops of a joint: what pushes it back where it goes beyond its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, Unpack
+
+from dalembert.arguments import checked
+from dalembert.errors import InputError, Problem
+from dalembert.expressions.formula import Written
+from dalembert.expressions.lower import Lowering
+from dalembert.expressions.numbers import written_out
+from dalembert.model.checks.values import value
+from dalembert.model.declared import Watch, Work, product
+from dalembert.model.elements import Body, Limits
+from dalembert.model.frozen import Frozen
+from dalembert.model.keys import IN_JOINT, Key, Keys, optional_constant
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
+from dalembert.model.loads.contact_laws import PRESS, PressLaw, press_given
+from dalembert.model.loads.laws import RATE, measure
+from dalembert.model.loads.walls import PLACE, Walls
+from dalembert.model.vectors import Formula
+
+
+@dataclass(frozen=True)
+class JointStop(Walls, InJoint):
+    """It pushes a motion of a joint back that is below `lower` or above `upper`; it never pulls."""
+
+    kind: ClassVar[str] = "joint_stop"
+    forms: ClassVar[dict[str, Keys]] = {
+        "joint_stop": {**IN_JOINT, **dict.fromkeys(("lower", "upper"), Key(optional_constant)), **PRESS}
+    }
+
+    lower: Formula | None
+    upper: Formula | None
+
+    @property
+    def walls(self) -> tuple[Formula | None, Formula | None]:
+        """The two ends."""
+        return self.lower, self.upper
+
+    def reversed(self) -> Self:
+        """The ends of the opposite."""
+        ends = {"lower": self.upper, "upper": self.lower}
+        return replace(self, **{key: None if end is None else -end for key, end in ends.items()})
+
+    def law(self) -> tuple[str, str]:
+        """Its ends, and how it presses."""
+        ends = (("below", self.lower), ("above", self.upper))
+        where = " and ".join(f"{side} {written_out(end)}" for side, end in ends if end is not None)
+        return self.kind, f"{where}: {self.press_in_words()}"
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        """It has an end, the lower one below the upper one, and a law."""
+        found = self.press_faults(self.title, table)
+        if self.lower is None and self.upper is None:
+            found.append(Problem(self.title, "it has neither lower nor upper.", "Give one of them, or both."))
+        if self.lower is not None and self.upper is not None:
+            low, high = value(self.lower, table), value(self.upper, table)
+            if not low < high:
+                found.append(Problem(self.title, f"lower is {low:g} and upper is {high:g}.", "Expected lower < upper."))
+        return found
+
+    def lowering(self, motion: Motion) -> Lowering:
+        """Knowing the position of the joint and its rate."""
+        joint = motion.joint(self.body, self.joint, self.motion)
+        rate = joint.gradient @ motion.qd + joint.drift
+        return motion.lower.knowing({PLACE.name: joint.value, measure(RATE).name: rate})
+
+    def applied(self, motion: Motion) -> list[Applied]:
+        """The push on the rate of the motion."""
+        return [self._along(motion, self.lowering(motion)(self.resistance))]
+
+    def declared(self, watch: Watch) -> Work:
+        """The push times the change of the motion."""
+        moved = self._moved(watch)
+        return product(self.name, self.pushed_back(watch, moved), moved)
+
+
+class JointStopMaker(LoadMaker):
+    """Makes stops of joints."""
+
+    bodies: tuple[Body, ...]
+    limits: Frozen[str, Limits]
+
+    @checked
+    def joint_stop(
+        self,
+        body: str,
+        *,
+        lower: Written | None = None,
+        upper: Written | None = None,
+        joint: int = 0,
+        motion: int = 0,
+        name: str | None = None,
+        **law: Unpack[PressLaw],
+    ) -> Self:
+        """Stop a joint at `lower` and `upper`, or at one of them; without both, at the limits of its coordinate.
+
+        Beyond by a depth δ > 0 it is pushed back with stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with
+        `push`, a formula of `depth` and `rate`, but never pulled.
+
+        >>> import dalembert as dl
+        >>> model = dl.Model("door").coordinate("a", 0.0, 2.0)
+        >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
+        >>> _ = model.limit("a", lower=0, upper=1.5).joint_stop("door", stiffness=400, name="stopper")
+        >>> run = dl.simulate(model, 1.5)
+        >>> [round(each.t, 6) for each in run.switchings], round(float(run.qd[0, -1]), 9)  # in touch for π √(4/400)
+        ([0.75, 1.064159], -2.0)
+        """
+        key = self._load_name(name, "joint_stop")
+        where = f"joint_stop '{key}'"
+        ends: dict[str, object] = {"lower": lower, "upper": upper}
+        if lower is None and upper is None:
+            coordinate = self._coordinate_of(body, joint, motion)
+            ends = self._ends_of(coordinate) if coordinate in self.limits else ends
+            if all(end is None for end in ends.values()):
+                which = f"the coordinate '{coordinate}' of the joint" if coordinate else "the joint"
+                advice = "Give lower or upper, or limit the coordinate before."
+                raise InputError(f"{where}: lower and upper are not given, and {which} has no limits. {advice}")
+        given = {"body": body, "joint": joint, "motion": motion, **ends}
+        return self._load(JointStop, key, **given, **press_given(JointStop.kind, law, given))
+
+    @checked
+    def joint_stops(self, **law: Unpack[PressLaw]) -> Self:
+        """Put a stop into every joint whose coordinate has limits, all by the same law: see `joint_stop`.
+
+        >>> from dalembert.model import Model
+        >>> model = Model("door").coordinates("a")
+        >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
+        >>> model.limit("a", lower=0, upper=1.5).joint_stops(stiffness=400, dissipation=2).loads[0].law()[1]
+        'below 0 and above 3/2: stiffness 400, dissipation 2'
+        """
+        places = [(b.name, i, k) for b in self.bodies for i, j in enumerate(b.joints) for k in range(len(j.values))]
+        known = [(place, self._coordinate_of(*place)) for place in places]
+        stopped = [(place, c) for place, c in known if c in self.limits and {*self._ends_of(c).values()} != {None}]
+        if not stopped:
+            fact = "no joint moves by a coordinate with a lower or upper limit"
+            raise InputError(f"joint_stops: {fact}. Give limits first, or use `joint_stop` with lower and upper.")
+        for (body, joint, motion), coordinate in stopped:
+            self.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", **law)
+        return self
+
+    def _coordinate_of(self, body: str, joint: int, motion: int) -> str:
+        """The name of the coordinate that is a motion of a joint; empty where it moves by another formula."""
+        found = next((each.joints for each in self.bodies if each.name == body), ())
+        values = found[joint].values if joint < len(found) else ()
+        formula = values[motion] if motion < len(values) else None
+        return formula.name if formula is not None and formula.is_Symbol else ""
+
+    def _ends_of(self, coordinate: str) -> dict[str, object]:
+        """The limits of a coordinate as lower and upper."""
+        limits = self.limits[coordinate]
+        return {"lower": limits.lower, "upper": limits.upper}
