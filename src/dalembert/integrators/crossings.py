@@ -180,9 +180,8 @@ class Crossings(Guide):
     def _returned(self, j: int, at: Callable[[float], float], along: Along) -> float | None:
         """Where a function returns that is zero at the start: at once, if it goes to the side where it may not."""
         f, (t, y) = self._watch(*along(_NEAR))[j], along(np.zeros(1))
-        off = 1 + _ROUNDING * np.array([-1.0, 0.0, 1.0])
-        here = self._watch(t * off, y * off)[j]
-        noise = 8 * float(np.ptp(here)) + 4 * abs(float(here[1]))
+        here = self._watch(*_rounded(t, y))[j]
+        noise = 8 * float(np.ptp(here)) + 4 * abs(float(here[0]))
         off = np.flatnonzero(np.abs(f) > noise)
         if not len(off):
             return None
@@ -197,6 +196,15 @@ class Crossings(Guide):
             return None
         k = int(below[0]) + first
         return _refined(at, float(_NEAR[k - 1]), float(_NEAR[k]))
+
+
+def _rounded(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A time (1,) and state (states, 1), and the same off by rounding: all one way, and any two states in opposite ways."""
+    ways = (np.arange(len(y))[:, None] >> np.arange(len(y).bit_length())) & 1
+    signs = np.concatenate([np.zeros((len(y), 1)), np.ones((len(y), 1)), 2.0 * ways - 1], axis=1)
+    signs = np.concatenate([signs, -signs[:, 1:]], axis=1)
+    late = np.concatenate([[0.0], np.ones(signs.shape[1] // 2), -np.ones(signs.shape[1] // 2)])
+    return t * (1 + _ROUNDING * late), y * (1 + _ROUNDING * signs)
 
 
 def _refined(at: Callable[[float], float], low: float, high: float) -> float:
