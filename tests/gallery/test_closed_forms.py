@@ -171,6 +171,96 @@ def test_the_cam_keeps_its_energy_and_pushes_its_follower():
     assert is_near(fast, 0, 1e-3)
 
 
+def test_a_block_sticks_and_slips_with_the_period_of_the_textbook():
+    data, error = known("stick-slip-oscillator")
+    run = dl.simulate(dl.load("stick-slip-oscillator"), samples=5)
+    times = np.array([each.t for each in run.switchings])
+    assert len(times) == 12
+    assert is_near(times[2:] - times[:-2], data["period"], error)
+    assert is_near(times[2::2] - times[1:-1:2], data["stick"], error)
+    assert run.energy_error < 1e-12
+
+
+def test_a_block_stops_on_a_slope_and_slides_back_or_stays():
+    data, error = known("incline-block")
+    model = dl.load("incline-block")
+    (top,) = dl.simulate(model, data["back"], samples=3).switchings
+    assert is_near([top.t, -top.q[0]], [data["stops"], data["height"]], error)
+    back = dl.simulate(model, data["back"], samples=3)
+    assert is_near([back.q[0, -1], back.qd[0, -1]], [0, data["speed"]], error)
+    stays = dl.derive(model).with_parameters(mu=0.5).simulate(2.0, samples=5)
+    assert is_near(stays.q[0, 2:], -4.5 / (9.81 * (math.sin(0.45) + 0.5 * math.cos(0.45))), error)
+    assert stays.load_forces["slope"][:, -1] == pytest.approx([-2 * 9.81 * math.sin(0.45)])
+
+
+def test_the_buffer_turns_the_slider_crank_back():
+    data, error = known("slider-crank-stop")
+    run = dl.simulate(dl.load("slider-crank-stop"))
+    spring = 0.5 * 50000 * np.maximum(run.q[1] - 0.37, 0) ** 2
+    assert is_near(0.01 * run.qd[0] ** 2 + 0.75 * run.qd[1] ** 2 + spring, data["energy"], 7 * error)
+    assert is_near(run.work["buffer"], -spring, 7 * error)
+    assert is_near(run.q[1], 0.1 * np.cos(run.q[0]) + np.sqrt(0.09 - 0.01 * np.sin(run.q[0]) ** 2), error)
+    assert run.q[1].max() == pytest.approx(data["farthest"], abs=1e-4)
+    assert run.qd[0].max() > 0 > run.qd[0].min()
+
+
+@pytest.mark.nightly
+def test_a_bushing_does_what_the_pin_does_which_it_replaces():
+    soft = dl.load("four-bar-bushing")
+    rigid = dl.Model("rigid", gravity=(0, -9.81, 0)).parameters(**soft.parameter_values)
+    for each in soft.coordinate_list:
+        rigid.coordinate(each.name, each.start)
+    rigid.bodies = soft.bodies
+    rigid.loop("pin", ("coupler", "rocker"), rigid.revolute((0, 0, 1), position=("b", 0, 0)), position=("c", 0, 0))
+    torsion = {"stiffness": (0, 0, 0, 0, 0, "kt"), "damping": (0, 0, 0, 0, 0, 0.02)}
+    rigid.bushing(("rocker", "coupler"), rotations=((0, 0, 0), (0, 0, "rest")), **torsion)
+    pin = dl.simulate(rigid, 1.0, samples=101)
+    gaps = []
+    for factor in (1, 10):
+        run = dl.derive(soft).with_parameters(k=factor * 2e5).simulate(1.0, samples=101)
+        assert run.energy_error < 1e-11
+        gaps.append(np.abs(run.q - pin.q).max())
+    assert gaps[0] < 0.01
+    assert gaps[1] == pytest.approx(gaps[0] / 10, rel=0.3)
+
+
+def test_nothing_holds_the_quarter_car_while_its_tyre_is_in_the_air():
+    data, error = known("quarter-car")
+    run = dl.simulate(dl.load("quarter-car"), samples=2001)
+    force = run.load_forces["tyre"][2]
+    assert is_near(force[run.t < 0.2], data["load"], 1e-6)
+    off, _, on = (each.t for each in run.switchings)
+    air = (run.t > off) & (run.t < on)
+    assert air.sum() > 50
+    assert not force[air].any()
+    assert is_near((40 * run.qdd[0] + 300 * run.qdd[1])[air] / 340, -9.81, 9.81 * error)
+    assert run.energy_error < 1e-12
+
+
+@pytest.mark.nightly
+def test_the_gears_rattle_with_their_period():
+    data, error = known("backlash-gears")
+    run = dl.simulate(dl.load("backlash-gears"), samples=5)
+    times = np.array([each.t for each in run.switchings])
+    assert is_near(times[4:] - times[:-4], data["period"], error)
+    assert is_near(times[1::2] - times[::2], data["touch"], error)
+    assert run.energy_error < 1e-12
+
+
+def test_the_clock_keeps_its_time_and_finds_its_amplitude():
+    data, error = known("escapement")
+    run = dl.simulate(dl.load("escapement"), 40.0, samples=3)
+    ticks = [each for each in run.events if each.name == "tick"]
+    assert is_near(np.diff([each.t for each in ticks]), data["period"], error)
+    # what is missing in rate² shrinks by q at each of the two kicks of a period
+    missing = data["rate"] ** 2 - np.array([each.after[0] for each in ticks]) ** 2
+    assert is_near(missing[1:], missing[:-1] * data["share"] ** 2, error * data["rate"] ** 2)
+    last = run.events[-1]
+    assert last.after[0] ** 2 == pytest.approx(data["rate"] ** 2, rel=1e-4)
+    kicks = sum(each.after[0] ** 2 - each.qd[0] ** 2 for each in run.events) / 2 * 2e-6
+    assert run.work["tick"][-1] + run.work["tock"][-1] == pytest.approx(kicks, rel=1e-9)
+
+
 def down(run, alpha=0.5):
     """The way down the slope, and the velocity there."""
     c, s = math.cos(alpha), math.sin(alpha)

@@ -234,12 +234,14 @@ class Switchboard:
             self._fresh = set()
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
-            ends = False
-            for each in (halt, *also):
+            ends, here = False, sorted((halt, *also), key=lambda each: each.which)
+            for each in here:
                 k = self._watched[each.which].row - tables
                 if 0 <= k < len(self._events):
                     equations, qd, last = self._happen(k, each, q, qd, equations)
                     ends = ends or last
+            rows = {self._watched[each.which].row for each in here}
+            self._fresh |= {(row, 0.0) for row in rows if tables <= row < events}
             return equations, qd, ends
         before = self._felt
         self._fresh |= {(met.row, met.offset)}
@@ -294,7 +296,6 @@ class Switchboard:
             equations = replace(equations, changes=equations.changes | values)
             self._require_sound(event, t, q, after, equations)
             equations = self._settle(t, q, after, equations)
-        self._fresh |= {(len(self._modes) + len(self._lines) + k, 0.0)}
         self.happened.append(Happening(event.name, t, q, qd, after))
         return equations, after, event.stop or self._comes_ever_faster(event.name)
 

@@ -124,14 +124,18 @@ class Crossings(Guide):
         self._fresh = self._fresh & (np.abs(f) <= _STILL).all(
             axis=1
         )  # what is zero along a whole step has not gone anywhere
-        for s, j in sorted(roots):
+        passed: list[tuple[float, Halt]] = []
+        ordered, end = sorted(roots), None
+        for n, (s, j) in enumerate(ordered):
             if self._halts[float(self._signs[j])][j]:
-                both = [(r, i) for r, i in sorted(roots) if i != j and s <= r <= s + _ROUNDING]
-                self.also = tuple(self._crossing(each, along) for each in both)
-                return s, j
-            self.noted.append(self._crossing((s, j), along))
+                both = [self._crossing(each, along) for each in ordered[n + 1 :] if each[0] <= s + _ROUNDING]
+                self.also = (*(halt for r, halt in passed if r >= s - _ROUNDING), *both)
+                passed, end = [(r, halt) for r, halt in passed if r < s - _ROUNDING], (s, j)
+                break
+            passed.append((s, self._crossing((s, j), along)))
             self._signs[j] *= -1
-        return None
+        self.noted += [halt for _, halt in passed]
+        return end
 
     def _passing(self, f: np.ndarray) -> list[int]:
         """What is positive where a stretch begins and not so before the first point of the grid, or dips there."""
