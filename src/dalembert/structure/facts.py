@@ -12,6 +12,7 @@ from dalembert.errors import SingularError
 from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Levels, levels
 from dalembert.model import Elements
+from dalembert.model.checks.bodies import weightless
 from dalembert.model.elements import Formula
 from dalembert.model.frozen import Frozen
 from dalembert.structure import rank, samples
@@ -223,9 +224,12 @@ def _require_inertia(model: Elements, M_u: np.ndarray, names: tuple[str, ...]) -
         return
     free = [name for name, none in zip(names, rank.massless(M_u)[0], strict=True) if none]
     which = f"the speed '{free[0]}'" if free else "a combination of the speeds " + ", ".join(names)
+    light = weightless(model)
+    told = f" Without mass, and carrying none: {', '.join(light)}." if light else ""
     raise SingularError(
-        f"model '{model.name}': {which} has no inertia, so its acceleration is not determined. "
-        "Expected WᵀMW to be positive definite. Give mass or inertia to the body that moves with it, or constrain it."
+        f"model '{model.name}': {which} has no inertia, so its acceleration is not determined.{told} "
+        "Expected WᵀMW to be positive definite. Give mass or inertia to the body that moves with it, or constrain it: where "
+        "loads hold it, by the constraint that they balance (docs/mechanisms.md, bodies without mass)."
     )
 
 

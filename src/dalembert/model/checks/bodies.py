@@ -26,6 +26,7 @@ def problems(model: Elements) -> list[Problem]:
     table = at_start(model)
     used = {body.parent for body in model.bodies}
     used |= {name for element in (*model.loads, *model.contacts) for _, name in element.named}
+    used |= {name for loop in model.loops for name in loop.bodies}
     found = []
     for body in model.bodies:
         mass = value(body.mass, table)
@@ -65,6 +66,22 @@ def _quaternions(model: Elements, table: Table) -> list[Problem]:
 
 def _symbols(body: Body) -> set[Formula]:
     return {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
+
+
+def weightless(model: Elements) -> list[str]:
+    """The bodies that move, have neither mass nor inertia, and carry no body that has.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("knot").coordinates("x", "y")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    >>> weightless(model.body("knot", parent="cart", joint=model.prismatic((1, 0, 0), "y")))
+    ['knot']
+    """
+    table, heavy = at_start(model), set()
+    for body in reversed(model.bodies):
+        if body.name in heavy or value(body.mass, table) != 0 or _matrix(body, table).any():
+            heavy |= {body.name, body.parent}
+    return [body.name for body in model.bodies if body.name not in heavy and any(j.values for j in body.joints)]
 
 
 def _matrix(body: Body, table: Table) -> np.ndarray:
