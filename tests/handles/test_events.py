@@ -130,6 +130,17 @@ def test_a_long_table_is_followed_line_by_line():
     assert np.abs(run.qd[0] - velocity).max() < 1e-12
 
 
+def test_a_table_of_many_rows_is_no_longer_a_program():
+    found = []
+    for rows in (10, 100_000):
+        t = np.linspace(0.0, 10.0, rows)
+        model = sliding("0").torque_table("block", t, np.sin(t))
+        model.joint_strut("block", curve=np.stack([t, t**2], axis=1))
+        eom = dl.derive(model, engine="python")
+        found.append((eom.operations, len(eom.kernel.program.lines)))
+    assert found[0] == found[1]
+
+
 def test_a_reset_that_breaks_a_constraint_is_refused():
     model = dl.Model("pair").coordinates("x", "y").start([1.0, 1.0], [-1.0, -1.0])
     for name in ("x", "y"):
