@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.importers import loads_toml
+from dalembert.importers import loads_toml, loads_urdf
 from dalembert.model import Model
 
 
@@ -67,6 +67,15 @@ stiffness = 50
 """
     (stop,) = loads_toml(text).loads
     assert [float(end) for end in stop.walls] == [-1, 1.5]
+
+
+def test_limits_of_a_urdf_become_stops():
+    text = """<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+</inertial></link><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+</link><joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+<limit lower="-0.5" upper="1.25" effort="3" velocity="2"/></joint></robot>"""
+    (stop,) = loads_urdf(text).joint_stops(stiffness=100).loads
+    assert (stop.body, stop.law()[1]) == ("b", "below -1/2 and above 5/4: stiffness 100")
 
 
 def gears(**said: object) -> Model:
