@@ -30,9 +30,9 @@ def belt(**friction: object) -> Model:
     ("friction", "turns", "integrator"),
     [
         ({"coulomb": 0.3}, 3, "taylor"),  # 2, −1.4, 0.8, −0.2
-        ({"coulomb": (0.2, 0.4)}, 3, "taylor"),  # 2, −1.2, 0.8, 0
+        pytest.param({"coulomb": (0.2, 0.4)}, 3, "taylor", marks=pytest.mark.nightly),  # 2, −1.2, 0.8, 0
         ({"coulomb": 0.3, "static": (0.7, 0.9)}, 2, "taylor"),
-        ({"coulomb": 0.3, "static": (0.9, 0.7)}, 3, "radau"),
+        pytest.param({"coulomb": 0.3, "static": (0.9, 0.7)}, 3, "radau", marks=pytest.mark.nightly),
     ],
 )
 def test_a_block_on_a_spring_stops_where_friction_holds_it(friction, turns, integrator):
@@ -55,7 +55,7 @@ def test_a_block_at_rest_is_held_by_more_than_it_slides_with():
     assert run.work["slide"].tolist() == [0.0] * 3
 
 
-@pytest.mark.parametrize("key", ["lagrange", "newton_euler"])
+@pytest.mark.parametrize("key", ["lagrange", pytest.param("newton_euler", marks=pytest.mark.nightly)])
 def test_the_period_of_stick_and_slip_is_that_of_the_textbook(key):
     # sticks while the spring goes from 2 Fk − Fs to Fs; slides on the circle x = Fk/k + ΔF/k cos + v/ω sin until ẋ = v again
     k, v, omega, extra = 40.0, 0.2, 20.0, 0.3
@@ -67,6 +67,7 @@ def test_the_period_of_stick_and_slip_is_that_of_the_textbook(key):
     assert run.energy_error < 1e-12
 
 
+@pytest.mark.nightly
 def test_friction_that_fades_sticks_and_slips_too():
     # the spring lets go at 0.6 / k, and the block is caught with the speed of the belt
     run = dl.simulate(belt(coulomb=0.3, static=0.6, stribeck=0.05), 1.0, samples=3)

@@ -97,6 +97,7 @@ def test_flanks_hit_in_turns_and_swap_all_of_the_momentum():
     assert run["a"] - 0.5 * 4 * run["b"] == pytest.approx(run.t, abs=1e-12)  # nothing else turns them
 
 
+@pytest.mark.nightly
 def test_teeth_without_play_are_a_gear_with_a_spring():
     # driven by 8, the wheels go as the rigid gear does and swing about it: (1 + 4/2²) ä = 8 on average, e = 4/k (1 − cos)
     model = gears(play=0, stiffness=1e6).start({}, [0, 0]).joint_torque("pinion", 8)
