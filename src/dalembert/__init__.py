@@ -49,6 +49,7 @@ from dalembert.pipeline import dh_frames as dh_frames
 from dalembert.pipeline import dh_table as dh_table
 from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import ellipsoid as ellipsoid
+from dalembert.pipeline import export as export
 from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics

@@ -20,6 +20,7 @@ from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
 from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
+from dalembert.handles import exporting
 from dalembert.handles import kinematics as places
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
@@ -114,6 +115,9 @@ computed_torque = stage(following.computed_torque)
 # pictures
 animate = stage(animation.animation_of)
 report = checked(report_of)
+
+# code of one's own
+export = checked(exporting.export)
 
 # the evidence
 prove = stage(proof.prove)

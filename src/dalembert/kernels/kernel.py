@@ -111,6 +111,21 @@ class Kernel:
             return velocity.W @ vd + velocity.qdd_bias
         return system.algebra.total_derivative(self._qd, (system.q, self._qd), (velocity.v, vd), system.clock)
 
+    @property
+    def in_graph(self) -> tuple[Array, Array, Array]:
+        """q̇, v̇ and q̈ as expressions of (q, v, t), from independent constraints."""
+        return self._qd, self._solution[0], self._qdd
+
+    @cached_property
+    def reactions_in_graph(self) -> tuple[Array, Array]:
+        """Aᵀλ + C and Aᵀλ as expressions of (q, v, t), by the formalism's own road."""
+        C = self.in_state(self._C, self._qdd)
+        if self.residual is not None:
+            whole = self.in_state(self.residual(self.form.system), self._qdd)
+            return whole, whole - C
+        carried = self.in_state(self.form.directions, self._qdd).T @ self._solution[1]
+        return carried + C, carried
+
     @cached_property
     def phase(self) -> Phase | None:
         """The constraints in phase space, where some of them are on momenta."""

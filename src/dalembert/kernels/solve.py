@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.algebra import Array, zeros
+from dalembert.algebra import Array, stack, zeros
+from dalembert.algebra.blocks import solver as block_solver
 from dalembert.algebra.linear import kkt_solve, ldl_solve, lu_solve
 from dalembert.equations import LinearForm, LinearSystem, Rows
 from dalembert.structure.system import combined
@@ -29,6 +30,8 @@ def fused(form: LinearForm) -> tuple[Array, Array]:
 def _in_graph(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
     """By the formalism's own graph, or by LDLᵀ, Schur complement, or LU in a fixed order."""
     algebra = form.system.algebra
+    if linear.constrained and not form.system.facts.regular_mass:
+        return _whole(linear)
     if form.solver is not None and form.solver.graph is not None:
         return form.solver.graph(algebra, linear)
     if linear.constrained:
@@ -36,3 +39,11 @@ def _in_graph(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
     if form.order is not None:
         return lu_solve(algebra, linear.M, linear.push, form.order), zeros(0)
     return ldl_solve(algebra, linear.M, linear.push), zeros(0)
+
+
+def _whole(linear: LinearSystem) -> tuple[Array, Array]:
+    """x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β) by orthogonal columns, which take a singular M."""
+    n, r = len(linear.push), len(linear.beta)
+    matrix = np.block([[linear.M, -linear.directions.T], [linear.A, zeros(r, r)]])
+    found = block_solver("general", matrix)(stack(linear.push, linear.beta))
+    return found[:n], found[n:]
