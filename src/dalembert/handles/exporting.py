@@ -15,7 +15,7 @@ from dalembert.algebra.shortening import shortened
 from dalembert.errors import InputError, NotApplicableError, nearest
 from dalembert.exporters.code import TARGETS, CodeFunction, Source
 from dalembert.exporters.code.source import Given
-from dalembert.exporters.files import require_suffix, write_text
+from dalembert.exporters.files import require_suffix
 from dalembert.handles.equations import Equations
 from dalembert.kernels import Kernel
 from dalembert.programs import Program, nodes, program_of
@@ -36,12 +36,8 @@ def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, .
         raise InputError(f"export: there is no target '{target}'. {nearest(target, TARGETS)} Expected {', '.join(TARGETS)}.")
     chosen, where = TARGETS[target], Path(path)
     if chosen.ending:
-        require_suffix(where, (chosen.ending,), f"{chosen.title} code")
-    texts = chosen.files(source_of(equations), where)
-    written = [where.parent / name for name in texts]
-    for file, text in zip(written, texts.values(), strict=True):
-        write_text(file, text)
-    return tuple(written)
+        require_suffix(where, (chosen.ending,), chosen.title)
+    return chosen.write(source_of(equations), where)
 
 
 def source_of(equations: Equations) -> Source:

@@ -12,7 +12,12 @@ from dalembert.exporters.code.statements import Language, body_of, indented, wra
 from dalembert.programs import Program
 
 C = Language(
-    words={"interpolate": "interpolated(&{}, {})", "select": "({} ? {} : {})"},
+    words={
+        "interpolate": "interpolated(&{}, {})",
+        "select": "({} ? {} : {})",
+        "and": "({} && {})",
+        "or": "({} || {})",
+    },
     base="c",
     line="const double {} = {};",
     condition="const int {} = {};",

@@ -31,6 +31,7 @@ def _functions(prefix: str, **others: str) -> dict[str, str]:
     names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"} | others
     both = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")
     one = {key: f"{prefix}.{names.get(key, key)}({{}})" for key in both}
+    one["interpolate"] = "interpolated({}, {})"
     return one | {key: f"{prefix}.{names[key]}({{}}, {{}})" for key in ("atan2", "pow")}
 
 

@@ -9,22 +9,45 @@ from pathlib import Path
 
 from dalembert.exporters.code import python
 from dalembert.exporters.code.c import c_files
+from dalembert.exporters.code.julia import julia_files
+from dalembert.exporters.code.matlab import matlab_files
 from dalembert.exporters.code.source import Source
+from dalembert.exporters.files import write_text
+
+Files = Callable[[Source, Path], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class Target:
-    """One language: what its files end in, and their texts."""
+    """One language: what its files end in, and how they are written."""
 
     title: str
     ending: str  # "" for a folder
-    files: Callable[[Source, Path], Mapping[str, str]]
+    write: Callable[[Source, Path], tuple[Path, ...]]
+
+
+def _written(source: Source, path: Path, files: Files) -> tuple[Path, ...]:
+    """Write texts beside each other; each appears only when it is complete."""
+    texts = files(source, path)
+    for name, text in texts.items():
+        write_text(path.parent / name, text)
+    return tuple(path.parent / name for name in texts)
+
+
+def _texts(title: str, ending: str, files: Files) -> Target:
+    return Target(title, ending, partial(_written, files=files))
+
+
+def _python(title: str, dialect: python.Dialect) -> Target:
+    return _texts(title, ".py", partial(python.python_files, dialect=dialect))
 
 
 TARGETS: dict[str, Target] = {
-    "c": Target("C99, source and header", ".c", c_files),
-    "numpy": Target("Python with NumPy", ".py", partial(python.python_files, dialect=python.NUMPY)),
-    "numba": Target("Python with Numba", ".py", partial(python.python_files, dialect=python.NUMBA)),
-    "jax": Target("Python with JAX", ".py", partial(python.python_files, dialect=python.JAX)),
-    "casadi": Target("Python with CasADi", ".py", partial(python.python_files, dialect=python.CASADI)),
+    "c": _texts("C99", ".c", c_files),
+    "numpy": _python("Python with NumPy", python.NUMPY),
+    "numba": _python("Python with Numba", python.NUMBA),
+    "jax": _python("Python with JAX", python.JAX),
+    "casadi": _python("Python with CasADi", python.CASADI),
+    "julia": _texts("Julia", ".jl", julia_files),
+    "matlab": _texts("MATLAB or Octave", "", matlab_files),
 }

@@ -1,0 +1,192 @@
+"""Equations as code: what other languages compute is what this package computes."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from exported_code import GCC, Results, module_at, run_code
+
+import dalembert as dl
+from dalembert.errors import InputError, NotApplicableError
+from dalembert.structure import samples
+
+CLOSE = 1e-12
+MODELS = ("cart-pendulum", "three-bodies", "four-bar", "kuka-kr5")
+FORMALISMS = ("lagrange", "kane", "volterra_reduced", "hamilton", "udwadia_kalaba", "newton_euler", "denoc")
+
+
+def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
+    """The same functions by the package itself."""
+    v, constants = eom.kernel.start(q, qd, t, eom.values)
+    y, kernel = np.concatenate([q, v]), replace(eom.kernel, mode="fused")
+    p = np.concatenate([np.repeat(eom.values[:, None], len(t), axis=1), constants])
+    states = range(len(t))
+    slopes = [kernel.state_slopes(y[:, k].copy(), t[k], p[:, k].copy())[: len(y), : len(y)].ravel() for k in states]
+    found = {
+        "start": y,
+        "constants": constants,
+        "rhs": eom.kernel.state_rates(y, t, p if len(constants) else eom.values)[: len(y)],
+        "accelerations": eom.accelerations(q, qd, t),
+        "jacobian": np.array(slopes).T,
+    }
+    places = [dl.pose(eom.model, q, body.name, t) for body in eom.model.bodies]
+    if places:
+        rows = [np.concatenate([pose.position, pose.rotation.reshape(9, -1)]) for pose in places]
+        found["kinematics"] = np.concatenate(rows)
+    if eom.constraint_names:
+        found |= {"reactions": eom.reactions(q, qd, t), "multipliers": eom.multipliers(q, qd, t)}
+    return found
+
+
+def require_same(target: str, eom: dl.Equations, folder, count: int = 100) -> None:
+    """The largest difference is small against the largest entry at each state."""
+    states = samples.consistent(eom.model, count)
+    time = np.linspace(0.0, 1.0, count) if not eom.constraint_names else np.zeros(count)
+    found = run_code(target, eom, folder, states.q, states.qd, time)
+    for name, want in expected(eom, states.q, states.qd, time).items():
+        if want.size:
+            size = np.maximum(1.0, np.abs(want).max(axis=0))
+            assert (np.abs(found[name] - want) / size).max() < CLOSE, name
+    require_solved(eom, found, count)
+
+
+def require_solved(eom: dl.Equations, found: Results, count: int) -> None:
+    """M, f, A and b of the code give its v̇, by a solver that is not ours."""
+    linear = eom.form.linear
+    if linear.J is not None or eom.form.behind is not None:
+        return
+    k, n = len(eom.velocity_names), len(eom.model.coordinate_names)
+    r = len(found.get("constraint_forcing", ()))
+    whole = np.zeros((count, k + r, k + r))
+    whole[:, :k, :k] = found["mass_matrix"].T.reshape(count, k, k)
+    right = found["forcing"].T
+    if r:
+        A = found["constraint_matrix"].T.reshape(count, r, k)
+        whole[:, k:, :k], whole[:, :k, k:] = A, -A.transpose(0, 2, 1)
+        right = np.concatenate([right, found["constraint_forcing"].T], axis=1)
+    vd = np.linalg.solve(whole, right[..., None])[:, :k, 0].T
+    assert np.allclose(vd, found["rhs"][n:], rtol=1e-9, atol=1e-9 * np.abs(vd).max())
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "formalism"),
+    [
+        ("c", "cart-pendulum", "volterra_reduced"),
+        ("c", "four-bar", "udwadia_kalaba"),
+        ("numpy", "cart-pendulum", "hamilton"),
+        ("numpy", "four-bar", "lagrange"),
+        ("numpy", "three-bodies", "kane"),
+    ],
+)
+def test_code_says_what_the_package_says(target, name, formalism, tmp_path):
+    require_same(target, dl.derive(name, formalism), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("formalism", FORMALISMS)
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("target", ["c", "numpy"])
+def test_code_of_every_formalism_says_what_the_package_says(target, name, formalism, tmp_path):
+    require_same(target, dl.derive(name, formalism), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("formalism", ["lagrange", "volterra_reduced"])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("target", ["numba", "jax", "casadi", "matlab"])
+def test_code_of_other_languages_says_what_the_package_says(target, name, formalism, tmp_path):
+    require_same(target, dl.derive(name, formalism), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", ["c", "numpy", "numba", "jax", "casadi", "matlab"])
+def test_systems_that_are_solved_in_loops_are_solved(target, tmp_path):
+    eom = dl.derive(dl.load("rope", links=12), "lagrange")
+    assert "symmetric_factor" in {name for name, _ in eom.kernel.program.lines}
+    require_same(target, eom, tmp_path, 20)
+
+
+def bumper() -> dl.Model:
+    """A bead with conditions, a table, time and a function of every kind."""
+    model = dl.Model("bead 1").parameters(k=3.0, double=0.5).coordinates("x", "y", "np").start([0.4, 0.1, 0.2], [0.0, 0.0, 0.0])
+    joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 0, 1), "np")]
+    model.body("bead", joint=joints, mass=2, inertia=(1, 1, 1))
+    force = "-k*max(x - 0.5, 0) + piecewise(1, x < y and y < 1 or t < 0, 2) + atan2(y, 2 + x) + sqrt(1 + x**2) + exp(-y*y) - sign(dot(x))"
+    model.force("bead", (force, "abs(x)**1.5 + log(3 + y) + tan(y/3) + asin(y/9) + acos(x/9)", 0))
+    model.joint_torque("bead", "double*atan(x)", joint=2)
+    return model.torque_table("bead", [0.1, 0.5, 0.7], [1.0, 3.0, -1.0], joint=2)
+
+
+@pytest.mark.parametrize("target", ["c", "numpy"])
+def test_conditions_and_tables_are_written_truly(target, tmp_path):
+    require_same(target, dl.derive(bumper(), "lagrange"), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", ["numba", "jax", "casadi", "matlab"])
+def test_conditions_and_tables_are_written_truly_in_other_languages(target, tmp_path):
+    require_same(target, dl.derive(bumper(), "lagrange"), tmp_path)
+
+
+def test_code_for_numba_is_compiled(tmp_path):
+    eom = dl.derive("cart-pendulum", "volterra_reduced")
+    dl.export(eom, "numba", tmp_path / "cart.py")
+    code, y = module_at(tmp_path / "cart.py"), np.array([0.3, 0.2, 1.0, 0.7])
+    p = code.Parameters()
+    want = eom.kernel.state_rates(y, 0.0, np.array(p))[:4]
+    assert np.abs(code.rhs(0.0, y, p) - want).max() < CLOSE
+    assert code.rhs.nopython_signatures
+
+
+def test_a_singular_mass_matrix_is_solved_with_its_constraints(tmp_path):
+    """A massless slider between two springs is led by a drive."""
+    model = dl.Model("led").parameters(m=1.0).coordinates("x", "y").start([0.0, 0.0], [1.0, 1.0])
+    model.body("slider", joint=model.prismatic((1, 0, 0), "x"), mass=0)
+    model.body("mass", parent="slider", joint=model.prismatic((1, 0, 0), "y"), mass="m")
+    model.spring(("mass", "world"), stiffness=4.0, points=((0, 0, 0), (-5, 0, 0)))
+    model.holonomic("x - y")
+    require_same("c", dl.derive(model, "lagrange"), tmp_path, 5)
+
+
+def test_the_same_equations_give_the_same_files(tmp_path):
+    for folder in ("a", "b"):
+        dl.export(dl.derive("four-bar", "kane"), "c", tmp_path / folder / "four-bar.c")
+    for name in ("four-bar.h", "four-bar.c"):
+        assert (tmp_path / "a" / name).read_text() == (tmp_path / "b" / name).read_text()
+    text = (tmp_path / "a" / "four-bar.c").read_text()
+    assert "'four-bar' by the formalism kane" in text
+    assert "malloc" not in text
+    assert "cos_q1" in text
+    command = [*GCC, "-x", "c++", "-std=c++11", "-fsyntax-only", str(tmp_path / "a" / "four-bar.h")]
+    subprocess.run([word for word in command if word != "-std=c99"], check=True)
+
+
+def test_parameters_that_were_changed_are_the_defaults(tmp_path):
+    eom = dl.derive("cart-pendulum", "kane").with_parameters(l=0.7)
+    dl.export(eom, "numpy", tmp_path / "cart.py")
+    assert module_at(tmp_path / "cart.py").Parameters().l == 0.7
+
+
+def test_what_cannot_be_exported_is_refused_with_its_reason(tmp_path):
+    ball = dl.Model("ball", gravity=(0, 0, -9.81)).coordinates("z").start([1.0], [0.0])
+    ball.body("ball", joint=ball.prismatic((0, 0, 1), "z"), mass=1)
+    bouncing = ball.copy().event("bounce", "z", direction="down", reset={"z": "-0.5*dot(z)"})
+    with pytest.raises(NotApplicableError, match="the event 'bounce' of model 'ball' changes parameters or velocities"):
+        dl.export(dl.derive(bouncing), "c", tmp_path / "a.c")
+    driven = ball.copy().actuator("ball", law=lambda t, q, qd: 1.0, name="hand")
+    with pytest.raises(NotApplicableError, match="'hand' of model 'ball' is given by a law in Python"):
+        dl.export(dl.derive(driven), "c", tmp_path / "a.c")
+    eom = dl.derive(ball)
+    with pytest.raises(InputError, match="there is no target 'fortran'"):
+        dl.export(eom, "fortran", tmp_path / "a.f90")
+    with pytest.raises(InputError, match=r"C99 cannot be saved as '\.h'. Expected a name that ends in \.c\."):
+        dl.export(eom, "c", tmp_path / "a.h")
+    with pytest.raises(InputError, match=r"MATLAB needs a folder whose name is '\+' and a word"):
+        dl.export(eom, "matlab", tmp_path / "ball")
+    assert list(tmp_path.iterdir()) == []
+    stopped = ball.copy().event("floor", "z", stop=True)
+    dl.export(dl.derive(stopped), "numpy", tmp_path / "a.py")
+    assert "The event 'floor' is not part of this code." in (tmp_path / "a.py").read_text()
