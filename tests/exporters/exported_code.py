@@ -13,22 +13,19 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-import dalembert as dl
-from dalembert.exporters.code import CodeFunction, Source
-from dalembert.handles.exporting import source_of
+from dalembert.exporters.code import TARGETS, CodeFunction, Source
 
 GCC = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-ffp-contract=off", "-shared", "-fPIC"]
 Results = dict[str, np.ndarray]  # by the name of the function, (entries, states)
 Call = Callable[[CodeFunction, tuple[np.ndarray, ...], float], np.ndarray]  # one state; of `constants` all parameters
 
 
-def run_code(target: str, eom: dl.Equations, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
+def run_code(target: str, source: Source, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
     """The results of all functions of the exported code at states (n, K)."""
-    source = source_of(eom)
     if target == "matlab":
-        return _octave(eom, source, folder, q, qd, t)
+        return _octave(source, folder, q, qd, t)
     path = folder / f"code_{target}{'.c' if target == 'c' else '.py'}"
-    dl.export(eom, target, path)
+    TARGETS[target].write(source, path)
     if target in ("numpy", "jax"):
         return _batch(module_at(path), source, q, qd, t)
     call = {"c": _compiled, "numba": _numba, "casadi": _casadi}[target](path, source)
@@ -114,10 +111,10 @@ def _batch(module: ModuleType, source: Source, q: np.ndarray, qd: np.ndarray, t:
     return found
 
 
-def _octave(eom: dl.Equations, source: Source, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
+def _octave(source: Source, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
     if shutil.which("octave-cli") is None:
         pytest.skip("octave-cli is not installed")
-    dl.export(eom, "matlab", folder / "+code")
+    TARGETS["matlab"].write(source, folder / "+code")
     np.savetxt(folder / "states.txt", np.concatenate([t[None], q, qd]).T, fmt="%.17g")
     n, named = len(q), [each for each in source.functions if each.name not in ("start", "constants")]
     constants = [f"p.{source.names[key]};" for key in source.constants]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +102,7 @@ def _module(source: Source, dialect: Dialect) -> Iterator[str]:
     for text in _texts(source, dialect):
         yield ""
         yield ""
-        yield text.rstrip("\n").replace("\ndef ", f"\n{dialect.before}\ndef ") if dialect.before else text.rstrip("\n")
+        yield text.rstrip("\n")
     for each in source.functions:
         yield ""
         yield ""
@@ -123,7 +124,7 @@ def _texts(source: Source, dialect: Dialect) -> Iterator[str]:
 
 
 def _decorated(text: str, dialect: Dialect) -> str:
-    return f"{dialect.before}\n{text}" if dialect.before else text
+    return re.sub("^def ", f"{dialect.before}\ndef ", text, flags=re.M) if dialect.before else text
 
 
 def _parameters(source: Source) -> Iterator[str]:
