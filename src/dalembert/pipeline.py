@@ -19,8 +19,7 @@ from dalembert.analysis import mobility as mobilities
 from dalembert.arguments import checked
 from dalembert.evidence import comparison, proof, verification
 from dalembert.formalisms import citation as citation
-from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
-from dalembert.handles import exporting
+from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of, exporting
 from dalembert.handles import kinematics as places
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial

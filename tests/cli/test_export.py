@@ -61,7 +61,10 @@ def test_robots_become_urdf_by_ending_or_by_format(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("cart-pendulum", "-o", "cart.txt"), "it ends in '.txt'. Expected a file name that ends in .toml, .urdf, .c or .jl."),
+        (
+            ("cart-pendulum", "-o", "cart.txt"),
+            "it ends in '.txt'. Expected a file name that ends in .toml, .urdf, .c or .jl.",
+        ),
         (("cart-pendulum", "-o", "cart"), "--output cart: it has no ending."),
         (("cart-pendulum", "-o", "."), "this is a directory. Expected the name of a file."),
         (("cart-pendulum", "-o", "a.toml", "--format", "sdf"), "invalid choice: 'sdf'"),

@@ -47,7 +47,9 @@ def run(arguments: Namespace) -> int:
     if kind in TARGETS:
         return _code(arguments, kind, path)
     if arguments.formalism is not None:
-        raise InputError(f"--formalism {arguments.formalism}: a model as {kind} has no equations. Leave it out, or choose code.")
+        raise InputError(
+            f"--formalism {arguments.formalism}: a model as {kind} has no equations. Leave it out, or choose code."
+        )
     model = shared.load(arguments)
     found = _FORMATS[kind](model)
     if path is None:

@@ -25,7 +25,8 @@ from dalembert.programs.derivatives import jacobian
 def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, ...]:
     """Write the equations as code that runs without this package, and return the files.
 
-    `target` is c, numpy, numba, jax, casadi, julia, matlab or fmu; `path` ends in .c, .py, .jl or .fmu, and is a folder for matlab.
+    `target` is c, numpy, numba, jax, casadi, julia, matlab or fmu; `path` ends in .c, .py, .jl or .fmu; for
+    matlab it is a folder +name.
 
     >>> import dalembert as dl, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -33,7 +34,9 @@ def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, .
     ['cart.h', 'cart.c']
     """
     if target not in TARGETS:
-        raise InputError(f"export: there is no target '{target}'. {nearest(target, TARGETS)} Expected {', '.join(TARGETS)}.")
+        raise InputError(
+            f"export: there is no target '{target}'. {nearest(target, TARGETS)} Expected {', '.join(TARGETS)}."
+        )
     chosen, where = TARGETS[target], Path(path)
     if chosen.ending:
         require_suffix(where, (chosen.ending,), chosen.title)
@@ -76,8 +79,8 @@ def _refuse(equations: Equations) -> None:
             )
     if known.nearly_dependent and not known.mix:
         raise NotApplicableError(
-            f"export: the constraints of model '{model.name}' are nearly dependent, by {known.independence:.1e}, so which of them are "
-            "kept has to be decided anew at every state. Leave redundant constraints out of the model."
+            f"export: the constraints of model '{model.name}' are nearly dependent, by {known.independence:.1e}, so which of "
+            "them are kept has to be decided anew at every state. Leave redundant constraints out of the model."
         )
 
 

@@ -86,7 +86,12 @@ def _function(source: Source, each: CodeFunction) -> Iterator[str]:
             yield text_of(f"{name}.m").rstrip("\n")
 
 
-_TEXTS = {"symmetric": "symmetric_factor", "general": "general_factor", "choose": "select", "interpolated": "interpolate"}
+_TEXTS = {
+    "symmetric": "symmetric_factor",
+    "general": "general_factor",
+    "choose": "select",
+    "interpolated": "interpolate",
+}
 
 
 def _tables(program: Program) -> Iterator[str]:

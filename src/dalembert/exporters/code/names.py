@@ -8,20 +8,19 @@ from dalembert.expressions import Kind
 from dalembert.expressions.internal import parted
 
 # words that mean something in one of the languages, or to the text around the lines
-_RESERVED = frozenset(
-    """
+_WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
     return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false NULL NAN INFINITY
     HUGE_VAL EOF linux unix main errno gamma signgam j0 j1 jn y0 y1 yn exp log pow abs floor ceil fabs hypot
     and as assert async await class def del elif except finally from global import in is lambda nonlocal not or pass raise try
-    with yield None True False self np jnp jax ca casadi numba njit math len range list tuple float print sum min max
-    begin end let local module mutable quote where macro baremodule export using function catch abstract primitive type im
-    otherwise parfor spmd persistent classdef methods properties events enumeration ans eps inf nan i j pi
-    t y p q qd out state like shape zeros size numel choose interpolated symmetric_factor symmetric_solve general_factor
-    general_solve Parameters INITIAL parameters initial constants start rhs accelerations mass_matrix forcing constraint_matrix
-    constraint_forcing kinematics reactions multipliers jacobian none
-    """.split()
-)
+    with yield None True False self np jnp jax ca casadi numba njit math len range list tuple float print sum min max rows
+    begin end let local module mutable quote where macro baremodule export using function catch abstract primitive type im row
+    otherwise parfor spmd persistent classdef methods properties events enumeration ans eps inf nan i j pi table interpolated
+    t y p q qd out zeros size numel choose symmetric_factor symmetric_solve general_factor general_solve Parameters INITIAL
+    parameters initial constants start rhs accelerations mass_matrix forcing constraint_matrix constraint_forcing kinematics
+    reactions multipliers jacobian none ifelse power
+"""
+_RESERVED = frozenset(_WORDS.split())
 
 
 def plain(name: str) -> str:

@@ -53,7 +53,12 @@ NUMPY = Dialect(
 )
 JAX = Dialect(
     Language(_functions("np") | _ARRAYS, "python"),
-    ("import jax", "import jax.numpy as np", "", 'jax.config.update("jax_enable_x64", True)  # the equations are meant in double precision'),
+    (
+        "import jax",
+        "import jax.numpy as np",
+        "",
+        'jax.config.update("jax_enable_x64", True)  # the equations are meant in double precision',
+    ),
     "np.array([{}])",
     "States y are (n,) or (n, batch). Everything is pure: use jax.jit, jax.grad and jax.vmap as you like.",
     _STACKED,
@@ -70,7 +75,8 @@ NUMBA = Dialect(
 )
 CASADI = Dialect(
     Language(
-        _functions("ca", **_PLAIN) | {"and": "ca.logic_and({}, {})", "or": "ca.logic_or({}, {})", "select": "ca.if_else({}, {}, {})"},
+        _functions("ca", **_PLAIN)
+        | {"and": "ca.logic_and({}, {})", "or": "ca.logic_or({}, {})", "select": "ca.if_else({}, {}, {})"},
         "python",
     ),
     ("import casadi as ca",),
@@ -143,7 +149,9 @@ def _parameters(source: Source) -> Iterator[str]:
 def _tables(source: Source, dialect: Dialect) -> Iterator[str]:
     for each in source.functions:
         for i, held in enumerate(each.program.tables):
-            arrays = [dialect.array.format(wrapped([repr(float(x)) for x in values])) for values in (held.times, held.values)]
+            arrays = [
+                dialect.array.format(wrapped([repr(float(x)) for x in values])) for values in (held.times, held.values)
+            ]
             yield f"{each.name}_table{i + 1} = ({held.order}, {arrays[0]}, {arrays[1]})"
 
 

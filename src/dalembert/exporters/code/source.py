@@ -66,9 +66,9 @@ class Source:
         """For every symbol its name in code, the same in all languages; no two are the same."""
         namer = Namer()
         rates = [name for each in self.functions for name in each.program.inputs]
-        return {name: namer.new(name) for name in dict.fromkeys([*self.states, *rates, *self.values]) if name != "t"} | {
-            "t": "t"
-        }
+        return {
+            name: namer.new(name) for name in dict.fromkeys([*self.states, *rates, *self.values]) if name != "t"
+        } | {"t": "t"}
 
     @cached_property
     def operations(self) -> frozenset[str]:
@@ -85,5 +85,7 @@ class Source:
             f"State y = (q, v): {', '.join(self.names[x] for x in self.states)}.",
         ]
         if self.constants:
-            lines.append(f"Constants of the motion among the parameters: {', '.join(self.names[x] for x in self.constants)}.")
+            lines.append(
+                f"Constants of the motion among the parameters: {', '.join(self.names[x] for x in self.constants)}."
+            )
         return [" ".join(line.split()) for line in [*lines, *self.notes]]

@@ -20,7 +20,17 @@ from dalembert.programs import Program
 _LONG = 90  # signs of a value that stands where it is used
 _WIDE = 118  # signs of a line
 _ATOM = 9
-_BINDING = {"or": 1, "and": 2, "less": 3, "less_equal": 3, "add": 5, "subtract": 5, "multiply": 6, "divide": 6, "negative": 7}
+_BINDING = {
+    "or": 1,
+    "and": 2,
+    "less": 3,
+    "less_equal": 3,
+    "add": 5,
+    "subtract": 5,
+    "multiply": 6,
+    "divide": 6,
+    "negative": 7,
+}
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,13 @@ class _Walk:
         else:
             factor, *b = places
             room = len(b) if operation.startswith("symmetric") else 2 * len(b)
-            known = {"name": name, "operation": operation, "n": len(b), "size": room, "factor": self._values[factor].text}
+            known = {
+                "name": name,
+                "operation": operation,
+                "n": len(b),
+                "size": room,
+                "factor": self._values[factor].text,
+            }
             text = language.solve.format(entries=self._entries(b), **known)
         self._lines.append(text)
         return _Text(name)
