@@ -63,7 +63,7 @@ def test_robots_become_urdf_by_ending_or_by_format(run, tmp_path):
     [
         (
             ("cart-pendulum", "-o", "cart.txt"),
-            "it ends in '.txt'. Expected a file name that ends in .toml, .urdf, .c or .jl.",
+            "it ends in '.txt'. Expected a file name that ends in .toml, .urdf, .c, .jl or .fmu.",
         ),
         (("cart-pendulum", "-o", "cart"), "--output cart: it has no ending."),
         (("cart-pendulum", "-o", "."), "this is a directory. Expected the name of a file."),

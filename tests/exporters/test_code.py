@@ -47,13 +47,15 @@ def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) ->
     return found
 
 
-def require_same(target: str, eom: dl.Equations, folder, count: int = 100) -> None:
-    """The largest difference is small against the largest entry at each state."""
+def require_same(target: str, eom: dl.Equations, folder, count: int = 100, without: tuple[str, ...] = ()) -> None:
+    """The largest difference is small against the largest entry at each state; some functions may be left out."""
     states = samples.consistent(eom.model, count)
     time = np.linspace(0.0, 1.0, count) if not eom.constraint_names else np.zeros(count)
-    found = run_code(target, source_of(eom), folder, states.q, states.qd, time)
+    source = source_of(eom)
+    source = replace(source, functions=tuple(each for each in source.functions if each.name not in without))
+    found = run_code(target, source, folder, states.q, states.qd, time)
     for name, want in expected(eom, states.q, states.qd, time).items():
-        if want.size:
+        if want.size and name not in without:
             size = np.maximum(1.0, np.abs(want).max(axis=0))
             assert (np.abs(found[name] - want) / size).max() < CLOSE, name
     require_solved(eom, found, count)
@@ -85,7 +87,7 @@ def require_solved(eom: dl.Equations, found: Results, count: int) -> None:
     ],
 )
 def test_code_says_what_the_package_says(target, name, formalism, tmp_path):
-    require_same(target, dl.derive(name, formalism, engine="python"), tmp_path)
+    require_same(target, dl.derive(name, formalism, engine="python"), tmp_path, 20)
 
 
 @pytest.mark.nightly
@@ -101,7 +103,8 @@ def test_code_of_every_formalism_says_what_the_package_says(target, name, formal
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("target", ["numba", "jax", "casadi", "matlab"])
 def test_code_of_other_languages_says_what_the_package_says(target, name, formalism, tmp_path):
-    require_same(target, dl.derive(name, formalism), tmp_path)
+    long = target == "numba" and name in ("three-bodies", "kuka-kr5")  # minutes, until Numba has compiled 10 000 lines
+    require_same(target, dl.derive(name, formalism), tmp_path, without=("jacobian",) if long else ())
 
 
 def blocks() -> Source:
@@ -162,7 +165,7 @@ def bumper() -> dl.Model:
 
 @pytest.mark.parametrize("target", ["c", "numpy"])
 def test_conditions_and_tables_are_written_truly(target, tmp_path):
-    require_same(target, dl.derive(bumper(), "lagrange", engine="python"), tmp_path)
+    require_same(target, dl.derive(bumper(), "lagrange", engine="python"), tmp_path, 20)
 
 
 @pytest.mark.nightly

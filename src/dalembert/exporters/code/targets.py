@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dalembert.exporters.code import python
 from dalembert.exporters.code.c import c_files
+from dalembert.exporters.code.fmi import write_fmu
 from dalembert.exporters.code.julia import julia_files
 from dalembert.exporters.code.matlab import matlab_files
 from dalembert.exporters.code.source import Source
@@ -50,4 +51,5 @@ TARGETS: dict[str, Target] = {
     "casadi": _python("Python with CasADi", python.CASADI),
     "julia": _texts("Julia", ".jl", julia_files),
     "matlab": _texts("MATLAB or Octave", "", matlab_files),
+    "fmu": Target("an FMU of FMI 3.0", ".fmu", write_fmu),
 }

@@ -1,0 +1,93 @@
+"""Equations as FMUs: FMPy reads them, asks them for derivatives and lets them run."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import zipfile
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from exported_code import GCC
+
+import dalembert as dl
+from dalembert.exporters.code.fmi import fmu_files
+from dalembert.handles.exporting import source_of
+from dalembert.structure import samples
+
+
+def test_the_description_names_states_parameters_and_outputs():
+    files = fmu_files(source_of(dl.derive("cart-pendulum", "kane", engine="python")), "cart")
+    root = ElementTree.fromstring(files["modelDescription.xml"])
+    assert root.get("instantiationToken") in files["sources/fmi3.c"]
+    variables = {each.get("name"): each for each in root.findall("ModelVariables/Float64")}
+    assert list(variables)[:6] == ["time", "theta1", "theta2", "x", "u1", "u2"]
+    assert variables["der(u1)"].get("derivative") == variables["u1"].get("valueReference")
+    assert float(variables["l"].get("start")) == 0.2
+    assert {"ddot(x)", "lambda(wheel)", "rod2.x", "rod2.R33"} <= set(variables)
+    assert [int(each.get("valueReference")) for each in variables.values()] == list(range(len(variables)))
+    listed = {each.get("valueReference") for each in root.findall("ModelStructure/Output")}
+    assert listed == {each.get("valueReference") for each in variables.values() if each.get("causality") == "output"}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("formalism", ["lagrange", "volterra_reduced"])
+@pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies", "four-bar", "kuka-kr5"])
+def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
+    fmpy = pytest.importorskip("fmpy")
+    from fmpy.validation import validate_fmu
+
+    eom = dl.derive(name, formalism)
+    (path,) = dl.export(eom, "fmu", tmp_path / "model.fmu")
+    assert validate_fmu(str(path)) == []
+    about = fmpy.read_model_description(str(path))
+    places = {each.name: each.valueReference for each in about.modelVariables}
+    fmu = fmpy.instantiate_fmu(fmpy.extract(str(path), str(tmp_path / "fmu")), about, "ModelExchange")
+    fmu.enterInitializationMode()
+    fmu.exitInitializationMode()
+    states, n = samples.consistent(eom.model, 100), len(eom.model.coordinate_names)
+    v, constants = eom.kernel.start(states.q, states.qd, 0.0, eom.values)
+    for k in range(100):
+        y = np.concatenate([states.q[:, k], v[:, k]])
+        p = np.concatenate([eom.values, constants[:, k]])
+        for key, value in zip(source_constants(eom), constants[:, k], strict=True):
+            fmu.setFloat64([places[key]], [value])
+        fmu.setContinuousStates(pointer(y), len(y))
+        want = eom.kernel.state_rates(y, 0.0, p)[: len(y)]
+        found = np.zeros(len(y))
+        fmu.getContinuousStateDerivatives(pointer(found), len(y))
+        assert np.abs(found - want).max() < 1e-12 * max(1.0, np.abs(want).max())
+        qdd = fmu.getFloat64([places[f"ddot({x})"] for x in eom.model.coordinate_names])
+        want = eom.accelerations(states.q[:, k], states.qd[:, k])
+        assert np.abs(np.array(qdd) - want).max() < 1e-12 * max(1.0, np.abs(want).max())
+        assert len(qdd) == n
+    fmu.terminate()
+    fmu.freeInstance()
+
+
+def pointer(values: np.ndarray) -> object:
+    return values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+
+
+def source_constants(eom: dl.Equations) -> list[str]:
+    return [str(x) for x in eom.form.constants.symbols]
+
+
+@pytest.mark.nightly
+def test_an_fmu_runs_as_the_package_does(tmp_path):
+    fmpy = pytest.importorskip("fmpy")
+    eom = dl.derive("four-bar", "kane")
+    (path,) = dl.export(eom, "fmu", tmp_path / "four-bar.fmu")
+    run = eom.simulate(2.0, samples=21, project=False)
+    for kind, close in (("CoSimulation", 1e-8), ("ModelExchange", 1e-5)):
+        found = fmpy.simulate_fmu(
+            str(path), fmi_type=kind, stop_time=2.0, output_interval=0.1, relative_tolerance=1e-11
+        )
+        assert max(np.abs(found[x] - run[x]).max() for x in ("q1", "q2", "q3")) < close
+    (again,) = dl.export(eom, "fmu", tmp_path / "again" / "four-bar.fmu")
+    assert again.read_bytes() == path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path)
+    for name in ("four_bar.c", "fmi3.c"):
+        subprocess.run([*GCC, "-c", name, "-o", "out.o"], cwd=tmp_path / "sources", check=True)
