@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from dalembert import gallery, importers
 from dalembert.analysis.assembly import assembled
 from dalembert.errors import InputError, nearest
+from dalembert.importers.sympy_mechanics import read_sympy, understands
 from dalembert.model import Description, Elements, Model
 
 Source = Elements | str | Path  # a model, or where it is found
 
 
-def load(source: str | Path, **options: object) -> Model:
+def load(source: str | Path | object, **options: Any) -> Model:
     """A model from the gallery, by name, or from a file: a model file or robot table (.toml, .csv, .json, .m, .mat), or a URDF.
 
+    SymPy's `System`, `KanesMethod` and `LagrangesMethod` are read, too: `load(system, parameters={m: 1.0, ...})`.
+
     Options go to the reader: `floating`, `merge_fixed`, `friction` for a URDF; `quaternion`, `model`, `initials` for ReDySim's
-    inputs; the options of a gallery family, such as `loops`. A file that says `assemble = true` is assembled here.
+    inputs; the options of a gallery family, such as `loops`; `parameters`, `start`, `rates` and `name` for SymPy. A file that says
+    `assemble = true` is assembled here.
 
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')
     """
+    if understands(source):
+        return read_sympy(source, **options)
     if not isinstance(source, str | Path):
         raise InputError(f"load: got {_shown(source)}. Expected the name of a gallery example or the path of a file.")
     path = Path(source)
