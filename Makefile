@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check unit nightly robots docs bench bench-robots clean
+.PHONY: demo test check unit nightly robots exports docs bench bench-robots clean
 
 demo: .venv/installed
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
@@ -24,6 +24,11 @@ unit: .venv/installed
 nightly: .venv/installed
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or hypothesis"
+
+# exported code of every language that runs here against the package; installs JAX, CasADi and FMPy
+exports: .venv/installed
+	$(BIN)/python -m pip install --quiet --group exports
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exporters
 
 # the vendors' robots of example-robot-data and 500 random trees against Pinocchio; installs both
 robots: .venv/installed

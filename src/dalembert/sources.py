@@ -21,8 +21,8 @@ def load(source: str | Path | object, **options: Any) -> Model:
     SymPy's `System`, `KanesMethod` and `LagrangesMethod` are read, too: `load(system, parameters={m: 1.0, ...})`.
 
     Options go to the reader: `floating`, `merge_fixed`, `friction` for a URDF; `quaternion`, `model`, `initials` for ReDySim's
-    inputs; the options of a gallery family, such as `loops`; `parameters`, `start`, `rates` and `name` for SymPy. A file that says
-    `assemble = true` is assembled here.
+    inputs; the options of a gallery family, such as `loops`; `parameters`, `start`, `rates` and `name` for SymPy. A file that
+    says `assemble = true` is assembled here.
 
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')

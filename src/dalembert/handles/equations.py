@@ -26,6 +26,7 @@ from dalembert.handles.readable import ReadableEquations
 from dalembert.handles.reading import BlockValues
 from dalembert.handles.run_forces import joint_reactions, smallest_multipliers
 from dalembert.handles.simulation import Task, run_of
+from dalembert.handles.sympy_form import SympyEquations, sympy_equations
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import Settings
 from dalembert.kernels import Kernel
@@ -116,6 +117,22 @@ class Equations(ReadableEquations):
         given = {name for controller in self.model.controllers for name in controller.inputs}
         both = zip(self.model.parameter_values, self.values.tolist(), strict=True)
         return {name: value for name, value in both if name not in given}
+
+    def to_sympy(self) -> SympyEquations:
+        """The equations in the words of SymPy's `KanesMethod`: `mass_matrix_full`, `forcing_full`, `rhs`, `linearize`.
+
+        >>> import dalembert as dl
+        >>> eom = dl.derive("simple-pendulum", "kane").to_sympy()
+        >>> eom.q, eom.u
+        (Matrix([[theta(t)]]), Matrix([[u1(t)]]))
+        >>> eom.kindiffdict()
+        {Derivative(theta(t), t): u1(t)}
+        """
+        constants = [str(x) for x in self.form.constants.symbols]
+        found = self.kernel.start(*self.model.initial, 0.0, self.values)[1] if constants else ()
+        values = self.parameters | dict(zip(constants, map(float, found), strict=True))
+        self.model.refuse_laws("to_sympy", "Write the law as a formula.")
+        return sympy_equations(self.symbolic, values, self.model.sympy_symbols)
 
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1

@@ -89,7 +89,9 @@ class _Builder:
         )
         for what, given in (("start", start), ("rates", rates)):
             if strange := [str(x) for x in given if x not in self._q]:
-                raise InputError(f"{what}: {', '.join(strange)} is no coordinate. Expected some of {', '.join(map(str, self._q))}.")
+                raise InputError(
+                    f"{what}: {', '.join(strange)} is no coordinate. Expected some of {', '.join(map(str, self._q))}."
+                )
         return model.start([start.get(x, 0.0) for x in self._q], self._started(start, rates))
 
     def _started(self, start: Mapping[Expression, float], rates: Mapping[Expression, float]) -> list[float]:
@@ -171,8 +173,8 @@ class _Builder:
             R = frame.dcm(body.frame)
         except ValueError as error:
             raise NotApplicableError(
-                f"body '{body.name}': its frame has no orientation in '{frame.name}'. Orient it, since an angular velocity alone is "
-                "the rate of nothing."
+                f"body '{body.name}': its frame has no orientation in '{frame.name}'. Orient it, since an angular velocity "
+                "alone is the rate of nothing."
             ) from error
         spin = R.T * R.diff(self._time)
         omega = body.frame.ang_vel_in(frame).to_matrix(body.frame)
@@ -224,6 +226,6 @@ class _Builder:
             missing |= {str(x) for x in find_dynamicsymbols(each) - moving}
         if missing:
             raise InputError(
-                f"parameters: there is no value for {', '.join(sorted(missing))}. Expected one for each symbol, and for each function of "
-                "time that is no coordinate."
+                f"parameters: there is no value for {', '.join(sorted(missing))}. Expected one for each symbol, and "
+                "for each function of time that is no coordinate."
             )

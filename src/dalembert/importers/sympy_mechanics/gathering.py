@@ -74,8 +74,8 @@ def _of_system(system: Expression) -> Mechanics:
 def _refuse_auxiliary(speeds: Sequence[Expression]) -> None:
     if len(speeds):
         raise NotApplicableError(
-            f"the system has auxiliary speeds ({', '.join(map(str, speeds))}). Leave them out: reactions follow from the model, see "
-            "`joint_reactions`."
+            f"the system has auxiliary speeds ({', '.join(map(str, speeds))}). Leave them out: a constraint has its "
+            "reaction from its multiplier."
         )
 
 
@@ -85,8 +85,8 @@ def _solved(kinematic: list[Expression], q: list[Expression], u: list[Expression
 
     if len(u) != len(q) or len(kinematic) != len(q):
         raise NotApplicableError(
-            f"the system has {len(q)} coordinates, {len(u)} speeds and {len(kinematic)} kinematic equations. Expected as many of each: "
-            "give every coordinate a speed, and say which of them depend on others by velocity constraints."
+            f"the system has {len(q)} coordinates, {len(u)} speeds and {len(kinematic)} kinematic equations. Expected "
+            "as many of each: give every coordinate a speed, and say which of them depend on others by velocity constraints."
         )
     matrix, right = sympy.linear_eq_to_matrix(kinematic, u)
     if sympy.Matrix(matrix).is_diagonal():

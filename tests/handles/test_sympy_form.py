@@ -1,0 +1,52 @@
+"""Equations in SymPy's words say what the equations say in numbers."""
+
+import numpy as np
+import pytest
+import sympy as sm
+import sympy.physics.mechanics as me
+
+import dalembert as dl
+from dalembert.errors import NotApplicableError
+
+
+@pytest.mark.parametrize(
+    ("name", "formalism"),
+    [("double-pendulum", "kane"), ("cart-pendulum", "lagrange"), ("cart-pendulum", "volterra_reduced")],
+)
+def test_the_full_equations_are_solved_by_the_right_hand_side(name, formalism):
+    eom = dl.derive(name, formalism, engine="python")
+    found, (q, qd) = eom.to_sympy(), eom.model.initial
+    v, constants = eom.kernel.start(q, qd, 0.0, eom.values)
+    y = np.concatenate([q, v])
+    states = [*found.q, *found.u]
+    function = sm.lambdify([states, list(found.parameters)], [found.mass_matrix_full, found.forcing_full], "numpy")
+    M, f = function(y, list(found.parameters.values()))
+    solved = np.linalg.solve(M, f)[:, 0]
+    want = eom.kernel.state_rates(y, 0.0, np.concatenate([eom.values, constants]))[: len(y)]
+    assert np.abs(solved[: len(y)] - want).max() < 1e-12 * np.abs(want).max()
+    assert len(solved) == len(y) + len(found.lam_vec)
+
+
+def test_the_right_hand_side_of_a_pendulum():
+    eom = dl.derive("simple-pendulum", "kane", engine="python").to_sympy()
+    at = {eom.q[0]: 0.4, eom.u[0]: 0.3} | eom.parameters
+    rates = me.msubs(eom.rhs(), at).subs(at)
+    g, length = (next(v for k, v in eom.parameters.items() if str(k) == name) for name in ("g", "l"))
+    assert float(rates[0]) == 0.3
+    assert float(rates[1]) == pytest.approx(-g / length * np.sin(0.4), rel=1e-12)
+    assert eom.rhs("LU").shape == eom.rhs().shape
+
+
+def test_linearization_about_rest():
+    eom = dl.derive("simple-pendulum", "lagrange", engine="python").to_sympy()
+    rest = {eom.q[0]: 0, eom.u[0]: 0}
+    symbols = {str(key): key for key in eom.parameters}
+    A, B, inputs = eom.linearize(rest, [symbols["g"]])
+    assert sm.simplify(A - sm.Matrix([[0, 1], [-symbols["g"] / symbols["l"], 0]])) == sm.zeros(2, 2)
+    assert B.is_zero_matrix
+    assert inputs == [symbols["g"]]
+
+
+def test_formalisms_with_other_unknowns_are_refused():
+    with pytest.raises(NotApplicableError, match="formalism 'newton_euler' has unknowns besides"):
+        dl.derive("simple-pendulum", "newton_euler").to_sympy()
