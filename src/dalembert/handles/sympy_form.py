@@ -45,7 +45,9 @@ class SympyEquations:
 
         from dalembert.expressions.sympy_trees import time_symbol
 
-        return {sympy.Derivative(x, time_symbol()): value for x, value in zip(self.q, self.qd, strict=True)}
+        return {
+            sympy.Derivative(x, time_symbol()): value for x, value in zip(self.q.flat(), self.qd.flat(), strict=True)
+        }
 
     @cached_property
     def mass_matrix_full(self) -> sympy.Matrix:
@@ -76,7 +78,7 @@ class SympyEquations:
         import sympy
         from sympy.physics.mechanics import msubs
 
-        moving = [*self.q, *self.u]
+        moving: list[Any] = [*self.q.flat(), *self.u.flat()]
         names = {x: sympy.Dummy(str(x.func)) for x in moving}
         M, f = (msubs(part, names) for part in (self.mass_matrix_full, self.forcing_full))
         known = {names.get(key, key): value for key, value in op_point.items()}

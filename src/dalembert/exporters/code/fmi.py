@@ -130,16 +130,16 @@ def _description(source: Source, name: str, token: str) -> ElementTree.Element:
         variableNamingConvention="flat",
     )
     able = {"canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
-    ElementTree.SubElement(root, "ModelExchange", modelIdentifier=name, **able)
+    ElementTree.SubElement(root, "ModelExchange", {"modelIdentifier": name, **able})
     steps = {"canHandleVariableCommunicationStepSize": "true"}
-    ElementTree.SubElement(root, "CoSimulation", modelIdentifier=name, **able, **steps)
+    ElementTree.SubElement(root, "CoSimulation", {"modelIdentifier": name, **able, **steps})
     variables = ElementTree.SubElement(root, "ModelVariables")
     states, n, m = source.states, len(source.states), len(source.values)
 
     def variable(name: str, reference: int, **more: str) -> None:
         text = more.pop("description", "")
         known = {"description": text} if text else {}
-        ElementTree.SubElement(variables, "Float64", name=name, valueReference=str(reference), **known, **more)
+        ElementTree.SubElement(variables, "Float64", {"name": name, "valueReference": str(reference), **known, **more})
 
     clock = "t" if "time" in (*states, *source.values) else "time"
     variable(clock, 0, causality="independent", variability="continuous")

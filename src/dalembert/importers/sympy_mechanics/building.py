@@ -53,9 +53,10 @@ class _Builder:
 
     def __init__(self, parts: Mechanics, values: Mapping[Expression, float]) -> None:
         import sympy
-        from sympy.physics.mechanics import dynamicsymbols
 
-        self._parts, self._time = parts, dynamicsymbols._t
+        from dalembert.expressions.sympy_trees import time_symbol
+
+        self._parts, self._time = parts, time_symbol()
         self._rates = [x.diff(self._time) for x in parts.q]
         # what is specified stands as a symbol
         specified = {key: sympy.Symbol(key.func.__name__) for key in values if isinstance(key, sympy.Function)}
@@ -96,14 +97,12 @@ class _Builder:
 
     def _started(self, start: Mapping[Expression, float], rates: Mapping[Expression, float]) -> list[float]:
         """The initial velocities; coordinates of mass centres start with the velocities that these have."""
-        import sympy
-
         q = self._parts.q
         at = {rate: rates.get(x, 0.0) for x, rate in zip(q, self._rates, strict=True)}
-        here = {x: start.get(x, 0.0) for x in q} | {self._time: 0.0} | self._values
+        here: dict[Expression, float] = {x: start.get(x, 0.0) for x in q} | {self._time: 0.0} | self._values
         own = self._q[len(q) :]
         moved = [-psi.subs({x.diff(self._time): 0.0 for x in own}) for psi in self._added]
-        found = [float(sympy.S(v.subs(at)).subs(here)) for v in moved]
+        found = [float(v.subs(at).subs(here)) for v in moved]
         return [*at.values(), *(rates.get(x, v) for x, v in zip(own, found, strict=True))]
 
     def _in_rates(self, expression: Expression) -> Expression:
@@ -140,8 +139,8 @@ class _Builder:
 
         point = getattr(body, "masscenter", None) or body.point
         velocity = self._components(self._velocity(point))
-        turning = hasattr(body, "central_inertia") and body.central_inertia != 0
-        if turning:
+        inertia: Expression = getattr(body, "central_inertia", 0)
+        if inertia != 0:
             self._require_true_turn(body)
         if self._integrable(velocity):
             self._kinetic += self._in_rates(body.kinetic_energy(self._parts.frame))
@@ -150,9 +149,9 @@ class _Builder:
         self._q += own
         moved = [x.diff(self._time) for x in own]
         self._kinetic += self._in_rates(body.mass) * sum(v * v for v in moved) / 2
-        if turning:
+        if inertia != 0:
             omega = body.frame.ang_vel_in(self._parts.frame)
-            self._kinetic += self._in_rates(omega.dot(body.central_inertia.dot(omega))) / 2
+            self._kinetic += self._in_rates(omega.dot(inertia & omega)) / 2
         self._added += [rate - v for rate, v in zip(moved, velocity, strict=True)]
 
     def _integrable(self, velocity: list[Expression]) -> bool:
