@@ -35,8 +35,9 @@ from dalembert.importers.redysim_arrays import from_arrays
 from measure import timed
 
 KP, KD = 1000.0, 30.0
+DEPTH = 0.01  # how deep the feet stand in the ground at the start
 SAMPLES = 100  # times a second
-TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+TOLERANCES = (1e-6, 1e-7, 1e-8, 1e-9)
 STEPS = (1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
 EXACT = 1e-12
 # legs of which each tripod or diagonal consists, and where hip and knee are among the joints of a leg
@@ -69,6 +70,8 @@ def robot_of(name: str) -> Robot:
     for key in ("drive", "event", "parameters"):
         del data[key]
     model = from_arrays({key: value for key, value in data.items() if key != "convention"}, name)
+    q, qd = model.initial
+    model.start(q - DEPTH * np.eye(len(q))[1], qd)
     legs, joints, turned = GAITS[name]
     return Robot(name, data, model, tracking(legs, len(model.loads), joints, turned, **start))
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from dalembert.model import WORLD
 from dalembert.model.contacts import RollingDisk
+from dalembert.model.loads.sphere_on_box import SphereOnBox
+from dalembert.model.loads.sphere_on_plane import OnPlane
 from dalembert.show.scene import colors, solids
 from dalembert.show.scene.bodies import Sketch
 from dalembert.show.scene.guides import Held
@@ -23,7 +25,17 @@ def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
     hinges = _hinges(sketch, [(point, None) for point in held.points])
     found = [shape for point, axis in hinges for shape in _support(sketch, view, point, axis, level)]
     found += [_rail(sketch, *ends) for ends in held.lines]
-    return found + (floor.lines if floor else [])
+    return [*found, *_boxes(sketch), *(floor.lines if floor else [])]
+
+
+def _boxes(sketch: Sketch) -> list[Shape]:
+    """Boxes of the world that bodies touch, each once."""
+    found = {}
+    for load in sketch.layout.model.loads:
+        if isinstance(load, SphereOnBox) and load.ground == WORLD:
+            pose, size = sketch.layout.frame(load.position, load.rotation), sketch.layout.vector(load.size)
+            found[(load.position, load.rotation, load.size)] = solids.box(pose.p, pose.R, size, colors.GROUND, "ground")
+    return list(found.values())
 
 
 def _rail(sketch: Sketch, a: np.ndarray, b: np.ndarray) -> Shape:
@@ -103,13 +115,21 @@ class Floor:
 
 
 def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> Floor | None:
-    """A grid across the vertical: where discs roll, else below all that moves; none in a plane or without gravity."""
-    rolling = [c for c in sketch.layout.model.contacts if isinstance(c, RollingDisk)]
-    if sketch.normal is not None or not (rolling or np.any(gravity)):
-        return None
-    up = np.array(rolling[0].normal, dtype=float) if rolling else view.up
+    """A grid across the vertical: where discs roll or bodies touch, else below all that moves; none without gravity.
+
+    In a plane it is a line, and only where bodies touch.
+    """
+    layout = sketch.layout
+    rolling = [c for c in layout.model.contacts if isinstance(c, RollingDisk)]
+    touched = [load for load in layout.model.loads if isinstance(load, OnPlane) and load.ground == WORLD]
+    planes = [(c.normal, np.zeros(3)) for c in rolling] + [(load.normal, layout.vector(load.point)) for load in touched]
     points = np.concatenate([cloud.reshape(3, -1) for cloud in clouds.values()], axis=1)
-    level = 0.0 if rolling else float((up @ points).min()) - 0.5 * sketch.radius
+    if sketch.normal is not None:
+        return _line(sketch, sketch.normal, touched, points)
+    if not (planes or np.any(gravity)):
+        return None
+    up = np.array(planes[0][0], dtype=float) if planes else view.up
+    level = float(up @ planes[0][1]) if planes else float((up @ points).min()) - 0.5 * sketch.radius
     turn = solids.along(up)
     flat = turn[:, :2].T @ points
     middle, half = (flat.min(axis=1) + flat.max(axis=1)) / 2, np.ptp(flat, axis=1) / 2
@@ -124,6 +144,20 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
             ends[:, axis], ends[0, other], ends[1, other], ends[:, 2] = x, low[other], high[other], level
             lines.append(solids.line(ends @ turn.T, 0.1 * sketch.radius, colors.GROUND, "ground"))
     return Floor(lines, level)
+
+
+def _line(sketch: Sketch, normal: np.ndarray, touched: list[OnPlane], points: np.ndarray) -> Floor | None:
+    """The edge of the plane that bodies touch, in a plane model."""
+    if not touched:
+        return None
+    up, at = np.array(touched[0].normal, dtype=float), sketch.layout.vector(touched[0].point)
+    way = np.cross(up, normal)
+    if np.linalg.norm(way) < 0.5:
+        return None
+    along = way @ (points - at[:, None])
+    beyond = 0.25 * max(float(np.ptp(along)), sketch.unit)
+    ends = [at + x * way for x in (along.min() - beyond, along.max() + beyond)]
+    return Floor([solids.line(np.array(ends), 0.3 * sketch.radius, colors.GROUND, "ground")], float(up @ at))
 
 
 def _round_step(least: float, unit: float) -> float:
