@@ -77,7 +77,17 @@ def robot_of(name: str) -> Robot:
 
 
 def tracking(
-    legs: tuple[int, ...], feet: int, joints: int, turned: float, *, h: float, T: float, a: float, c: float, l: float, **_: float
+    legs: tuple[int, ...],
+    feet: int,
+    joints: int,
+    turned: float,
+    *,
+    h: float,
+    T: float,
+    a: float,
+    c: float,
+    l: float,
+    **_: float,
 ) -> Callable[..., None]:
     """The controller: hip and knee, the last two joints of each leg, follow the gait, others stay where they begin."""
     k = np.sqrt(9.81 / h)
@@ -113,7 +123,9 @@ def tracking(
 def mjcf(robot: Robot) -> str:
     """The robot for MuJoCo: three slides and three hinges for the base; links without mass become a second hinge of the next."""
     data, n = robot.data, robot.data["n"]
-    number = [{key: _number(data[key][i]) for key in ("alp", "a", "b", "m", "dx", "Icxx", "Icyy", "Iczz")} for i in range(n)]
+    number = [
+        {key: _number(data[key][i]) for key in ("alp", "a", "b", "m", "dx", "Icxx", "Icyy", "Iczz")} for i in range(n)
+    ]
     children: dict[int, list[int]] = {i: [] for i in range(n)}
     for i, parent in enumerate(data["bt"]):
         if parent:
@@ -137,7 +149,10 @@ def mjcf(robot: Robot) -> str:
 
     axes = {"x": "1 0 0", "y": "0 1 0", "z": "0 0 1"}
     base = "".join(f'<joint name="{x}" type="slide" axis="{axes[x]}"/>' for x in "xyz")
-    base += "".join(f'<joint name="{name}" type="hinge" axis="{axes[x]}"/>' for name, x in (("phi", "z"), ("theta", "x"), ("psi", "y")))
+    base += "".join(
+        f'<joint name="{name}" type="hinge" axis="{axes[x]}"/>'
+        for name, x in (("phi", "z"), ("theta", "x"), ("psi", "y"))
+    )
     return (
         '<mujoco><compiler angle="radian" boundmass="0" boundinertia="0"/><option gravity="0 -9.81 0" integrator="RK4">'
         '<flag contact="disable" constraint="disable" energy="disable"/></option>'
@@ -188,7 +203,9 @@ def _time_at(data: Any) -> int:
 @extending.intrinsic
 def _at(context: Any, address: Any) -> Any:
     """A number as an address."""
-    return numba.types.voidptr(numba.types.int64), lambda _, builder, __, given: builder.inttoptr(given[0], cgutils.voidptr_t)
+    return numba.types.voidptr(numba.types.int64), lambda _, builder, __, given: builder.inttoptr(
+        given[0], cgutils.voidptr_t
+    )
 
 
 def _callback(robot: Robot, model: Any, data: Any) -> Any:
@@ -197,9 +214,14 @@ def _callback(robot: Robot, model: Any, data: Any) -> Any:
     sites = np.arange(model.nsite)
     bodies, root, law = model.site_bodyid[sites], int(model.body_rootid[1]), robot.law
     n, count, size = model.nv, len(sites), model.nbody
-    at = {name: getattr(data, name).ctypes.data for name in ("qpos", "qvel", "qfrc_applied", "xfrc_applied", "site_xpos")}
+    at = {
+        name: getattr(data, name).ctypes.data for name in ("qpos", "qvel", "qfrc_applied", "xfrc_applied", "site_xpos")
+    }
     at |= {name: getattr(data, name).ctypes.data for name in ("cvel", "xipos", "subtree_com")}
-    places = tuple(at[name] for name in ("qpos", "qvel", "qfrc_applied", "xfrc_applied", "site_xpos", "cvel", "xipos", "subtree_com"))
+    places = tuple(
+        at[name]
+        for name in ("qpos", "qvel", "qfrc_applied", "xfrc_applied", "site_xpos", "cvel", "xipos", "subtree_com")
+    )
     clock = _time_at(data)
     P0, P1, P2, P3, P4, P5, P6, P7 = places
 
@@ -218,7 +240,11 @@ def _callback(robot: Robot, model: Any, data: Any) -> Any:
                 continue
             arm, turn = feet[i] - masses[root], moves[body, :3]
             v = moves[body, 3:] + np.array(
-                [turn[1] * arm[2] - turn[2] * arm[1], turn[2] * arm[0] - turn[0] * arm[2], turn[0] * arm[1] - turn[1] * arm[0]]
+                [
+                    turn[1] * arm[2] - turn[2] * arm[1],
+                    turn[2] * arm[0] - turn[0] * arm[2],
+                    turn[0] * arm[1] - turn[1] * arm[0],
+                ]
             )
             press = max(-K * feet[i, 1] - C * v[1], 0.0)
             slip = np.sqrt(v[0] * v[0] + v[2] * v[2])
@@ -226,7 +252,11 @@ def _callback(robot: Robot, model: Any, data: Any) -> Any:
             fx, fy, fz = -drag * v[0], press, -drag * v[2]
             r = feet[i] - centers[body]
             outer[body, 0], outer[body, 1], outer[body, 2] = fx, fy, fz
-            outer[body, 3], outer[body, 4], outer[body, 5] = r[1] * fz - r[2] * fy, r[2] * fx - r[0] * fz, r[0] * fy - r[1] * fx
+            outer[body, 3], outer[body, 4], outer[body, 5] = (
+                r[1] * fz - r[2] * fy,
+                r[2] * fx - r[0] * fz,
+                r[0] * fy - r[1] * fx,
+            )
 
     return act
 
@@ -278,7 +308,12 @@ def row(name: str, duration: float, error: float) -> dict[str, Any]:
     times = np.linspace(0, duration, round(duration * SAMPLES) + 1)
     exact = dl.derive(robot.driven(), "denoc").simulate(times=times, integrator="dop853", rtol=EXACT, atol=EXACT)
     mine, other = (way(robot, duration, exact.q, error) for way in (ours, theirs))
-    return {"robot": name, "walked": float(np.linalg.norm(exact.q[:3, -1] - exact.q[:3, 0])), "ours": mine, "mujoco": other}
+    return {
+        "robot": name,
+        "walked": float(np.linalg.norm(exact.q[:3, -1] - exact.q[:3, 0])),
+        "ours": mine,
+        "mujoco": other,
+    }
 
 
 def main() -> None:
@@ -294,12 +329,37 @@ def main() -> None:
         print(json.dumps(rows, default=vars))
         return
     table = Table(box=SIMPLE_HEAD, title=f"walking for {given.duration:g} s, errors up to {given.error:g}")
-    for head in ("robot", "way, m", "tolerance", "error", "steps", "switchings", "balance", "CPU, s", "MuJoCo's step", "error", "CPU, s", "ratio"):
+    for head in (
+        "robot",
+        "way, m",
+        "tolerance",
+        "error",
+        "steps",
+        "switchings",
+        "balance",
+        "CPU, s",
+        "MuJoCo's step",
+        "error",
+        "CPU, s",
+        "ratio",
+    ):
         table.add_column(head, justify="left" if head == "robot" else "right")
     for each in rows:
         mine, other = each["ours"], each["mujoco"]
-        numbers = [f"{each['walked']:.3f}", f"{mine.setting:g}", f"{mine.error:.1e}", str(mine.steps), str(mine.switchings)]
-        numbers += [f"{mine.balance:.0e}", f"{mine.seconds:.2f}", f"{other.setting:g}", f"{other.error:.1e}", f"{other.seconds:.2f}"]
+        numbers = [
+            f"{each['walked']:.3f}",
+            f"{mine.setting:g}",
+            f"{mine.error:.1e}",
+            str(mine.steps),
+            str(mine.switchings),
+        ]
+        numbers += [
+            f"{mine.balance:.0e}",
+            f"{mine.seconds:.2f}",
+            f"{other.setting:g}",
+            f"{other.error:.1e}",
+            f"{other.seconds:.2f}",
+        ]
         table.add_row(each["robot"], *numbers, f"{other.seconds / mine.seconds:.2f}")
     Console(width=160).print(table)
 

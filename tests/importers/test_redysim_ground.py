@@ -19,7 +19,9 @@ GROUND = [3000, 40, 4.5, 0.7, 200, 2, 1, 3]
 def arrays(**changes):
     """A body with two legs of one rod each."""
     data = {"name": "legs", "n": 3, "nq": 1, "bt": [0, 1, 1], "g": [0, -9.81, 0], "a": [0, -0.2, 0.2], "m": [2, 1, 1]}
-    data |= {key: [0, 0, 0] for key in ("alp", "b", "dx", "dy", "dz")} | {key: [0.1] * 3 for key in ("Icxx", "Icyy", "Iczz")}
+    data |= {key: [0, 0, 0] for key in ("alp", "b", "dx", "dy", "dz")} | {
+        key: [0.1] * 3 for key in ("Icxx", "Icyy", "Iczz")
+    }
     data |= {"alt": [0, 0.3, 0.3], "g_prop": GROUND} | changes
     return {key: value for key, value in data.items() if value is not None}
 
@@ -30,7 +32,13 @@ def test_the_last_links_stand_on_their_tips(name, feet):
     K, C, _, mu, b = data["g_prop"][:5]
     for load in model.loads:
         assert load.kind == "sphere_on_plane"
-        assert [float(getattr(load, key)) for key in ("stiffness", "damping", "friction", "viscous", "radius")] == [K, C, mu, b, 0]
+        assert [float(getattr(load, key)) for key in ("stiffness", "damping", "friction", "viscous", "radius")] == [
+            K,
+            C,
+            mu,
+            b,
+            0,
+        ]
         assert [float(x) for x in load.normal] == [0, 1, 0]
         i = int(load.body.removeprefix("link")) - 1
         tip, behind = data["alt"][i], data["alt"][i] - data["al"][i]

@@ -48,14 +48,20 @@ def test_the_gait_is_that_of_redysim():
         np.testing.assert_allclose([float(number(drive.formula)) for drive in drives], 0, atol=2e-6)
 
 
-@pytest.mark.parametrize(("name", "mass", "stiffness"), [("hexapod", 14, 3000), ("quadruped", 12, 2500), ("biped-legged", 9.4, 2000)])
+@pytest.mark.parametrize(
+    ("name", "mass", "stiffness"), [("hexapod", 14, 3000), ("quadruped", 12, 2500), ("biped-legged", 9.4, 2000)]
+)
 def test_the_ground_carries_the_weight(name, mass, stiffness):
     """At rest, with the feet that stand as deep in the ground as it takes."""
     model = gallery.load(name)
     q = model.initial[0].copy()
     feet = [load for load in model.loads if load.kind == "sphere_on_plane"]
     standing = [foot for foot in feet if abs(dl.position(model, q, foot.body, _center(foot))[1]) < 0.011]
-    q[1] = q[1] - dl.position(model, q, standing[0].body, _center(standing[0]))[1] - mass * 9.81 / (stiffness * len(standing))
+    q[1] = (
+        q[1]
+        - dl.position(model, q, standing[0].body, _center(standing[0]))[1]
+        - mass * 9.81 / (stiffness * len(standing))
+    )
     now = dict(model.parameter_values)
     forces = load_forces(model.description, now, np.zeros(1), q[:, None], np.zeros((len(q), 1)))
     total = sum(forces[foot.name][:, 0] for foot in feet)

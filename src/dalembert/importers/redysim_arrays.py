@@ -183,7 +183,11 @@ def _plain(key: str, value: object) -> object:
     """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
     if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
         return value[0]
-    if key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY) and isinstance(value, int | float | str) and not isinstance(value, bool):
+    if (
+        key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY)
+        and isinstance(value, int | float | str)
+        and not isinstance(value, bool)
+    ):
         return [value]
     return value
 
