@@ -9,7 +9,8 @@ mujoco = pytest.importorskip("mujoco")
 # without a jump at the touch, over which fixed steps would go with an error that falls with the step only
 K, D, MU, B, RADIUS = 2e4, 0.5, 0.3, 40.0, 0.1
 
-BALL = """<mujoco><option gravity="0 0 -9.81" integrator="RK4" timestep="{step}"><flag contact="disable"/></option><worldbody><body>
+BALL = """<mujoco><option gravity="0 0 -9.81" integrator="RK4" timestep="{step}"><flag contact="disable"/></option>
+<worldbody><body>
 <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/>
 <joint type="hinge" axis="0 0 1"/><joint type="hinge" axis="0 1 0"/><joint type="hinge" axis="1 0 0"/>
 <inertial pos="0 0 0" mass="0.5" diaginertia="{inertia}"/></body></worldbody></mujoco>"""
