@@ -35,8 +35,9 @@ from dalembert.importers.redysim_arrays import from_arrays
 from measure import timed
 
 KP, KD = 1000.0, 30.0
+DEPTH = 0.01  # how deep the feet stand in the ground at the start
 SAMPLES = 100  # times a second
-TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+TOLERANCES = (1e-6, 1e-7, 1e-8, 1e-9)
 STEPS = (1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
 EXACT = 1e-12
 # legs of which each tripod or diagonal consists, and where hip and knee are among the joints of a leg
@@ -65,28 +66,21 @@ class Robot:
 def robot_of(name: str) -> Robot:
     """A robot of the gallery, with a controller in place of the motors that lead its joints."""
     data = tomllib.loads(gallery.path(name).joinpath("model.toml").read_text(encoding="utf-8"))
-    start = {key: value["value"] for key, value in data["parameters"].items()}
+    gait = {key: value["value"] for key, value in data["parameters"].items()}
     for key in ("drive", "event", "parameters"):
         del data[key]
     model = from_arrays({key: value for key, value in data.items() if key != "convention"}, name)
+    q, qd = model.initial
+    model.start(q - DEPTH * np.eye(len(q))[1], qd)
     legs, joints, turned = GAITS[name]
-    return Robot(name, data, model, tracking(legs, len(model.loads), joints, turned, **start))
+    return Robot(name, data, model, tracking(legs, len(model.loads), joints, turned, gait))
 
 
 def tracking(
-    legs: tuple[int, ...],
-    feet: int,
-    joints: int,
-    turned: float,
-    *,
-    h: float,
-    T: float,
-    a: float,
-    c: float,
-    l: float,
-    **_: float,
+    legs: tuple[int, ...], feet: int, joints: int, turned: float, gait: dict[str, float]
 ) -> Callable[..., None]:
     """The controller: hip and knee, the last two joints of each leg, follow the gait, others stay where they begin."""
+    h, T, a, c, link = (gait[name] for name in ("h", "T", "a", "c", "l"))
     k = np.sqrt(9.81 / h)
     stands_first = np.array([float(leg in legs) for leg in range(feet)])
 
@@ -102,8 +96,8 @@ def tracking(
             x, xd = -way - 2 * a * swing * np.cos(w * s), -rate + 2 * a * swing * w * np.sin(w * s)
             y, yd = c * swing * (1 - np.cos(2 * w * s)) - h, 2 * c * swing * w * np.sin(2 * w * s)
             r = np.sqrt(x * x + y * y)
-            bend, turn = np.arccos(r / (2 * l)), (x * yd - y * xd) / (r * r)
-            bent = -(x * xd + y * yd) / r / np.sqrt(4 * l * l - r * r)
+            bend, turn = np.arccos(r / (2 * link)), (x * yd - y * xd) / (r * r)
+            bent = -(x * xd + y * yd) / r / np.sqrt(4 * link * link - r * r)
             j = joints * leg
             for i in range(joints - 2):
                 out[j + i] = -KP * (q[6 + j + i] + np.pi / 2) - KD * qd[6 + j + i]
@@ -136,7 +130,7 @@ def mjcf(robot: Robot) -> str:
             axis = f"0 {np.sin(turn):.17g} {np.cos(turn):.17g}"
             first = f'<joint name="q{i + 1}" type="hinge" axis="{axis}"/>'
             return body(child, hinges + first, f'pos="{at["a"]} 0 {at["b"]}" euler="{turn:.17g} 0 0"')
-        inertia = " ".join(f"{max(at[key], 1e-12):.17g}" for key in ("Icxx", "Icyy", "Iczz"))
+        inertia = " ".join(f"{at[key] + 1e-11:.17g}" for key in ("Icxx", "Icyy", "Iczz"))
         own = "" if i == 0 else f'<joint name="q{i + 1}" type="hinge" axis="0 0 1"/>'
         where = place or f'pos="{at["a"]} 0 {at["b"]}" euler="{at["alp"]:.17g} 0 0"'
         foot = "" if children[i] else f'<site name="foot{i}" pos="{_number(data["alt"][i])} 0 0"/>'

@@ -16,6 +16,7 @@ PAGES = [
         "equilibrium.md",
         "export.md",
         "scaling.md",
+        "walking.md",
     ),
     pytest.param("linearisation.md", marks=pytest.mark.nightly),
 ]

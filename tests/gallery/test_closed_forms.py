@@ -171,7 +171,6 @@ def test_the_cam_keeps_its_energy_and_pushes_its_follower():
     assert is_near(fast, 0, 1e-3)
 
 
-<<<<<<< HEAD
 def test_the_ball_has_bounced_infinitely_often_where_the_series_ends():
     data, error = known("bouncing-ball")
     run = dl.simulate("bouncing-ball", samples=4, integrator="dop853")
@@ -214,9 +213,7 @@ def test_the_woodpecker_is_where_another_program_has_it():
     assert [each.name for each in run.impulses].count("peck") == 2
 
 
-=======
 @pytest.mark.nightly
->>>>>>> b28b519 (More of what takes long is tried at night)
 def test_a_block_sticks_and_slips_with_the_period_of_the_textbook():
     data, error = known("stick-slip-oscillator")
     run = dl.simulate(dl.load("stick-slip-oscillator"), samples=5)

@@ -7,9 +7,9 @@
     vertical    the world axis, 1 to 3, along which the ground presses; the other two follow
     vmax        a speed whose use ReDySim's closed code does not tell
 
-The feet are the last links of the tree. A foot stands on its tip, `alt` along its x axis; one that reaches behind its joint, which
-is so where its length `al` is larger than `alt`, stands on its other end as well. That reading agrees with the torques of
-ReDySim's walking hexapod (tests/physics/test_walking.py).
+The feet are the last links of the tree. A foot stands on its tip, `alt` along its x axis; one that reaches behind its joint,
+where its length `al` is larger than `alt`, stands on its other end as well. With this ground the torques of ReDySim's walking hexapod
+are met (tests/physics/test_walking.py).
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def ground_remarks(data: Table) -> Iterator[str]:
     carriers = {int(parent) for parent in data["bt"]}
     feet = sum(i not in carriers for i in range(1, len(data["bt"]) + 1))
     yield (
-        f"the ground of {GROUND} is a contact under each of the {feet} last links. Its speed {data[GROUND][_VMAX]:g} is not used: "
-        "what ReDySim does with it is not published."
+        f"the ground of {GROUND} is a contact under each of the {feet} last links. Its speed {data[GROUND][_VMAX]:g} is not "
+        "used: what ReDySim does with it is not published."
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.model import WORLD
 from dalembert.model.contacts import Rolling
 from dalembert.model.loads.ellipsoid_on_plane import EllipsoidOnPlane
+from dalembert.model.loads.sphere_on_box import SphereOnBox
 from dalembert.model.loads.sphere_on_plane import OnPlane
 from dalembert.show.scene import colors, solids
 from dalembert.show.scene.bodies import Sketch
@@ -25,7 +26,17 @@ def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
     hinges = _hinges(sketch, [(point, None) for point in held.points])
     found = [shape for point, axis in hinges for shape in _support(sketch, view, point, axis, level)]
     found += [_rail(sketch, *ends) for ends in held.lines]
-    return found + (floor.lines if floor else [])
+    return [*found, *_boxes(sketch), *(floor.lines if floor else [])]
+
+
+def _boxes(sketch: Sketch) -> list[Shape]:
+    """Boxes of the world that bodies touch, each once."""
+    found = {}
+    for load in sketch.layout.model.loads:
+        if isinstance(load, SphereOnBox) and load.ground == WORLD:
+            pose, size = sketch.layout.frame(load.position, load.rotation), sketch.layout.vector(load.size)
+            found[(load.position, load.rotation, load.size)] = solids.box(pose.p, pose.R, size, colors.GROUND, "ground")
+    return list(found.values())
 
 
 def _rail(sketch: Sketch, a: np.ndarray, b: np.ndarray) -> Shape:

@@ -17,6 +17,9 @@ from dalembert.model import WORLD, Body, Elements
 from dalembert.model.contacts import BetweenPoints, Distance, KnifeEdge, Rolling
 from dalembert.model.joints import Joint
 from dalembert.model.loads.between import Between
+from dalembert.model.loads.sphere_on_box import SphereOnBox
+from dalembert.model.loads.sphere_on_plane import SphereOnPlane
+from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
 from dalembert.spatial import roll_pitch_yaw
 
 
@@ -167,6 +170,8 @@ class Layout:
         for shape in self.model.shapes:
             if shape.body in self.placed:
                 out[shape.body].append(np.array(shape.position, dtype=float))
+        for name, spheres in self.spheres.items():
+            out[name] += [middle for middle, radius in spheres if radius == 0]
         between = [load for load in self.model.loads if isinstance(load, Between)]
         rods = [contact for contact in self.model.contacts if isinstance(contact, Distance)]
         for element in (*between, *rods):
@@ -175,6 +180,15 @@ class Layout:
         for contact in self.model.contacts:
             if isinstance(contact, BetweenPoints) and not isinstance(contact, Distance):
                 out[contact.bodies[1]].append(self.vector(contact.points[1]))
+        return out
+
+    @cached_property
+    def spheres(self) -> dict[str, list[tuple[np.ndarray, float]]]:
+        """Middles and radii of the spheres and points, in body axes, by which bodies touch others; feet have the radius 0."""
+        out: dict[str, list[tuple[np.ndarray, float]]] = {name: [] for name in self.placed}
+        for load in self.model.loads:
+            if isinstance(load, SphereOnPlane | SphereOnBox | SphereOnSphere):
+                out[load.body].append((self.vector(load.center), self.number(load.radius)))
         return out
 
     def contacts(self, body: str) -> list[Rolling | KnifeEdge]:
