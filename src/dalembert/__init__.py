@@ -30,6 +30,12 @@ from dalembert.handles import Dynamics as Dynamics
 from dalembert.handles import Equations as Equations
 from dalembert.handles import Kinematics as Kinematics
 from dalembert.handles import Trajectory as Trajectory
+from dalembert.handles.equilibria import Equilibria as Equilibria
+from dalembert.handles.equilibria import Equilibrium as Equilibrium
+from dalembert.handles.linearized import Linearization as Linearization
+from dalembert.handles.loci import Locus as Locus
+from dalembert.handles.modes import Modes as Modes
+from dalembert.handles.periodic import Floquet as Floquet
 from dalembert.model import Description as Description
 from dalembert.model import Model as Model
 from dalembert.papers import Paper as Paper

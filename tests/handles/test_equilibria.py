@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+import sympy
 from scipy.optimize import brentq
+from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 from dalembert.errors import InputError, WorkError
 
 
+@pytest.mark.nightly
 def test_a_double_pendulum_has_four_equilibria():
     found = dl.equilibrium("double-pendulum", at=[0.1, 0.2])
     places = sorted((round(abs(each["theta1"]), 9), round(abs(each["theta2"]), 9), each.stability) for each in found)
@@ -93,6 +96,7 @@ def test_a_heavy_top_precesses_at_two_speeds():
         assert np.isclose(np.abs(linear.eigenvalues.imag).max() ** 2, square, rtol=1e-8)
 
 
+@pytest.mark.nightly
 def test_a_governor_opens_with_its_speed():
     """A bead on a wire that turns: cos θ = g/(l Ω²), stable above Ω² = g/l, where the lowest point no longer is."""
     model = dl.Model("governor", gravity=(0, 0, -9.81)).coordinates("turn", "theta")
@@ -102,6 +106,37 @@ def test_a_governor_opens_with_its_speed():
     wanted = brentq(lambda x: 9.81 * 0.5 - (0.25 - 1e-2) * 36.0 * np.cos(x), 0.1, 1.5)
     assert any(abs(abs(each["theta"]) - wanted) < 1e-12 for each in found)
     assert {each.kind for each in found} == {"steady motion"}
+
+
+def test_a_drive_turns_the_governor():
+    """The same with the speed as a drive: small motions about it have ω² = (1 − J/I) Ω² sin² θ."""
+    model = dl.Model("governor", gravity=(0, 0, -9.81)).parameters(w=6.0).coordinates("turn", "theta")
+    joints = [model.revolute((0, 0, 1), "turn"), model.revolute((0, 1, 0), "theta")]
+    model.body("bob", joint=joints, mass=1, center=(0, 0, -0.5), inertia=(0, 0, 1e-2)).drive("turn", "w*t")
+    found = dl.equilibrium(model, at=[0, 0.8], starts=0)
+    assert np.isclose(np.cos(found[0]["theta"]), 9.81 * 0.5 / (0.24 * 36), rtol=1e-14)
+    assert found[0].qd.tolist() == [6.0, 0.0]
+    linear = dl.linearize(model, at=found)
+    assert linear.states == ("theta", "dot(theta)")
+    assert np.isclose(np.abs(linear.eigenvalues[0]), np.sqrt(0.24 / 0.25) * 6 * np.sin(found[0]["theta"]), rtol=1e-13)
+
+
+@pytest.mark.nightly
+def test_angles_of_models_given_by_energies_are_counted_once():
+    q, g = dynamicsymbols("q"), sympy.Symbol("g")
+    model = dl.Model.from_energies(
+        "pendulum",
+        coordinates=[q],
+        kinetic=q.diff() ** 2 / 2,
+        potential=-g * sympy.cos(q),
+        forces=[0],
+        parameters={g: 9.81},
+    )
+    found = dl.equilibrium(model)
+    assert [(round(abs(each["q"]), 9), each.stability) for each in found] == [
+        (0, "stable"),
+        (round(np.pi, 9), "unstable"),
+    ]
 
 
 def test_what_cannot_be_found_is_told():

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import dalembert as dl
 from dalembert.errors import EngineError, InputError, NotApplicableError, SingularError
@@ -310,3 +311,92 @@ def test_the_stewart_platform_has_the_modes_of_its_six_freedoms():
     assert found.stability == "stable"
     wanted = np.sqrt(eigh((K + K.T) / 2, M, eigvals_only=True))
     assert np.abs(dl.linearize(model, at=found).modes().frequencies / wanted - 1).max() < 1e-8
+
+
+@pytest.mark.nightly
+def test_a_disc_that_rolls_in_a_circle_is_steady():
+    """Its rates along x and y are sines, but its speeds are constant; elsewhere it is not steady, and is refused."""
+    model, lean, turn = dl.load("rolling-disk"), 0.25, 1.0
+    eom = dl.derive(model, "kane")
+
+    def at(roll):
+        """Rolling on a circle: the contact is at rest."""
+        return dl.assemble(
+            model, {"beta": lean}, {"psi": turn, "beta": 0, "theta": roll}, keep=("psi", "beta", "theta")
+        )
+
+    def tilt(roll):
+        return float(eom.accelerations(at(roll).q, at(roll).qd)[4])
+
+    found = at(brentq(tilt, -30.0, 30.0, xtol=1e-14))
+    assert np.abs(found.qd[:2]).max() > 0.1
+    linear = dl.linearize(model, at=found)
+    assert (linear.kind, linear.followers) == ("steady motion", ("x", "y", "psi", "theta"))
+    # a run beside it tilts with the frequency of the mode
+    mode = linear.modes()[-1]
+    small, period = 1e-6, 2 * np.pi / mode.frequency
+    shift = small * np.concatenate([mode.shape, mode.rates]).real
+    start = dl.assemble(model, found.q + shift[:6], found.qd + shift[6:])
+    run = eom.simulate(period, q0=start.q, qd0=start.qd, samples=5, rtol=1e-13, atol=1e-14)
+    wanted = np.cos(mode.frequency * run.t)
+    assert np.abs((run["beta"] - lean) / (run["beta"][0] - lean) - wanted).max() < 1e-3
+    with pytest.raises(InputError, match=r"d/dt w1 = "):
+        dl.linearize(model, at=at(8.0))
+
+
+def wishbones_by_hand(p):
+    """The square of the frequency of two arms and a wheel carrier in a plane, from where circles meet."""
+
+    def places(angle):
+        """Mass centres and angles of the lower arm, the carrier and the upper arm."""
+        a = p["a"] * np.array([np.cos(angle), np.sin(angle)])
+        foot = np.array([p["x"], p["y"]])
+        way = foot - a
+        far = np.sqrt(way @ way)
+        along = (p["c"] ** 2 - p["b"] ** 2 + far**2) / (2 * far)
+        side = np.sqrt(p["c"] ** 2 - along**2)
+        top = a + along * way / far + side * np.array([way[1], -way[0]]) / far  # the carrier stands outside
+        arm, carrier = top - foot, top - a
+        upper = np.arctan(arm[1] / arm[0])
+        return a / 2, (a + top) / 2, (foot + top) / 2, angle, np.arctan(-carrier[0] / carrier[1]), upper
+
+    masses, lengths = np.array([p["m"], p["n"], p["m"]]), np.array([p["a"], p["c"], p["b"]])
+
+    def potential(angle):
+        heights = [each[1] for each in places(angle)[:3]]
+        return 9.81 * sum(masses * heights) + p["k"] / 2 * (angle - p["rest"]) ** 2
+
+    def moment(angle):
+        return potential(angle + 1e-30j).imag / 1e-30
+
+    angle = brentq(moment, -0.5, 0.5, xtol=1e-15)
+    slopes = [np.atleast_1d(each).imag / 1e-30 for each in places(angle + 1e-30j)]
+    inertias = masses * lengths**2 / 12
+    mass = sum(m * (v @ v) for m, v in zip(masses, slopes[:3], strict=True))
+    mass += sum(inertia * float(w[0]) ** 2 for inertia, w in zip(inertias, slopes[3:], strict=True))
+    table = [(moment(angle + h) - moment(angle - h)) / (2 * h) for h in 4e-3 / 2.0 ** np.arange(4)]
+    for order in (1, 2, 3):
+        table = [(4**order * b - a) / (4**order - 1) for a, b in pairwise(table)]
+    return angle, table[0] / mass
+
+
+@pytest.mark.nightly
+def test_a_double_wishbone_has_the_mode_of_its_one_freedom():
+    p = {"a": 0.45, "b": 0.35, "c": 0.3, "x": 0.08, "y": 0.28, "m": 3.0, "n": 25.0, "k": 2500.0, "rest": -0.15}
+    model = dl.Model("double wishbone", gravity=(0, -9.81, 0)).parameters(**p).coordinates("lower", "upper", "carrier")
+    rod = {"inertia": (0, 0, "m*a**2/12"), "mass": "m"}
+    model.body("lower", joint=model.revolute((0, 0, 1), "lower"), center=("a/2", 0, 0), **rod)
+    model.joint_spring("lower", stiffness="k", rest="rest")
+    rod = {"inertia": (0, 0, "m*b**2/12"), "mass": "m"}
+    model.body("upper", joint=model.revolute((0, 0, 1), "upper", ("x", "y", 0)), center=("b/2", 0, 0), **rod)
+    hung = model.revolute((0, 0, 1), "carrier", ("a", 0, 0))
+    rod = {"inertia": (0, 0, "n*c**2/12"), "mass": "n"}
+    model.body("carrier", parent="lower", joint=hung, center=(0, "c/2", 0), **rod)
+    model.loop("pin", ("upper", "carrier"), joint=model.revolute((0, 0, 1), position=("b", 0, 0)), position=(0, "c", 0))
+    angle, square = wishbones_by_hand(p)
+    start = dl.assemble(model, [angle + 0.05, 0.0, -0.05])
+    (found,) = dl.equilibrium(model, at=start, starts=0)
+    assert abs(found["lower"] - angle) < 1e-12
+    assert found.stability == "stable"
+    (mode,) = dl.linearize(model, at=found).modes()
+    assert abs(mode.frequency**2 / square - 1) < 1e-8

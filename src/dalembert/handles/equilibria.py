@@ -22,6 +22,7 @@ from dalembert.handles.workspace import Workspace, setup, workspace_of
 from dalembert.model import Description, Elements
 from dalembert.model.frozen import Frozen, Value
 from dalembert.structure import samples
+from dalembert.structure.scales import turning_coordinates
 from dalembert.structure.states import States
 from dalembert.tables import Table, Tabular, short
 
@@ -186,7 +187,7 @@ def equilibrium(
 
     Coordinates in `keep` stay where they are, held by a force that is told; or, with as many names in `seek`, by parameters that
     are found instead, or by rates of coordinates. `speeds` are constant rates of coordinates that nothing depends on, for steady
-    motions; rates that constraints tie to them follow.
+    motions; rates that constraints and drives ask for follow.
 
     >>> import dalembert as dl
     >>> [(round(found["theta"], 6), found.stability) for found in dl.equilibrium("simple-pendulum", at=[0.1])]
@@ -258,7 +259,17 @@ class Looking:
         self.qd[list(self.asked.speeds)] = list(self.asked.speeds.values())
         self.residuals: Residuals = self.space.residuals(self.asked.parameters)
         self.search = Search(self.residuals, self._unknowns())
+        self._begin_rates()
         self.assembler = Assembler(self.space.model, {}, ())
+
+    def _begin_rates(self) -> None:
+        """Let rates that constraints and drives ask for begin as they are asked for at the start."""
+        rows, places = list(self.search.unknowns.qd), self.residuals.places
+        if rows:
+            point = self._point(self.q)
+            slopes = self.residuals.slopes(point).rows(places["velocity"]).qd[:, rows]
+            left = self.residuals.at(point)[places["velocity"]]
+            self.qd[rows] -= np.linalg.lstsq(slopes, left, rcond=None)[0]
 
     def _point(self, q: np.ndarray, rates: np.ndarray | None = None) -> Point:
         k = len(self.space.facts.levels.names)
@@ -282,11 +293,16 @@ class Looking:
     def _unknowns(self) -> Unknowns:
         """Positions that are not kept and do not only follow; rates that are sought, or tied to those that are given."""
         asked, n, places = self.asked, len(self.q), self.residuals.places
-        steady = bool(asked.speeds or asked.rates)
+        driven = np.abs(self.residuals.at(self._point(self.q))[places["velocity"]]).max(initial=0.0) > 0
+        steady = bool(asked.speeds or asked.rates or driven)
         slopes = self.residuals.slopes(self._point(self.q))
-        moved = np.abs(np.concatenate([slopes.rows(places[x]).q for x in ("dynamics", "position", "velocity")]))
-        tied = np.abs(slopes.rows(places["velocity"]).qd).max(axis=0, initial=0.0) > 0
-        follows = [i for i in range(n) if steady and not moved[:, i].max(initial=0.0) > 0]
+        felt = np.abs(np.concatenate([slopes.rows(places[x]).q for x in ("dynamics", "velocity")])).max(
+            axis=0, initial=0.0
+        )
+        placed = np.abs(slopes.rows(places["position"]).q).max(axis=0, initial=0.0)
+        tied = np.abs(slopes.rows(places["velocity"]).qd).max(axis=0, initial=0.0)
+        quiet = [i for i in range(n) if steady and not felt[i]]  # they may go on
+        follows = [i for i in quiet if not placed[i]]
         for i in (*asked.speeds, *asked.rates):
             if i not in follows:
                 name = self.space.model.coordinate_names[i]
@@ -294,7 +310,7 @@ class Looking:
                     f"equilibrium, speeds: the equations depend on '{name}', so it cannot go on steadily. Expected a coordinate "
                     f"that nothing depends on. {self.space.facts.reasons[name].capitalize()}."
                 )
-        rates = [i for i in follows if i in asked.rates or (tied[i] and i not in asked.speeds)]
+        rates = [i for i in quiet if i in asked.rates or (tied[i] and i not in asked.speeds)]
         names = list(self.space.model.parameter_values)
         free = tuple(i for i in range(n) if i not in asked.keep and i not in follows)
         sought = bool(asked.rates or asked.parameters)
@@ -312,18 +328,40 @@ class Looking:
                 roads.append(self.search.root(self.search.downhill(point)))
             for root in roads:
                 if root is not None and self._proper(root):
-                    root = replace(root, q=self.assembler.without_turns(root.q, self.q, self.t))
+                    root = replace(root, q=self._near(root))
                     pose = self._pose(root)
                     if all(np.abs(pose - other).max(initial=0.0) > _APART for other, _ in found):
                         found.append((pose, self._described(root)))
         return [each for k, (_, each) in enumerate(found) if not any(_of_one(each, other) for _, other in found[:k])]
+
+    def _near(self, root: Point) -> np.ndarray:
+        """The same place with coordinates near to the start by full turns, where these change nothing."""
+        if self.space.model.bodies:
+            return self.assembler.without_turns(root.q, self.q, self.t)
+        q = root.q.copy()
+        for i in self._turning(root):
+            q[i] -= 2 * np.pi * np.round((q[i] - self.q[i]) / (2 * np.pi))
+        return q
+
+    def _turning(self, root: Point) -> list[int]:
+        """The angles of a model given by its energies whose full turns change nothing."""
+        here, names = self.residuals.at(root), self.space.model.coordinate_names
+        turned = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
+        known = [names.index(name) for name in turning_coordinates(self.space.model)]
+        return [
+            i for i in known if np.allclose(self.residuals.at(replace(root, q=turned[i])), here, rtol=1e-9, atol=1e-9)
+        ]
 
     def _pose(self, root: Point) -> np.ndarray:
         """Where everything is, with the rates and parameters that were sought."""
         want, scales = self.search.unknowns, self.space.facts.scales
         rates = root.qd[list(want.qd)] / scales.velocities[list(want.qd)]
         values, usual = root.parameters[list(want.parameters)], self.space.values[list(want.parameters)]
-        return np.concatenate([self.assembler.pose(root.q, self.t), rates, values / np.maximum(np.abs(usual), 1e-300)])
+        pose = self.assembler.pose(root.q, self.t)
+        if not self.space.model.bodies:
+            angles = self._turning(root)
+            pose = np.concatenate([np.delete(pose, angles), np.cos(root.q[angles]), np.sin(root.q[angles])])
+        return np.concatenate([pose, rates, values / np.maximum(np.abs(usual), 1e-300)])
 
     def _proper(self, root: Point) -> bool:
         try:

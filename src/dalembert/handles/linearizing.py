@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.algebra import Scalar
 from dalembert.analysis import assembly
 from dalembert.analysis.linear.reduction import Reduced, driven, reduced
-from dalembert.analysis.linear.residuals import Differentiated, Residuals, multipliers
+from dalembert.analysis.linear.residuals import Differentiated, Partials, Residuals, multipliers
 from dalembert.analysis.linear.solving import Solved, require_on_constraints, solved_at
 from dalembert.analysis.linear.steadiness import Verdict, judged
 from dalembert.arguments import are_names, numbers_given, shown
@@ -62,12 +62,9 @@ def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tup
     """q, q̇ and t as users give them."""
     if isinstance(at, Trajectory):
         k = int(np.argmin(np.abs(at.t - t)))
-        if at.solution.dense:
-            n, y = len(at.q), at.at(t)
-            return y[:n], at.equations.kernel.velocities(y, t, at.equations.values), t
         if abs(at.t[k] - t) > 1e-9 * max(1.0, abs(t)):
             raise InputError(
-                f"{who}: the run has no sample at t = {t:g}. Simulate with dense=True, or give one of run.t."
+                f"{who}: the run has no sample at t = {t:g}. Give one of run.t, or simulate with times=[...]."
             )
         return at.q[:, k], at.qd[:, k], float(at.t[k])
     if at is None:
@@ -163,8 +160,8 @@ def linear_at(
     if not (verdict.steady or moving):
         raise InputError(_unsteady(model.name, verdict))
     wanted = _read_outputs(space.system, outputs)
-    seen = space.seen(wanted, given.parameters)
-    return _assembled(space, found, linear, verdict, given, u0, names, tuple(wanted), seen)
+    here = _Here(space, found, linear, verdict, given, u0, tuple(names))
+    return here.with_outputs(tuple(wanted), space.seen(wanted, given.parameters))
 
 
 def speed_names(space: Workspace) -> list[str]:
@@ -174,53 +171,57 @@ def speed_names(space: Workspace) -> list[str]:
     return [name if i < known.given else str(u) for i, (name, u) in both]
 
 
-def _assembled(
-    space: Workspace,
-    found: Solved,
-    linear: Reduced,
-    verdict: Verdict,
-    given: _Inputs,
-    u0: np.ndarray,
-    names: list[str],
-    outputs: tuple[str, ...],
-    seen: Differentiated,
-) -> Linearization:
-    """All parts of the linear equations."""
-    model, facts, point = space.model, space.facts, found.point
-    push = _push(found, given, model)
-    drive = driven(found, push, len(linear.A))
-    partials = seen.slopes(point)
-    direct = _by_input(partials.parameters, given)
-    C = linear.seen(partials)
-    D = partials.qdd @ drive.qdd + partials.lam @ drive.lam + direct
-    W = linear.qd[:, len(linear.chosen) :]
-    values = dict(zip(model.parameter_values, point.parameters.tolist(), strict=True))
-    forces, parameters = iter(u0.tolist()), iter(given.parameters)
-    at = [next(forces) if i is not None else values[next(parameters)] for i in given.coordinates]
-    return Linearization(
-        model=space.declared,
-        kind=verdict.kind,
-        reason=verdict.reason,
-        states=tuple(names),
-        inputs=given.names,
-        outputs=outputs,
-        followers=tuple(names[i] for i in verdict.followers),
-        A=linear.A,
-        B=drive.B,
-        C=C,
-        D=D,
-        q=point.q,
-        qd=point.qd,
-        t=point.t,
-        u0=np.array(at),
-        y0=seen.at(point),
-        multipliers=point.lam,
-        mass=W.T @ found.M @ W,
-        shapes=np.concatenate([linear.q, linear.qd]),
-        onto=linear.onto,
-        unit=facts.scales.positions,
-        full=_descriptor(space, found, push, partials, direct),
-    )
+@dataclass(frozen=True)
+class _Here:
+    """A state with its linear equations and what is known of both."""
+
+    space: Workspace
+    found: Solved
+    linear: Reduced
+    verdict: Verdict
+    given: _Inputs
+    u0: np.ndarray  # forces along driven coordinates
+    names: tuple[str, ...]  # of the states
+
+    @property
+    def _input_values(self) -> np.ndarray:
+        """Forces that hold the model, and values of parameters, in the order of the inputs."""
+        values = dict(zip(self.space.model.parameter_values, self.found.point.parameters.tolist(), strict=True))
+        forces, parameters = iter(self.u0.tolist()), iter(self.given.parameters)
+        return np.array([next(forces) if i is not None else values[next(parameters)] for i in self.given.coordinates])
+
+    def with_outputs(self, outputs: tuple[str, ...], seen: Differentiated) -> Linearization:
+        """All parts of the linear equations."""
+        found, linear, point = self.found, self.linear, self.found.point
+        push = _push(found, self.given, self.space.model)
+        drive = driven(found, push, len(linear.A))
+        partials = seen.slopes(point)
+        direct = _by_input(partials.parameters, self.given)
+        W = linear.qd[:, len(linear.chosen) :]
+        return Linearization(
+            model=self.space.declared,
+            kind=self.verdict.kind,
+            reason=self.verdict.reason,
+            states=self.names,
+            inputs=self.given.names,
+            outputs=outputs,
+            followers=tuple(self.names[i] for i in self.verdict.followers),
+            A=linear.A,
+            B=drive.B,
+            C=linear.seen(partials),
+            D=partials.qdd @ drive.qdd + partials.lam @ drive.lam + direct,
+            q=point.q,
+            qd=point.qd,
+            t=point.t,
+            u0=self._input_values,
+            y0=seen.at(point),
+            multipliers=point.lam,
+            mass=W.T @ found.M @ W,
+            shapes=np.concatenate([linear.q, linear.qd]),
+            onto=linear.onto,
+            unit=self.space.facts.scales.positions,
+            full=_descriptor(self.space, found, push, partials, direct),
+        )
 
 
 def _by_input(columns: np.ndarray, given: _Inputs) -> np.ndarray:
@@ -259,7 +260,9 @@ def _holding(residuals: Residuals, found: Solved, push: np.ndarray) -> np.ndarra
     return np.linalg.lstsq(gain, -rates, rcond=None)[0]
 
 
-def _descriptor(space: Workspace, found: Solved, push: np.ndarray, partials: Any, direct: np.ndarray) -> Descriptor:
+def _descriptor(
+    space: Workspace, found: Solved, push: np.ndarray, partials: Partials, direct: np.ndarray
+) -> Descriptor:
     """The same in all coordinates."""
     n, k, held = len(found.point.q), len(found.A), space.facts.levels.held
     r, phi, velocity = (found.by_row[name] for name in ("dynamics", "position", "velocity"))

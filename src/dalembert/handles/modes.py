@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from dalembert.errors import InputError
 from dalembert.expressions import Kind
 from dalembert.kinematics.constraints import levels
 from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Description, Model
+from dalembert.model import Description
 from dalembert.structure import samples
 from dalembert.structure.states import States
 from dalembert.tables import Table, Tabular, short
@@ -81,10 +81,8 @@ class Modes(Tabular, Sequence[Mode]):
         from dalembert.show.scene.values import Recorded
 
         t, q = self.motion(index, size)
-        start = Model.of(self.model).start(self.q.tolist(), [0.0] * len(self.q))
         rates = np.gradient(q, t, axis=1)
-        made = scene_of(start.description)
-        return replace(made, run=Recorded("mode", t, q, rates, np.gradient(rates, t, axis=1), (), ()))
+        return scene_of(self.model, motion=Recorded("mode", t, q, rates, np.gradient(rates, t, axis=1), (), ()))
 
     @checked
     def film(

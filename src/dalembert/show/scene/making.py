@@ -28,7 +28,7 @@ from dalembert.show.scene.plane import normal_of
 from dalembert.show.scene.program_form import Forms, Places, moved
 from dalembert.show.scene.recorded import recorded_of
 from dalembert.show.scene.tracks import Track, tracks_of
-from dalembert.show.scene.values import Cord, Part, Scene, Shape, Slider, Trail, View
+from dalembert.show.scene.values import Cord, Part, Recorded, Scene, Shape, Slider, Trail, View
 from dalembert.show.units import Units
 from dalembert.structure.scales import scales_of, turning_coordinates
 
@@ -42,8 +42,8 @@ _LONGEST = 4.0  # trail, in sizes of the view
 _THIN, _SEEN, _THICK = 0.022, 0.008, 0.15  # radius of rods: usual, in sizes of the view at least, at most
 
 
-def scene_of(model: Elements, run: Trajectory | None = None) -> Scene:
-    """What a model looks like, and how it moves: by a run, or by hand.
+def scene_of(model: Elements, run: Trajectory | None = None, *, motion: Recorded | None = None) -> Scene:
+    """What a model looks like, and how it moves: by a run, by any motion that is recorded, or by hand.
 
     >>> import dalembert as dl
     >>> scene = scene_of(dl.load("four-bar"))
@@ -55,7 +55,7 @@ def scene_of(model: Elements, run: Trajectory | None = None) -> Scene:
             f"model '{model.name}' is given by its energies, so there is nothing to draw. "
             "Describe it by bodies and joints; plots of its coordinates are there for every model: run.plot()."
         )
-    return _Making(model, run).scene
+    return _Making(model, run, motion).scene
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class _Making:
 
     declared: Elements
     run: Trajectory | None
+    motion: Recorded | None
 
     @cached_property
     def forms(self) -> Forms:
@@ -73,9 +74,9 @@ class _Making:
     @cached_property
     def states(self) -> tuple[np.ndarray, np.ndarray]:
         """The samples that are looked at: q (n, k) and t."""
-        if self.run is not None:
-            few = np.unique(np.linspace(0, len(self.run.t) - 1, _SAMPLES).astype(int))
-            return self.run.q[:, few], self.run.t[few]
+        if (way := self.run or self.motion) is not None:
+            few = np.unique(np.linspace(0, len(way.t) - 1, _SAMPLES).astype(int))
+            return way.q[:, few], way.t[few]
         q, t = self.declared.initial[0], np.zeros(1)
         closure = self.forms.closure
         if closure is not None:
@@ -110,7 +111,7 @@ class _Making:
         unit = self.layout.unit or 0.35 * float(np.linalg.norm(spread)) or scales_of(self.declared).length
         zero = [np.zeros(len(t))] * len(q)
         lower = Lowering(FLOATS, values(self.declared, t, list(q), zero, self.forms.values))
-        travel, reach = {}, 0.0 if self.run else 0.35 * unit
+        travel, reach = {}, 0.35 * unit if self.run is None and self.motion is None else 0.0
         for name, placed in self.layout.placed.items():
             for index, motion in enumerate(placed.motions):
                 if motion.along is not None:
@@ -239,11 +240,18 @@ class _Making:
             (Part(WORLD, (*fixed, *world.shapes)), *bodies),
             self.forms.poses,
             self.forms.closure,
-            None if self.run is None else recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit),
+            self._recorded,
             self.trails,
             self.cords,
             notes,
         )
+
+    @property
+    def _recorded(self) -> Recorded | None:
+        """The samples of the run, or of the motion that was given."""
+        if self.run is None:
+            return self.motion
+        return recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit)
 
     @property
     def sliders(self) -> tuple[Slider, ...]:
