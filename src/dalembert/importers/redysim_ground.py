@@ -8,8 +8,8 @@
     vmax        a speed whose use ReDySim's closed code does not tell
 
 The feet are the last links of the tree. A foot stands on its tip, `alt` along its x axis; one that reaches behind its joint,
-where its length `al` is larger than `alt`, stands on its other end as well. With this ground the torques of ReDySim's walking hexapod
-are met (tests/physics/test_walking.py).
+where its length `al` is larger than `alt`, stands on its other end as well. With this ground the torques of ReDySim's walking
+hexapod are met (tests/physics/test_walking.py).
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class SlidingKernel(Kernel):
         return self._mixture(inputs, constants) if self.fused else self.in_numbers(inputs, constants)[0]
 
     def held(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """What the parameters of the surfaces have as values at many states: shares between 0 and 1, forces and grips anywhere."""
+        """The values of the parameters of the surfaces at many states: shares between 0 and 1, forces and grips anywhere."""
         found = self.mixture(y, t, constants)
         shares = [isinstance(each, Switch) and each.grip is None for each in self.surfaces]
         return np.where(np.array(shares)[:, None], np.clip(found, 0.0, 1.0), found)

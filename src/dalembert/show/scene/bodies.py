@@ -64,13 +64,8 @@ class Sketch:
         # a blade and its path are seen through the body
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
-        for middle, radius in self.layout.spheres[name]:
-            foot = radius == 0
-            shapes.append(
-                Shape(
-                    "sphere", (1.4 * self.radius if foot else radius,), colors.JOINT if foot else color, "body", middle
-                )
-            )
+        size = (1.4 * self.radius,)
+        shapes += [Shape("sphere", size, colors.JOINT, "body", foot) for foot in self.layout.feet[name]]
         if placed.mass > 0 and self._within(placed.center, shapes):
             shapes.append(Shape("sphere", (0.55 * self.radius,), colors.CENTER, "center", placed.center))
         return shapes

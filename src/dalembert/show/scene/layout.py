@@ -170,8 +170,8 @@ class Layout:
         for shape in self.model.shapes:
             if shape.body in self.placed:
                 out[shape.body].append(np.array(shape.position, dtype=float))
-        for name, spheres in self.spheres.items():
-            out[name] += [middle for middle, radius in spheres if radius == 0]
+        for name, feet in self.feet.items():
+            out[name] += feet
         between = [load for load in self.model.loads if isinstance(load, Between)]
         rods = [contact for contact in self.model.contacts if isinstance(contact, Distance)]
         for element in (*between, *rods):
@@ -183,12 +183,12 @@ class Layout:
         return out
 
     @cached_property
-    def spheres(self) -> dict[str, list[tuple[np.ndarray, float]]]:
-        """Middles and radii of the spheres and points, in body axes, by which bodies touch others; feet have the radius 0."""
-        out: dict[str, list[tuple[np.ndarray, float]]] = {name: [] for name in self.placed}
+    def feet(self) -> dict[str, list[np.ndarray]]:
+        """The points, in body axes, by which bodies touch others: spheres with the radius 0."""
+        out: dict[str, list[np.ndarray]] = {name: [] for name in self.placed}
         for load in self.model.loads:
-            if isinstance(load, SphereOnPlane | SphereOnBox | SphereOnSphere):
-                out[load.body].append((self.vector(load.center), self.number(load.radius)))
+            if isinstance(load, SphereOnPlane | SphereOnBox | SphereOnSphere) and self.number(load.radius) == 0:
+                out[load.body].append(self.vector(load.center))
         return out
 
     def contacts(self, body: str) -> list[Rolling | KnifeEdge]:
