@@ -66,6 +66,7 @@ from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
 from dalembert.pipeline import report as report
+from dalembert.pipeline import sensitivity as sensitivity
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
@@ -77,5 +78,6 @@ from dalembert.profiles import quintic as quintic
 from dalembert.profiles import sampled as sampled
 from dalembert.profiles import spline as spline
 from dalembert.profiles import trapezoidal as trapezoidal
+from dalembert.variations.runs import Sensitivity as Sensitivity
 
 __version__ = "0.1.0"

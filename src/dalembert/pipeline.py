@@ -28,6 +28,7 @@ from dalembert.reports import report_of
 from dalembert.show import animation
 from dalembert.sources import Source
 from dalembert.sources import load as load
+from dalembert.variations import solving
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,6 +89,8 @@ def simulate(
     """The motion of a model from its initial state; options as in `Equations.simulate`."""
     return derive(model, formalism).simulate(duration, **options)
 
+
+sensitivity = stage(solving.sensitivity)
 
 # where bodies are and how they move
 kinematics = stage(places.kinematics_of)
