@@ -30,6 +30,7 @@ from dalembert.handles import Dynamics as Dynamics
 from dalembert.handles import Equations as Equations
 from dalembert.handles import Kinematics as Kinematics
 from dalembert.handles import Trajectory as Trajectory
+from dalembert.identification.fits import Fit as Fit
 from dalembert.model import Description as Description
 from dalembert.model import Model as Model
 from dalembert.papers import Paper as Paper
@@ -50,6 +51,7 @@ from dalembert.pipeline import dh_table as dh_table
 from dalembert.pipeline import dynamics as dynamics
 from dalembert.pipeline import ellipsoid as ellipsoid
 from dalembert.pipeline import feedforward as feedforward
+from dalembert.pipeline import fit as fit
 from dalembert.pipeline import forward_dynamics as forward_dynamics
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
@@ -65,6 +67,7 @@ from dalembert.pipeline import pose as pose
 from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
+from dalembert.pipeline import regressor as regressor
 from dalembert.pipeline import report as report
 from dalembert.pipeline import sensitivity as sensitivity
 from dalembert.pipeline import simulate as simulate

@@ -23,6 +23,8 @@ from dalembert.handles import Equations, Trajectory, dynamics_of, equations_of
 from dalembert.handles import kinematics as places
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
+from dalembert.identification import fitting
+from dalembert.identification import regressor as inertial
 from dalembert.model import Elements
 from dalembert.reports import report_of
 from dalembert.show import animation
@@ -91,6 +93,7 @@ def simulate(
 
 
 sensitivity = stage(solving.sensitivity)
+fit = stage(fitting.fit)
 
 # where bodies are and how they move
 kinematics = stage(places.kinematics_of)
@@ -109,6 +112,7 @@ inverse_dynamics = stage(walk.inverse_dynamics)
 forward_dynamics = stage(walk.forward_dynamics)
 hybrid_dynamics = stage(walk.hybrid_dynamics)
 subsystem_dynamics = stage(subsystems.subsystem_dynamics)
+regressor = stage(inertial.regressor_of)
 straight_line = stage(cartesian.straight_line)
 circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)
