@@ -53,6 +53,7 @@ from dalembert.pipeline import ellipsoid as ellipsoid
 from dalembert.pipeline import feedforward as feedforward
 from dalembert.pipeline import fit as fit
 from dalembert.pipeline import forward_dynamics as forward_dynamics
+from dalembert.pipeline import gradient as gradient
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
 from dalembert.pipeline import inverse_kinematics as inverse_kinematics

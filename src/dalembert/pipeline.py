@@ -30,7 +30,7 @@ from dalembert.reports import report_of
 from dalembert.show import animation
 from dalembert.sources import Source
 from dalembert.sources import load as load
-from dalembert.variations import solving
+from dalembert.variations import adjoint, solving
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -93,6 +93,7 @@ def simulate(
 
 
 sensitivity = stage(solving.sensitivity)
+gradient = stage(adjoint.gradient)
 fit = stage(fitting.fit)
 
 # where bodies are and how they move

@@ -27,7 +27,7 @@ def slope_of_run(model, name, of, duration, step=1e-3):
     coordinates = model.coordinate_names
     places = [f"{x}(0)" for x in coordinates] + [f"dot({x})(0)" for x in coordinates]
     value = model.parameter_values[name] if name not in places else np.concatenate(model.initial)[places.index(name)]
-    h, eom = step * max(abs(value), 0.1), dl.derive(model)
+    h, eom = step * (abs(value) or 0.1), dl.derive(model)
 
     def end(x):
         q, qd = assembled_start(model, {name: x}, keep)

@@ -13,7 +13,7 @@ GALLERY = {
     "double-pendulum": ("l1", "m2", "theta2(0)"),
     "cart-pendulum": ("m2", "l", "theta1(0)"),
     "spherical-pendulum": ("l", "dot(x)(0)"),
-    "chaplygin-sleigh": ("m", "theta(0)", "dot(theta)(0)"),
+    "chaplygin-sleigh": ("m", "phi(0)", "dot(phi)(0)"),
     "rolling-disk": (),
     "rough-surface": (),
     "gear-train": (),
@@ -24,7 +24,7 @@ GALLERY = {
     "three-bodies": (),
     "bricard": (),
 }
-QUICK = ("cart-pendulum", "spherical-pendulum")
+QUICK = ("simple-pendulum", "spherical-pendulum")
 
 
 def oscillator():
@@ -73,10 +73,10 @@ def test_methods_agree_and_second_derivatives_are_those_of_the_first():
 
 
 def test_observables_have_the_derivatives_of_what_the_run_says():
-    model, h = dl.load("cart-pendulum"), 1e-5
-    run = dl.sensitivity(model, 0.3, of=["m2"], samples=3)
-    value = model.parameter_values["m2"]
-    more, less = (dl.simulate(model.with_parameters(m2=x), 0.3, samples=3) for x in (value + h, value - h))
+    model, h = dl.load("spherical-pendulum"), 1e-4
+    run = dl.sensitivity(model, 0.3, of=["g"], samples=3)
+    value = model.parameter_values["g"]
+    more, less = (dl.simulate(model.with_parameters(g=x), 0.3, samples=3) for x in (value + h, value - h))
 
     def same(found, ask, tolerance=1e-7):
         expected = (ask(more) - ask(less)) / (2 * h)
@@ -86,8 +86,8 @@ def test_observables_have_the_derivatives_of_what_the_run_says():
     assert np.allclose(run.observe("multipliers").value, run.run.multipliers)
     same(run.observe("multipliers").first[:, 0], lambda each: each.multipliers)
     same(run.observe("reactions").first[:, 0], lambda each: each.reactions)
-    same(run["energy", "m2"], lambda each: each.energy)
-    same(run["ddot(x)", "m2"], lambda each: each["ddot(x)"])
+    same(run["energy", "g"], lambda each: each.energy)
+    same(run["ddot(x)", "g"], lambda each: each["ddot(x)"])
     same(run.path(body, (0.1, 0, 0)).first[:3, 0], lambda each: each.path(body, (0.1, 0, 0)))
 
 

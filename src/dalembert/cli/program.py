@@ -14,12 +14,12 @@ from itertools import pairwise
 from typing import NoReturn
 
 from dalembert import __version__
-from dalembert.cli import check, compare, derive, export, gallery, output, paper, prove, report, simulate, verify
+from dalembert.cli import check, compare, derive, export, fit, gallery, output, paper, prove, report, simulate, verify
 from dalembert.cli.arguments import EXIT_CODES
 from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-_MODULES = (gallery, check, derive, prove, verify, simulate, compare, report, paper, export)
+_MODULES = (gallery, check, derive, prove, verify, simulate, compare, report, paper, export, fit)
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
 

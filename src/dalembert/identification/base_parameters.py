@@ -1,7 +1,7 @@
 """Base parameters: the combinations of inertial parameters that torques depend on.
 
-The columns of a regressor depend on each other. By orthogonalisation in their order a column that depends on those before it has
-no part of its own (Gautier's way): it is given to them, Y_d = Y_b B, and π_b + B π_d are the base parameters.
+The columns of a regressor depend on each other. Taken one after the other, a column that depends on those before it has no part
+of its own: it is given to them, Y_d = Y_b B, and π_b + B π_d are the base parameters.
 """
 
 from __future__ import annotations
@@ -15,6 +15,18 @@ from dalembert.model.frozen import Value
 from dalembert.structure.rank import TOLERANCE
 from dalembert.tables import Table, Tabular, short
 
+_KEEP = (
+    "Izz",
+    "Ixy",
+    "Ixz",
+    "Iyz",
+    "Ixx",
+    "Iyy",
+    "mx",
+    "my",
+    "mz",
+    "m",
+)  # those behind are rather given to those before
 _SMALL = 1e-9  # of the largest: coefficients of a combination below this are rounding
 
 
@@ -69,8 +81,9 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], values: np.ndarray, 
     """
     size = np.linalg.norm(Y, axis=0)
     used = np.flatnonzero(size > TOLERANCE * max(float(size.max(initial=0.0)), 1e-300))
-    kept = _independent(Y[:, used] / size[used])
-    columns = used[kept]
+    letters = [_KEEP.index(names[k].partition("(")[0]) if "(" in names[k] else 0 for k in used]
+    order = np.lexsort([used, letters])
+    columns = np.sort(used[order[_independent(Y[:, used[order]] / size[used[order]])]])
     B, *_ = np.linalg.lstsq(Y[:, columns] / size[columns], Y[:, used] / size[used], rcond=None)
     combine = np.zeros((len(columns), len(names)))
     combine[:, used] = B * size[used] / size[columns][:, None]

@@ -61,7 +61,8 @@ def fit(
     equations = equations_of(model, formalism)
     require_differentiable(equations, "fit")
     guesses = dict(parameters) if isinstance(parameters, Mapping) else {}
-    directions = directions_of(equations.model, list(guesses) or parameters, "fit")
+    named = list(guesses) if isinstance(parameters, Mapping) else parameters
+    directions = directions_of(equations.model, named, "fit")
     first = float(found.t[0]) if t0 is None else t0
     if first > found.t[0]:
         raise InputError(f"fit: t0 is {first:g}, behind the first time {found.t[0]:g} of the data. Expected it before.")
@@ -165,9 +166,9 @@ class _Search:
             return np.moveaxis(J, 1, 2)[there]
 
         limits = self.limits / self._scale
-        found = least_squares(
-            residuals, x, slopes, tuple(limits), "trf", ftol=1e-13, xtol=1e-11, gtol=1e-13, max_nfev=self.most
-        )
+        search: Any = least_squares  # its stubs know no function for the slopes
+        options = {"method": "trf", "ftol": 1e-13, "xtol": 1e-11, "gtol": 1e-13, "max_nfev": self.most}
+        found = search(residuals, x, slopes, tuple(limits), **options)
         if found.status == 0:
             raise SimulationError(
                 f"fit: after {self.most} runs the parameters still move, now at {found.x * self._scale}. Start nearer, give "

@@ -39,7 +39,8 @@ class Regressor(Value, Tabular):
     >>> import dalembert as dl
     >>> arm = dl.regressor("robot-2-link")
     >>> q, qd, qdd = np.array([[0.3, 0.4], [0.1, -0.2], [1.0, 2.0]])
-    >>> bool(np.allclose(arm.matrix(q, qd, qdd) @ arm.values + arm.rest(q, qd, qdd), dl.inverse_dynamics("robot-2-link", q, qd, qdd)))
+    >>> tau = arm.matrix(q, qd, qdd) @ arm.values + arm.rest(q, qd, qdd)
+    >>> bool(np.allclose(tau, dl.inverse_dynamics("robot-2-link", q, qd, qdd)))
     True
     """
 
@@ -105,17 +106,16 @@ class Regressor(Value, Tabular):
 
         >>> import dalembert as dl
         >>> dl.regressor("robot-2-link").base().rank
-        5
+        6
         """
         if states < 1:
             raise InputError(f"base: states is {states}. Expected at least one.")
         rng, tree = np.random.default_rng(seed), self.dynamics.plan.tree
         q0, n = np.array(self._model.initial[0]), len(tree.speed_names)
         q = q0[:, None] + rng.uniform(-np.pi, np.pi, (len(q0), states))
-        for quaternion in tree.attitudes:
-            rows = list(quaternion) if not isinstance(quaternion, int) else [quaternion]
-            q[rows] = rng.normal(size=(len(rows), states))
-            q[rows] /= np.linalg.norm(q[rows], axis=0)
+        for attitude in tree.attitudes:
+            turned = rng.normal(size=(4, states))
+            q[list(attitude.parts)] = turned / np.linalg.norm(turned, axis=0)
         qd, qdd = rng.uniform(-3, 3, (2, n, states))
         Y = np.moveaxis(self.matrix(q, qd, qdd), 1, 2).reshape(-1, len(self.names))
         return base_parameters_of(Y, self.names, self.values, states)

@@ -10,7 +10,10 @@ from dalembert.errors import InputError
 from dalembert.identification.base_parameters import BaseParameters
 from dalembert.identification.fits import Estimate
 from dalembert.model.frozen import Value
+from dalembert.structure.rank import TOLERANCE
 from dalembert.tables import Table, Tabular, short
+
+_ROUNDS = 3  # in which the noise of every joint is found, and found again with it
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +38,8 @@ class Identified(Value, Tabular):
             (name, f"{found.value:.6g}", f"{found.sigma:.2g}", short(float(known)))
             for (name, found), known in zip(self.estimates.items(), self.base.values, strict=True)
         ]
-        noise = f"Noise of the joints: {', '.join(f'{x:.3g}' for x in self.sigma)}. Condition of the motion: {self.condition:.3g}."
+        joints = ", ".join(f"{x:.3g}" for x in self.sigma)
+        noise = f"Noise of the joints: {joints}. Condition of the motion: {self.condition:.3g}."
         return (Table(("combination", "value", "± σ", "in the model"), tuple(rows), "", (noise,)),)
 
     def __repr__(self) -> str:
@@ -50,22 +54,29 @@ def identified(Y: np.ndarray, tau: np.ndarray, base: BaseParameters) -> Identifi
             f"identify: {joints * samples} torques do not tell {rank} base parameters. Measure more samples."
         )
     weights = np.ones(joints)
-    for _ in range(3):  # the noise of every joint is found, and found again with it
-        A = np.moveaxis(Y * weights[:, None, None], 1, 2).reshape(-1, rank)
-        size = np.linalg.norm(A, axis=0)
-        if not (size > 0).all():
-            raise InputError(
-                f"identify: the motion does not excite {base.names[int(np.argmin(size))]}. Measure another one."
-            )
-        U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
-        x = (Vt.T / s) @ (U.T @ (tau * weights[:, None]).ravel()) / size
+    for _ in range(_ROUNDS):
+        x, *_ = _solved(Y, tau, weights, base)
         left = tau - np.einsum("jrs,r->js", Y, x)
-        freedom = samples - rank / joints
-        noise = np.sqrt((left**2).sum(axis=1) / max(freedom, 1.0))
-        least = 1e-14 * max(float(np.abs(tau).max()), 1e-300)
-        weights = 1.0 / np.maximum(noise, least)
-    A = np.moveaxis(Y * weights[:, None, None], 1, 2).reshape(-1, rank)
+        noise = np.sqrt((left**2).sum(axis=1) / max(samples - rank / joints, 1.0))
+        weights = 1.0 / np.maximum(noise, 1e-14 * max(float(np.abs(tau).max()), 1e-300))
+    x, covariance, condition = _solved(Y, tau, weights, base)
+    return Identified(base, x, covariance, 1.0 / weights, condition)
+
+
+def _solved(
+    Y: np.ndarray, tau: np.ndarray, weights: np.ndarray, base: BaseParameters
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Weighted least squares: the solution, its covariance, and the condition."""
+    A = np.moveaxis(Y * weights[:, None, None], 1, 2).reshape(-1, Y.shape[1])
     size = np.linalg.norm(A, axis=0)
-    _, s, Vt = np.linalg.svd(A / size, full_matrices=False)
+    if not (size > 0).all():
+        raise InputError(
+            f"identify: the motion does not excite {base.names[int(np.argmin(size))]}. Measure another one."
+        )
+    U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
+    if s[-1] <= TOLERANCE * s[0]:
+        raise InputError(
+            "identify: the motion does not excite all base parameters: their regressor is singular. Measure a richer one."
+        )
     parts = (Vt.T / s) / size[:, None]
-    return Identified(base, x, parts @ parts.T, 1.0 / weights, float(s[0] / s[-1]))
+    return parts @ (U.T @ (tau * weights[:, None]).ravel()), parts @ parts.T, float(s[0] / s[-1])
