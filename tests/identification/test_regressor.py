@@ -11,7 +11,7 @@ def states(count, n, seed=0):
     return np.random.default_rng(seed).uniform(-2, 2, (3, n, count))
 
 
-@pytest.mark.parametrize("name", ["robot-3-link", pytest.param("kuka-kr5", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", ["robot-2-link", pytest.param("kuka-kr5", marks=pytest.mark.nightly)])
 def test_torques_are_linear_in_the_parameters(name):
     model, found = dl.load(name), dl.regressor(name)
     q, qd, qdd = states(20, len(found.dynamics.speed_names))

@@ -87,7 +87,7 @@ def test_observables_have_the_derivatives_of_what_the_run_says():
     same(run.observe("multipliers").first[:, 0], lambda each: each.multipliers)
     same(run.observe("reactions").first[:, 0], lambda each: each.reactions)
     same(run["energy", "g"], lambda each: each.energy)
-    same(run["ddot(x)", "g"], lambda each: each["ddot(x)"])
+    same(run["ddot(x)", "g"], lambda each: each.qdd[0])
     same(run.path(body, (0.1, 0, 0)).first[:3, 0], lambda each: each.path(body, (0.1, 0, 0)))
 
 

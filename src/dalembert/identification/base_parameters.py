@@ -54,7 +54,7 @@ class BaseParameters(Value, Tabular):
     @property
     def unseen(self) -> tuple[str, ...]:
         """The parameters that no torque depends on."""
-        return tuple(name for name, used in zip(self.parameters, self.combine.any(axis=0), strict=True) if not used)
+        return tuple(name for name, column in zip(self.parameters, self.combine.T, strict=True) if not column.any())
 
     def tables(self) -> tuple[Table, ...]:
         """The combinations with their values."""
@@ -81,9 +81,8 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], values: np.ndarray, 
     """
     size = np.linalg.norm(Y, axis=0)
     used = np.flatnonzero(size > TOLERANCE * max(float(size.max(initial=0.0)), 1e-300))
-    letters = [_KEEP.index(names[k].partition("(")[0]) if "(" in names[k] else 0 for k in used]
-    order = np.lexsort([used, letters])
-    columns = np.sort(used[order[_independent(Y[:, used[order]] / size[used[order]])]])
+    order = np.array(sorted(used.tolist(), key=lambda k: (_place(names[k]), k)), dtype=np.intp)
+    columns = np.sort(order[_independent(Y[:, order] / size[order])])
     B, *_ = np.linalg.lstsq(Y[:, columns] / size[columns], Y[:, used] / size[used], rcond=None)
     combine = np.zeros((len(columns), len(names)))
     combine[:, used] = B * size[used] / size[columns][:, None]
@@ -93,6 +92,12 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], values: np.ndarray, 
     sigma = sigma / sigma[0]
     gap = float(sigma[len(columns) - 1]), float(sigma[len(columns)]) if len(columns) < len(sigma) else 0.0
     return BaseParameters(tuple(columns.tolist()), combine, tuple(names), combine @ values, states, gap)
+
+
+def _place(name: str) -> int:
+    """Where the letter of a parameter stands among those to keep."""
+    letter = name.partition("(")[0]
+    return _KEEP.index(letter) if letter in _KEEP else 0
 
 
 def _independent(Y: np.ndarray) -> list[int]:
