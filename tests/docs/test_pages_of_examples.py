@@ -8,7 +8,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("name", ["loads.md", "contact.md", "events.md", "controllers.md"])
+@pytest.mark.parametrize("name", ["loads.md", "contact.md", "events.md", "controllers.md", "sensitivity.md"])
 def test_the_examples_of_the_page_run(name, capsys):
     page, known = (DOCS / name).read_text(encoding="utf-8"), {}
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)

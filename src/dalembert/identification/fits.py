@@ -121,7 +121,9 @@ def covariance_of(J: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> t
     for direction in Vt[~seen]:
         share = np.abs(direction) > 1e-3
         sized = direction * np.sign(direction[np.argmax(np.abs(direction))])
-        words = " + ".join(f"{c:.3g}·{n}" for c, n, yes in zip(sized, names, share, strict=True) if yes)
+        words = " + ".join(
+            f"{c:.3g}·{n}" if share.sum() > 1 else n for c, n, yes in zip(sized, names, share, strict=True) if yes
+        )
         words = words.replace("+ -", "− ")
         notes.append(
             f"the data do not tell {words}, in units of their values: nothing that was measured changes with it. Fit fewer "
