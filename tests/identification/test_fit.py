@@ -55,10 +55,14 @@ def test_the_stated_uncertainty_is_the_scatter_of_many_fits():
 
 
 def test_what_the_data_do_not_tell_is_said():
-    model, data = noisy(1)
-    found = dl.fit(model, data, ["m1", "m2"], sigma=0.02)  # only their ratio acts
-    assert any("do not tell" in note for note in found.notes)
-    assert np.isinf(found["m1"].sigma)
+    data = {"t": TIMES, "theta": dl.simulate("simple-pendulum", times=TIMES)["theta"]}
+    found = dl.fit("simple-pendulum", data, ["m", "l"], sigma=0.02)
+    assert found.notes[0].startswith("the data do not tell m, in units")
+    assert np.isinf(found["m"].sigma)
+    assert found["l"].sigma < 0.1
+    model, data = noisy(1)  # of the masses only the ratio acts
+    both = dl.fit(model, data, ["m1", "m2"], sigma=0.02)
+    assert np.isinf([both["m1"].sigma, both["m2"].sigma]).all()
 
 
 @pytest.mark.nightly
@@ -75,7 +79,9 @@ def test_starts_on_constraints_are_fitted():
 
 def test_the_command_fits_a_file(tmp_path, capsys):
     model, path = dl.load("simple-pendulum"), tmp_path / "swing.csv"
-    dl.simulate(model.with_parameters(l=1.2), 1.0, samples=21).save(path)
+    run = dl.simulate(model.with_parameters(l=1.2), 1.0, samples=21)
+    rows = [f"{t!r},{x!r},word" for t, x in zip(run.t.tolist(), run["theta"].tolist(), strict=True)]
+    path.write_text("\n".join(["time [s],theta [rad],remark", *rows]), encoding="utf-8")
     assert main(["fit", "simple-pendulum", str(path), "--parameters", "l", "--observe", "theta", "--json"]) == 0
     assert abs(json.loads(capsys.readouterr().out)["parameters"]["l"]["value"] - 1.2) < 1e-9
     assert main(["fit", "simple-pendulum", str(path), "--parameters", "l", "--observe", "theta"]) == 0

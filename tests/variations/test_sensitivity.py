@@ -24,7 +24,7 @@ GALLERY = {
     "three-bodies": (),
     "bricard": (),
 }
-QUICK = ("simple-pendulum", "spherical-pendulum")
+QUICK = ("spherical-pendulum",)
 
 
 def oscillator():

@@ -158,7 +158,7 @@ class Sensitivity(Value, Tabular):
         """Every coordinate by everything it was differentiated by: at both ends, and the largest."""
         first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
         title = f"{self.run.equations.model.name}: derivatives of the motion, {self.integrator}, {len(self.t)} samples."
-        return (Table(("derivative of", "by", first, last, "largest"), tuple(self._shown), title),)
+        return (Table(("derivative of", "by", first, last, "largest"), tuple(self._shown), title, self.run.notes),)
 
     def __repr__(self) -> str:
         return (

@@ -115,11 +115,18 @@ class Differentiated:
             grid = part.solution.t
             times = grid if after is None or after.solution.t[0] <= grid[-1] else np.append(grid, after.solution.t[0])
             variations = Variations(part.equations, self.directions, self.order)
-            along = variations.along(y, times, part.constants, method, self.task.settings, sizes)
+            along = _standing(y)
+            if len(times) > 1:
+                along = variations.along(y, times, part.constants, method, self.task.settings, sizes)
             pieces.append(_cut(along, slice(1 if i else 0, len(grid))))
             y, crossing = jumps.across(part, after, _cut(along, -1))
             crossed += [] if crossing is None else [crossing]
         return _joined(pieces), method, tuple(crossed)
+
+
+def _standing(y: Varied) -> Varied:
+    """One sample."""
+    return Varied(y.value[..., None], y.first[..., None], None if y.second is None else y.second[..., None])
 
 
 def _cut(along: Varied, where: slice | int) -> Varied:
