@@ -55,7 +55,7 @@ def fit(
     >>> _ = model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass="m").force("mass", ("-k*x", 0, 0))
     >>> t = np.linspace(0, 3, 31)
     >>> fit(model, {"t": t, "x": np.cos(2 * t)}, ["k"], sigma=0.01)
-    <Fit: k = 4 ± 0.0062>
+    <Fit: k = 4 ± 0.0057>
     """
     found = measured(data, observe)
     equations = equations_of(model, formalism)
