@@ -99,6 +99,8 @@ def test_the_command_fits_a_file(tmp_path, capsys):
         ({"t": [0, 1], "theta": [0, 0]}, {"observe": ["phi"]}, "no column 'phi'"),
         ({"t": [0, 1], "theta": [0, 0]}, {"sigma": {"x": 1.0}}, "standard deviation"),
         ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"m": (0, 1)}}, "'m' is not fitted"),
+        ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": 3}}, "two numbers that increase"),
+        ({"t": [0, 1], "theta": [0, 0]}, {"bounds": {"l": (2, np.inf)}}, "outside its bounds 2 to inf"),
         ({"t": [0, 1], "theta": [0, 0]}, {"t0": 0.5}, "behind the first time"),
         (7, {}, "Expected columns by name"),
     ],

@@ -91,6 +91,12 @@ def test_observables_have_the_derivatives_of_what_the_run_says():
     same(run.path(body, (0.1, 0, 0)).first[:3, 0], lambda each: each.path(body, (0.1, 0, 0)))
 
 
+def test_starts_that_are_formulas_are_differentiated():
+    run = dl.sensitivity("simple-pendulum", 0.1, of=["l", "g"], q0={"theta": "l**2/2"}, order=2, samples=2)
+    assert run.dq[0, :, 0].tolist() == [1.0, 0.0]
+    assert run.d2q[0, :, :, 0].tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
 def bouncing():
     model = dl.Model("ball").parameters(g=10.0, e=0.8).coordinates("y").start([1.25], [0.0])
     model.body("ball", joint=model.prismatic((0, 1, 0), "y"), mass=1).force("ball", (0, "-g", 0))
@@ -124,6 +130,12 @@ def test_what_has_no_derivative_is_refused_with_the_reason():
     pendulum, bob = dl.load("simple-pendulum"), dl.load("spherical-pendulum")
     with pytest.raises(InputError, match="neither a parameter nor a start"):
         dl.sensitivity(pendulum, 1.0, of=["length"])
+    with pytest.raises(InputError, match="got 3. Expected names"):
+        dl.sensitivity(pendulum, 1.0, of=3)
+    with pytest.raises(InputError, match="names something twice"):
+        dl.sensitivity(pendulum, 1.0, of=["l", "l"])
+    with pytest.raises(InputError, match="there is no coordinate 'x'"):
+        dl.sensitivity(pendulum, 1.0, of=["l"], keep=["x"])
     with pytest.raises(InputError, match="order is 3"):
         dl.sensitivity(pendulum, 1.0, of=["l"], order=3)
     with pytest.raises(InputError, match="first derivatives only"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from dalembert.arguments import is_real, shown
 from dalembert.errors import DalembertError, InputError, SimulationError, nearest
 from dalembert.handles import equations_of
 from dalembert.handles.simulation import Task
@@ -15,6 +17,7 @@ from dalembert.identification.fits import Fit, covariance_of
 from dalembert.identification.measured import Measured, measured
 from dalembert.integrators import Settings
 from dalembert.model import Elements
+from dalembert.model.making import several
 from dalembert.model.start import Start
 from dalembert.variations.directions import Directions, directions_of
 from dalembert.variations.runs import Sensitivity
@@ -71,8 +74,14 @@ def fit(
     origin = origin_of(equations, directions, q0, qd0, first, keep)
     task = Task(None, None, None, first, integrator, None, times.tolist(), True, settings)
     motion = Differentiated(equations, directions, origin, task)
-    start = _start(motion, {str(name): float(value) for name, value in guesses.items()})
-    return _Search(motion, found, start, _limits(directions, bounds or {}), most).fit(_noise(found, sigma))
+    start = _start(motion, {str(name): equations.model.number(x, f"fit, {name}") for name, x in guesses.items()})
+    limits = _limits(directions, bounds or {})
+    for name, x, low, high in zip(directions.names, start, *limits, strict=True):
+        if not low <= x <= high:
+            raise InputError(
+                f"fit: {name} begins at {x:g}, outside its bounds {low:g} to {high:g}. Give a guess between."
+            )
+    return _Search(motion, found, start, limits, most).fit(_noise(found, sigma))
 
 
 def _start(motion: Differentiated, guesses: Mapping[str, float]) -> np.ndarray:
@@ -89,7 +98,10 @@ def _limits(directions: Directions, bounds: Mapping[str, tuple[float, float]]) -
     for name, pair in bounds.items():
         if name not in directions.names:
             raise InputError(f"fit, bounds: '{name}' is not fitted. {nearest(name, directions.names)}")
-        out[:, directions.names.index(name)] = pair
+        low, high = pair if several(pair, 2) else (pair, pair)
+        if not (isinstance(low, Real) and isinstance(high, Real) and low < high):
+            raise InputError(f"fit, bounds: those of '{name}' are {shown(pair)}. Expected two numbers that increase.")
+        out[:, directions.names.index(name)] = low, high
     return out
 
 
@@ -99,7 +111,7 @@ def _noise(data: Measured, sigma: float | Mapping[str, float] | None) -> np.ndar
         return None
     given = sigma if isinstance(sigma, Mapping) else dict.fromkeys(data.names, sigma)
     missing = [name for name in data.names if name not in given]
-    if missing or not all(given[name] > 0 for name in data.names):
+    if missing or not all(is_real(given[name]) and given[name] > 0 for name in data.names):
         raise InputError(
             f"fit, sigma: expected a positive standard deviation for each of {', '.join(data.names)}, got {dict(given)}."
         )

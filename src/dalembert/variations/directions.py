@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import Kind, kind_of
 from dalembert.model import Description
+from dalembert.model.making import several
 from dalembert.model.start import coordinate_name
 
 
@@ -70,7 +72,12 @@ def directions_of(model: Description, of: Sequence[Any] | str, where: str = "sen
     coordinates = model.coordinate_names
     known = [name for name in model.parameter_values if kind_of(name) is None]
     starts = [f"{x}(0)" for x in (*coordinates, *map(Kind.RATE.of, coordinates))]
-    names = tuple(coordinate_name(each) for each in ([of] if isinstance(of, str) else of))
+    given = [of] if isinstance(of, str) else of
+    if not several(given):
+        raise InputError(
+            f"{where}: got {shown(of)}. Expected names of parameters or starts, such as {(known + starts)[0]}."
+        )
+    names = tuple(coordinate_name(each) for each in given)
     if not names:
         raise InputError(f"{where}: nothing is named. Expected parameters or starts, such as {(known + starts)[0]}.")
     for name in names:

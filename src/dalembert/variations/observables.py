@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector
+from dalembert.arguments import shown
 from dalembert.equations.free_motion import free_equations
 from dalembert.equations.power import jacobi
 from dalembert.errors import InputError, nearest
@@ -15,6 +16,7 @@ from dalembert.expressions import Kind
 from dalembert.handles import Equations
 from dalembert.kernels.solve import fused
 from dalembert.kinematics import kinetic, potential
+from dalembert.model.making import several
 from dalembert.programs import Program, nodes, program_of
 from dalembert.structure import System
 
@@ -66,6 +68,8 @@ def program_of_point(equations: Equations, body: str, point: Sequence[Any]) -> P
     if not found:
         known = [each.name for each in system.motion.bodies]
         raise InputError(f"sensitivity of a path: there is no body '{body}'. {nearest(body, known)}")
+    if not several(point, 3):
+        raise InputError(f"sensitivity of a path: the point is {shown(point)}. Expected three numbers or formulas.")
     frame = found[0].frame
     place = vector([system.lower(equations.model.formula(x, f"point of '{body}'", constant=True)) for x in point])
     p = frame.p + frame.R @ place

@@ -62,10 +62,10 @@ def sensitivity(
     equations = equations.with_parameters(parameters) if parameters else equations
     require_differentiable(equations)
     directions = directions_of(equations.model, of)
-    first = float(times[0]) if times is not None and len(times) else t0
-    origin = origin_of(equations, directions, q0, qd0, first, keep)
     settings = Settings(rtol, atol, max_step, step, False, progress)
     task = Task(duration, None, None, t0, integrator, samples, times, True, settings)
+    first = float(task.grid(equations.model)[0])
+    origin = origin_of(equations, directions, q0, qd0, first, keep)
     return Differentiated(equations, directions, origin, task, order).run({})
 
 
