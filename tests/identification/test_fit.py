@@ -60,7 +60,11 @@ def test_what_the_data_do_not_tell_is_said():
     assert found.notes[0].startswith("the data do not tell m, in units")
     assert np.isinf(found["m"].sigma)
     assert found["l"].sigma < 0.1
-    model, data = noisy(1)  # of the masses only the ratio acts
+
+
+@pytest.mark.nightly
+def test_of_the_masses_of_a_double_pendulum_only_the_ratio_acts():
+    model, data = noisy(1)
     both = dl.fit(model, data, ["m1", "m2"], sigma=0.02)
     assert np.isinf([both["m1"].sigma, both["m2"].sigma]).all()
 

@@ -92,7 +92,9 @@ def test_observables_have_the_derivatives_of_what_the_run_says():
 
 
 def test_starts_that_are_formulas_are_differentiated():
-    run = dl.sensitivity("simple-pendulum", 0.1, of=["l", "g"], q0={"theta": "l**2/2"}, order=2, samples=2)
+    run = dl.sensitivity(
+        "simple-pendulum", 0.1, of=["l", "g"], q0={"theta": "l**2/2"}, order=2, samples=2, integrator="rk4"
+    )
     assert run.dq[0, :, 0].tolist() == [1.0, 0.0]
     assert run.d2q[0, :, :, 0].tolist() == [[1.0, 0.0], [0.0, 0.0]]
 
@@ -130,7 +132,7 @@ def test_what_has_no_derivative_is_refused_with_the_reason():
     pendulum, bob = dl.load("simple-pendulum"), dl.load("spherical-pendulum")
     with pytest.raises(InputError, match="neither a parameter nor a start"):
         dl.sensitivity(pendulum, 1.0, of=["length"])
-    with pytest.raises(InputError, match="got 3. Expected names"):
+    with pytest.raises(InputError, match="Expected names of parameters"):
         dl.sensitivity(pendulum, 1.0, of=3)
     with pytest.raises(InputError, match="names something twice"):
         dl.sensitivity(pendulum, 1.0, of=["l", "l"])
