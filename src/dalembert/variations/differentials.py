@@ -103,9 +103,6 @@ class Differentials:
         k, count = inputs.first.shape[1], int(np.prod(batch))
         chosen = np.broadcast_to(moved.reshape(*moved.shape, *(1,) * len(batch)), (*moved.shape, *batch))
         a = np.concatenate([inputs.first, chosen])
-        if not k:
-            out = self._once(np.concatenate([x, np.zeros((len(self._by), *batch))]), parameters)
-            return Varied(out[: len(out) // 2], np.zeros((len(out) // 2, 0, *batch)))
         out = self._lanes(self._once, x, parameters, [a.reshape(len(a), k, count)], batch)
         m = len(out) // 2
         first = out[m:].reshape(m, k, *batch)

@@ -28,7 +28,7 @@ def program_by_name(equations: Equations, name: str) -> Program:
     system, kernel = equations.workspace.system, equations.kernel
     names = equations.model.coordinate_names
     qdd = kernel.rates[len(names) : 2 * len(names)]
-    if name in NAMED:
+    if name in NAMED and name not in equations.model.parameter_values:
         return _program(equations, _named(equations, system, name, qdd))
     accelerations = [Kind.ACCELERATION.of(x) for x in names]
     if name in accelerations:
