@@ -106,6 +106,17 @@ class Fit(Value, Tabular):
         return f"<Fit: {', '.join(f'{name} = {self[name]!r}' for name in self.names)}>"
 
 
+def seen(J: np.ndarray) -> np.ndarray:
+    """The directions of the parameters that data with slopes J tell, a row for each.
+
+    >>> seen(np.array([[1.0, 0.0], [2.0, 0.0]])).round(9).tolist()
+    [[1.0, 0.0]]
+    """
+    _, s, Vt = np.linalg.svd(J, full_matrices=False)
+    rows = Vt[s > _BLIND * max(float(s.max(initial=0.0)), 1e-300)]
+    return rows * np.sign(rows.sum(axis=1, keepdims=True) + 1e-300)
+
+
 def covariance_of(J: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
     """(JᵀJ)⁻¹ for slopes J of residuals in units of σ, and what the data do not tell; J is by parameters / scale.
 

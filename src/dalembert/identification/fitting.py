@@ -13,7 +13,7 @@ from dalembert.arguments import is_real, shown
 from dalembert.errors import DalembertError, InputError, SimulationError, nearest
 from dalembert.handles import equations_of
 from dalembert.handles.simulation import Task
-from dalembert.identification.fits import Fit, covariance_of
+from dalembert.identification.fits import Fit, covariance_of, seen
 from dalembert.identification.measured import Measured, measured
 from dalembert.integrators import Settings
 from dalembert.model import Elements
@@ -157,34 +157,45 @@ class _Search:
             self._last = key, value, slopes, run
         return self._last[1:]
 
+    def _slopes(self, x: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The slopes of the residuals in units of σ, (measurements, parameters)."""
+        return np.moveaxis(self._run(x)[1] / noise[:, None, None], 1, 2)[self.data.there]
+
     def _solve(self, x: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The best values from x on; what the data do not tell stays where it is, as long as they do not."""
+        while True:
+            ways = seen(self._slopes(x, noise)).T if np.isinf(self.limits).all() else np.eye(len(x))
+            if not ways.shape[1]:
+                return x
+            x = x + ways @ self._steps(x, ways, noise)
+            if ways.shape[1] == len(x) or len(seen(self._slopes(x, noise))) <= ways.shape[1]:
+                return x
+
+    def _steps(self, x: np.ndarray, ways: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """How far to go from x along `ways`, by SciPy."""
         from scipy.optimize import least_squares
 
         there, bad = self.data.there, [1e3 * np.sqrt(self.data.there.sum())]
 
-        def residuals(x: np.ndarray) -> np.ndarray:
+        def residuals(z: np.ndarray) -> np.ndarray:
             try:
-                value = self._run(x)[0]
+                value = self._run(x + ways @ z)[0]
             except DalembertError:
-                if self.evaluations == 0:
-                    raise
                 return np.full(int(there.sum()), bad[0])  # a step that leads to no run is taken back
             off = ((value - self.data.values) / noise[:, None])[there]
             bad[0] = max(bad[0], 10 * float(np.abs(off).max()))
             return off
 
-        def slopes(x: np.ndarray) -> np.ndarray:
-            J = self._run(x)[1] / noise[:, None, None]
-            return np.moveaxis(J, 1, 2)[there]
-
-        limits = self.limits / self._scale
+        limits = self.limits / self._scale - x
+        bounds = tuple(limits) if np.isfinite(limits).any() else (-np.inf, np.inf)
         search: Any = least_squares  # its stubs know no function for the slopes
         options = {"method": "trf", "ftol": 1e-13, "xtol": 1e-11, "gtol": 1e-13, "max_nfev": self.most}
-        found = search(residuals, x, slopes, tuple(limits), **options)
+        start = np.zeros(ways.shape[1])
+        found = search(residuals, start, lambda z: self._slopes(x + ways @ z, noise) @ ways, bounds, **options)
         if found.status == 0:
             raise SimulationError(
-                f"fit: after {self.most} runs the parameters still move, now at {found.x * self._scale}. Start nearer, give "
-                "bounds, or allow more by `most`."
+                f"fit: after {self.most} runs the parameters still move, now at {(x + ways @ found.x) * self._scale}. Start "
+                "nearer, give bounds, or allow more by `most`."
             )
         return found.x
 
@@ -214,10 +225,9 @@ class _Search:
         return np.maximum(np.sqrt((off**2).sum(axis=1) / np.maximum(counts, 1e-300)), 1e-14 * size)
 
     def _fit(self, x: np.ndarray, noise: np.ndarray, freedom: int) -> Fit:
-        value, slopes, run = self._run(x)
+        value, _, run = self._run(x)
         names = self.motion.directions.names
-        J = np.moveaxis(slopes / noise[:, None, None], 1, 2)[self.data.there]
-        covariance, notes = covariance_of(J, self._scale, names)
+        covariance, notes = covariance_of(self._slopes(x, noise), self._scale, names)
         residuals = self.data.values - value
         chi2 = float(np.nansum((residuals / noise[:, None]) ** 2))
         at = [n for n, v, low, high in zip(names, x * self._scale, *self.limits, strict=True) if v <= low or v >= high]
