@@ -4,7 +4,7 @@
 
 ReDySim's hexapod and quadruped, eighteen degrees of freedom each, walk under controllers that track the gait of the gallery:
 τ = kp (q_d − q) + kd (q̇_d − q̇) in every joint, continuous in time. Model, start, controller and the law of the ground are the
-same in both programs: joints by the same coordinates, and forces of the feet by one function that Numba has compiled, which MuJoCo
+same in both programs: joints by the same coordinates, and forces of the feet by one function compiled by Numba, which MuJoCo
 calls as `mjcb_control` in every stage of its integrator RK4, without Python in between. Nothing of MuJoCo's own contact is used.
 
 The error is the largest difference of any coordinate at a hundred times a second from a run of ours with tight tolerances.

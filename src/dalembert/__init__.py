@@ -36,6 +36,7 @@ from dalembert.handles.linearized import Linearization as Linearization
 from dalembert.handles.loci import Locus as Locus
 from dalembert.handles.modes import Modes as Modes
 from dalembert.handles.periodic import Floquet as Floquet
+from dalembert.identification.fits import Fit as Fit
 from dalembert.model import Description as Description
 from dalembert.model import Model as Model
 from dalembert.papers import Paper as Paper
@@ -58,8 +59,10 @@ from dalembert.pipeline import ellipsoid as ellipsoid
 from dalembert.pipeline import equilibrium as equilibrium
 from dalembert.pipeline import export as export
 from dalembert.pipeline import feedforward as feedforward
+from dalembert.pipeline import fit as fit
 from dalembert.pipeline import floquet as floquet
 from dalembert.pipeline import forward_dynamics as forward_dynamics
+from dalembert.pipeline import gradient as gradient
 from dalembert.pipeline import hybrid_dynamics as hybrid_dynamics
 from dalembert.pipeline import inverse_dynamics as inverse_dynamics
 from dalembert.pipeline import inverse_kinematics as inverse_kinematics
@@ -76,8 +79,10 @@ from dalembert.pipeline import pose as pose
 from dalembert.pipeline import position as position
 from dalembert.pipeline import prove as prove
 from dalembert.pipeline import recut as recut
+from dalembert.pipeline import regressor as regressor
 from dalembert.pipeline import report as report
 from dalembert.pipeline import root_locus as root_locus
+from dalembert.pipeline import sensitivity as sensitivity
 from dalembert.pipeline import simulate as simulate
 from dalembert.pipeline import straight_line as straight_line
 from dalembert.pipeline import subsystem_dynamics as subsystem_dynamics
@@ -91,5 +96,6 @@ from dalembert.profiles import quintic as quintic
 from dalembert.profiles import sampled as sampled
 from dalembert.profiles import spline as spline
 from dalembert.profiles import trapezoidal as trapezoidal
+from dalembert.variations.runs import Sensitivity as Sensitivity
 
 __version__ = "0.1.0"

@@ -27,12 +27,15 @@ from dalembert.handles.loci import root_locus as locus
 from dalembert.handles.periodic import floquet as over_a_period
 from dalembert.handles.saved import load_run as load_run
 from dalembert.handles.trials import Trial
+from dalembert.identification import fitting
+from dalembert.identification import regressor as inertial
 from dalembert.model import Elements
 from dalembert.reports import report_of
 from dalembert.show import animation, plot_sweeps
 from dalembert.sources import Source
 from dalembert.sources import load as load
 from dalembert.sweeps import making, table
+from dalembert.variations import adjoint, solving
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,6 +102,9 @@ sweep = stage(making.sweep_of)
 sweep_summary = checked(table.summary_of)
 plot_sweep = checked(plot_sweeps.sweep_figure)
 
+sensitivity = stage(solving.sensitivity)
+gradient = stage(adjoint.gradient)
+fit = stage(fitting.fit)
 
 # where bodies are and how they move
 kinematics = stage(places.kinematics_of)
@@ -117,6 +123,7 @@ inverse_dynamics = stage(walk.inverse_dynamics)
 forward_dynamics = stage(walk.forward_dynamics)
 hybrid_dynamics = stage(walk.hybrid_dynamics)
 subsystem_dynamics = stage(subsystems.subsystem_dynamics)
+regressor = stage(inertial.regressor_of)
 straight_line = stage(cartesian.straight_line)
 circle = stage(cartesian.circle)
 feedforward = stage(following.feedforward)

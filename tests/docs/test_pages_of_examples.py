@@ -17,6 +17,7 @@ PAGES = [
         "export.md",
         "scaling.md",
         "walking.md",
+        "sensitivity.md",
     ),
     pytest.param("linearisation.md", marks=pytest.mark.nightly),
 ]

@@ -14,9 +14,10 @@ from dalembert.analysis import consistency
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
 from dalembert.expressions import Kind
-from dalembert.handles.partition import Partition, joined
+from dalembert.handles.partition import Part, Partition, joined
+from dalembert.handles.rigid_contacts import Impulse
 from dalembert.handles.sampling import Sampling
-from dalembert.handles.switching import Switchboard
+from dalembert.handles.switching import Happening, Switchboard
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Solution, Status, find, integrate
 from dalembert.integrators.base import Guide, Halt
@@ -75,8 +76,31 @@ class Task:
         return np.linspace(self.t0, self.t0 + duration, int(samples))
 
 
+@dataclass(frozen=True)
+class Stretches:
+    """A run as it was integrated: every stretch between two switchings, events or choices for itself."""
+
+    parts: tuple[Part, ...]
+    integrator: str
+    cpu_seconds: float
+    notes: tuple[str, ...]
+    happened: tuple[Happening, ...] = ()
+    held: Equations | None = None
+    impulses: tuple[Impulse, ...] = ()
+
+    def trajectory(self, equations: Equations) -> Trajectory:
+        """The run as users hold it."""
+        known = (self.integrator, self.cpu_seconds, self.notes, self.happened, self.held, self.impulses)
+        return Trajectory(equations, joined(self.parts), *known)
+
+
 def run_of(equations: Equations, task: Task) -> Trajectory:
     """Run the equations from their initial state; see `Equations.simulate`."""
+    return stretches_of(equations, task).trajectory(equations)
+
+
+def stretches_of(equations: Equations, task: Task) -> Stretches:
+    """Run the equations from their initial state."""
     model, workspace, settings, project = equations.model, equations.workspace, task.settings, task.project
     start_q, start_qd = start_state(model, task.q0, task.qd0)
     grid = task.grid(model)
@@ -129,7 +153,7 @@ def run_of(equations: Equations, task: Task) -> Trajectory:
     held = None if board is None else board.equations
     notes = way.notes + run.notes + (() if board is None else board.notes)
     impulses = () if board is None else tuple(board.contacts.impulses)
-    return Trajectory(equations, joined(run.parts), name, used, notes, happened, held, impulses)
+    return Stretches(tuple(run.parts), name, used, notes, happened, held, impulses)
 
 
 def _put_in(

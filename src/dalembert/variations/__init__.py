@@ -1,0 +1,1 @@
+"""Derivatives of motions by parameters and starts: variational equations, adjoints, jumps at events."""
