@@ -8,8 +8,8 @@
     vmax        a speed whose use ReDySim's closed code does not tell
 
 The feet are the last links of the tree. A foot stands on its tip, `alt` along its x axis; one that reaches behind its joint,
-where its length `al` is larger than `alt`, stands on its other end as well. With this ground the torques of ReDySim's walking hexapod
-are met (tests/physics/test_walking.py).
+where its length `al` is larger than `alt`, stands on its other end as well. With this ground the torques of ReDySim's walking
+hexapod are met (tests/physics/test_walking.py).
 """
 
 from __future__ import annotations
@@ -83,10 +83,15 @@ def ground_remarks(data: Table) -> Iterator[str]:
 
 def _points(name: str, tip: str | float, length: str | float) -> Iterator[tuple[str, str | float]]:
     """Where a foot stands, by the names of the contacts."""
-    both = length != tip and not (_is_number(length) and _is_number(tip) and length < tip)
-    yield (f"toe of {name}" if both else f"foot of {name}"), tip
-    if both:
-        yield f"heel of {name}", (tip - length if _is_number(length) and _is_number(tip) else f"({tip}) - ({length})")
+    if isinstance(tip, str) or isinstance(length, str):
+        behind = None if length == tip else f"({tip}) - ({length})"
+    else:
+        behind = tip - length if length > tip else None
+    if behind is None:
+        yield f"foot of {name}", tip
+    else:
+        yield f"toe of {name}", tip
+        yield f"heel of {name}", behind
 
 
 def _positive(value: str | float) -> bool:
