@@ -20,45 +20,27 @@ OF_ENERGIES = tuple(key for key in formalisms.KEYS if key not in OF_BODIES)
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
 
 
-# compared in the nightly run, where they are proved too: their equations take long to compile
-LARGE = (
-    "3-rrr",
-    "biped",
-    "biped-legged",
-    "bricard",
-    "cam-follower",
-    "crank-rocker",
-    "floating-arm",
-    "floating-arm-3-link",
-    "floating-arm-7-link",
-    "gear-train",
-    "gripper",
-    "hexapod",
-    "hoeken-linkage",
-    "kuka-kr5",
-    "n-four-bar",
-    "parallel-3-rrr",
-    "planar-four-bar",
-    "pppr-robot",
-    "puma560",
-    "quadruped",
-    "robot-3-link",
-    "robotic-leg",
-    "rope",
-    "satellite-boom",
-    "serial-arm",
-    "slider-crank",
-    "slider-crank-3",
-    "stanford-arm",
-    "stewart-platform",
-    "two-link-robot",
+# one of every sort, compared by all roads every day; the others in the nightly run, where all are proved too
+EVERY_DAY = (
+    "appell-hamel",
+    "bead-on-wire",
+    "cart-pendulum",
+    "double-pendulum",
+    "four-bar",
+    "gyroscope",
+    "knife-edge",
+    "over-constrained",
+    "phong-disk",
+    "rolling-disk",
+    "rough-surface",
+    "three-bodies",
+    "tracking",
 )
+OTHERS = tuple(name for name in gallery.names() if name not in EVERY_DAY)
 SLOWEST = ("bricard", "rope", "stewart-platform")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly if name in LARGE else ()) for name in gallery.names()]
-)
+@pytest.mark.parametrize("name", [*EVERY_DAY, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)])
 def test_every_formalism_agrees_on_the_gallery(name):
     model = dl.load(name)
     agreement = dl.verify(model, states=50 if len(model.coordinate_names) <= 6 else 10)
@@ -74,9 +56,9 @@ def test_every_formalism_agrees_on_the_gallery(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly if name in SLOWEST else ()) for name in LARGE]
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in SLOWEST else ()) for name in OTHERS]
 )
-def test_denoc_agrees_with_lagrange_on_the_large_ones_every_day(name):
+def test_denoc_agrees_with_lagrange_on_the_others_every_day(name):
     model = dl.load(name)
     states = samples.consistent(with_contacts(model), 3, seed=4)
     at = states.q, states.qd, states.t

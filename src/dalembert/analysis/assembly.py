@@ -5,12 +5,13 @@ It works over plain numbers, so a rough guess costs no compilation, and it takes
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, plain
+from dalembert.algebra import FLOATS, numbers, plain
 from dalembert.analysis.branches import bends
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.kinematics.constraints import levels
@@ -127,20 +128,21 @@ def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Se
     reach = np.pi * assembler.scales.positions
     draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(_GUESSES)]
     tied = assembler.movable = assembler.tied([q, *(q + draw for draw in draws)], t)
-    found: list[Assembly] = []
+    closed: list[np.ndarray] = []
     poses: list[np.ndarray] = []
-    for draw in [np.zeros_like(q), *draws[1:]]:
-        try:
-            closed = assembler.at(q + draw * tied, qd, t, origin=q)
-        except InconsistentStateError:
-            continue
-        pose = assembler.pose(closed.q, t)
+    for each in assembler.closed(np.array([q, *(q + draw * tied for draw in draws[1:])]), t):
+        pose = assembler.pose(each, t)
         if all(np.abs(pose - other).max() > _APART for other in poses):
-            found.append(closed)
+            closed.append(each)
             poses.append(pose)
+    if closed:
+        assembler.require_separate(closed, tied, t)
+    found: list[Assembly] = []
+    for each in closed:
+        with contextlib.suppress(InconsistentStateError):  # halves of a joint that are turned over
+            found.append(assembler.at(each, qd, t, origin=q))
     if not found:
         assembler.at(q, qd, t)  # says why
-    assembler.require_separate(found, tied, t)
     return sorted(found, key=lambda a: float(np.linalg.norm((a.q - q) / assembler.scales.positions)))
 
 
@@ -179,6 +181,19 @@ class _Assembler:
         left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
         return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
 
+    def closed(self, guesses: np.ndarray, t: float) -> np.ndarray:
+        """The positions that guesses (K, n) lead to, without those that lead nowhere."""
+        states = States(guesses.T, np.zeros_like(guesses.T), np.full(len(guesses), t))
+        with np.errstate(all="ignore"):
+            A = numbers(samples.constraints_at(self.model, self.facts, states).A, len(guesses))
+            M = mass_matrices(self.model, states)
+        finite = np.flatnonzero(np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(0, 1)))
+        if not self.held or not len(finite):
+            return guesses[finite]
+        root = self._root(self.movable, None, t)
+        found = self.onto.level(states.where(finite), position=True, root=root, looks=self.looks)
+        return found.x[found.good]
+
     def tied(self, guesses: Sequence[np.ndarray], t: float) -> np.ndarray:
         """Which of the free coordinates some position constraint depends on."""
         slopes = [np.abs(np.nan_to_num(self._look(q, np.zeros_like(q), t)[2][self.held])) for q in guesses]
@@ -190,11 +205,11 @@ class _Assembler:
         parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
         return np.concatenate(parts) if parts else q / self.scales.positions
 
-    def require_separate(self, found: Sequence[Assembly], tied: np.ndarray, t: float) -> None:
+    def require_separate(self, found: Sequence[np.ndarray], tied: np.ndarray, t: float) -> None:
         """Raise when the loops can still move, so that their positions are no separate branches."""
         rows, count = self.held, int(tied.sum())
         unit = self.scales.positions
-        A = [dimensionless(self._look(each.q, np.zeros_like(each.q), t)[2], unit, self.sizes)[rows] for each in found]
+        A = [dimensionless(self._look(q, np.zeros_like(q), t)[2], unit, self.sizes)[rows] for q in found]
         left = count - max((int(rank.numeric_rank(a[:, tied], unit[tied])) for a in A if a.size), default=0)
         if left > 0:
             names = [name for name, yes in zip(self.model.coordinate_names, tied, strict=True) if yes]

@@ -24,8 +24,9 @@ from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.quasi import QuasiAccelerations
 from dalembert.handles.readable import ReadableEquations
 from dalembert.handles.reading import BlockValues
+from dalembert.handles.run_forces import joint_reactions, smallest_multipliers
 from dalembert.handles.simulation import Task, run_of
-from dalembert.handles.trajectory import Trajectory, joint_reactions, smallest_multipliers
+from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import Settings
 from dalembert.kernels import Kernel
 from dalembert.model.description import parameter_changes
