@@ -4,8 +4,8 @@
 
 ReDySim's hexapod and quadruped, eighteen degrees of freedom each, walk under controllers that track the gait of the gallery:
 τ = kp (q_d − q) + kd (q̇_d − q̇) in every joint, continuous in time. Model, start, controller and the law of the ground are the
-same in both programs: joints by the same coordinates, and forces of the feet by one function compiled by Numba, which MuJoCo
-calls as `mjcb_control` in every stage of its integrator RK4, without Python in between. Nothing of MuJoCo's own contact is used.
+same in both programs: joints by the same coordinates, and forces of the feet by one function that Numba has compiled, which MuJoCo calls as
+`mjcb_control` in every stage of its integrator RK4, without Python in between. Nothing of MuJoCo's own contact is used.
 
 The error is the largest difference of any coordinate at a hundred times a second from a run of ours with tight tolerances.
 Each program gets the cheapest of its settings whose error stays below `--error`: ours by the tolerance, MuJoCo's by the step. CPU
@@ -23,7 +23,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import extending
+from numba import carray, extending  # pyright: ignore[reportPrivateImportUsage]
 from numba.core import cgutils
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -159,7 +159,7 @@ class Peer:
     """The same robot in MuJoCo."""
 
     def __init__(self, robot: Robot) -> None:
-        import mujoco
+        import mujoco  # pyright: ignore[reportMissingImports]
 
         self._mujoco, self._robot = mujoco, robot
         self.model = mujoco.MjModel.from_xml_string(mjcf(robot))
@@ -185,14 +185,14 @@ def _time_at(data: Any) -> int:
     import ctypes
 
     data.time = 1234.5678901234
-    raw = np.frombuffer((ctypes.c_char * 8 * 40000).from_address(data._address), dtype=np.float64)
+    raw = np.ctypeslib.as_array((ctypes.c_double * 40000).from_address(data._address))
     (found,) = np.flatnonzero(raw == data.time)[:1]
     data.time = 0.0
     return data._address + 8 * int(found)
 
 
-@extending.intrinsic
-def _at(context: Any, address: Any) -> Any:
+@extending.intrinsic  # pyright: ignore[reportArgumentType]
+def _at(context: Any, address: Any = None) -> Any:
     """A number as an address."""
     return numba.types.voidptr(numba.types.int64), lambda _, builder, __, given: builder.inttoptr(
         given[0], cgutils.voidptr_t
@@ -218,11 +218,11 @@ def _callback(robot: Robot, model: Any, data: Any) -> Any:
 
     @numba.cfunc("void(voidptr, voidptr)")
     def act(_model: Any, _data: Any) -> None:
-        q, qd = numba.carray(_at(P0), (n,), np.float64), numba.carray(_at(P1), (n,), np.float64)
-        own, outer = numba.carray(_at(P2), (n,), np.float64), numba.carray(_at(P3), (size, 6), np.float64)
-        feet, moves = numba.carray(_at(P4), (count, 3), np.float64), numba.carray(_at(P5), (size, 6), np.float64)
-        centers, masses = numba.carray(_at(P6), (size, 3), np.float64), numba.carray(_at(P7), (size, 3), np.float64)
-        t = numba.carray(_at(clock), (1,), np.float64)[0]
+        q, qd = carray(_at(P0), (n,), np.float64), carray(_at(P1), (n,), np.float64)
+        own, outer = carray(_at(P2), (n,), np.float64), carray(_at(P3), (size, 6), np.float64)
+        feet, moves = carray(_at(P4), (count, 3), np.float64), carray(_at(P5), (size, 6), np.float64)
+        centers, masses = carray(_at(P6), (size, 3), np.float64), carray(_at(P7), (size, 3), np.float64)
+        t = carray(_at(clock), (1,), np.float64)[0]
         law(t, q, qd, own[6:])
         for i in range(count):
             body = bodies[i]
@@ -289,15 +289,17 @@ def theirs(robot: Robot, duration: float, exact: np.ndarray, error: float) -> Ch
         found, took = timed(lambda step=step: peer.run(duration, step))
         off = float(np.abs(found - exact).max())
         if off <= error:
-            break
-    return Cheapest(step, off, took.cpu, round(duration / step))
+            return Cheapest(step, off, took.cpu, round(duration / step))
+    raise SystemExit(f"{robot.name}: no step of MuJoCo's reaches {error}")
 
 
 def row(name: str, duration: float, error: float) -> dict[str, Any]:
     """A robot in both programs."""
     robot = robot_of(name)
     times = np.linspace(0, duration, round(duration * SAMPLES) + 1)
-    exact = dl.derive(robot.driven(), "denoc").simulate(times=times, integrator="dop853", rtol=EXACT, atol=EXACT)
+    exact = dl.derive(robot.driven(), "denoc").simulate(
+        times=times.tolist(), integrator="dop853", rtol=EXACT, atol=EXACT
+    )
     mine, other = (way(robot, duration, exact.q, error) for way in (ours, theirs))
     return {
         "robot": name,

@@ -336,6 +336,25 @@ def test_what_cannot_find_the_forces_of_rigid_contacts_says_so():
             ask(dl.dynamics(model))
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        dl.equilibrium,
+        lambda m: dl.linearize(m, moving=True),
+        lambda m: dl.floquet(m, 1.0),
+        lambda m: dl.sensitivity(m, 1.0, of=["m"]),
+        lambda m: dl.export(dl.derive(m), "numpy", "never.py"),
+        lambda m: dl.derive(m).to_sympy(),
+        lambda m: dl.simulate(m, 0.1, samples=3).action(),
+    ],
+)
+def test_questions_that_need_formulas_of_all_forces_are_refused(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotApplicableError, match=r"is rigid, and its force is found along dl.simulate only"):
+        ask(falling(1.0, restitution=1).parameters(m=1.0))
+    assert not list(tmp_path.iterdir())
+
+
 def test_bodies_that_start_in_each_other_are_refused():
     with pytest.raises(InputError, match=r"the bodies are in each other by 0.05 at the start"):
         dl.simulate(falling(-0.05, restitution=1), 1.0)

@@ -132,6 +132,7 @@ class Equations(ReadableEquations):
         found = self.kernel.start(*self.model.initial, 0.0, self.values)[1] if constants else ()
         values = self.parameters | dict(zip(constants, map(float, found), strict=True))
         self.model.refuse_laws("to_sympy", "Write the law as a formula.")
+        self.model.refuse_rigid("to_sympy")
         return sympy_equations(self.symbolic, values, self.model.sympy_symbols)
 
     def accelerations(
@@ -280,6 +281,7 @@ class Equations(ReadableEquations):
     def _actions(self) -> Actions:
         self.model.refuse_canonical("action")
         self.model.refuse_laws("action", "Write the law as a formula.")
+        self.model.refuse_rigid("action")
         space, values = self.workspace, self.values
         return Actions(
             space.system,

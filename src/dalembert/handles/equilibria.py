@@ -195,6 +195,7 @@ def equilibrium(
     """
     model.refuse_canonical("equilibrium")
     model.refuse_laws("equilibrium", "Take model.without_laws(), whose inputs are parameters.")
+    model.refuse_rigid("equilibrium")
     space = workspace_of(setup(model))
     q, qd, time = read_state(space.model, at, t, "equilibrium")
     looking = Looking(space, q, np.zeros_like(qd), time, _asked(space, keep, speeds, seek), seed)

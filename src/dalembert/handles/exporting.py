@@ -71,6 +71,7 @@ def _refuse(equations: Equations) -> None:
     """Raise for what straight-line code of the state cannot do."""
     model, known = equations.model, equations.workspace.facts
     model.refuse_laws("export", "Write the law as a formula, or leave the load out.")
+    model.refuse_rigid("export")
     for event in model.events:
         if event.set or event.reset:
             raise NotApplicableError(

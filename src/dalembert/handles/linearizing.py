@@ -50,6 +50,7 @@ def linearize(
     'equilibrium'
     """
     model.refuse_canonical("linearize")
+    model.refuse_rigid("linearize")
     model.refuse_laws(
         "linearize", "Take model.without_laws(), whose inputs are parameters u(name), and name them in `inputs`."
     )

@@ -98,6 +98,7 @@ def root_locus(
     """
     model.refuse_canonical("root_locus")
     model.refuse_laws("root_locus", "Take model.without_laws(), whose inputs are parameters.")
+    model.refuse_rigid("root_locus")
     space, wanted = workspace_of(setup(model)), numbers_given(values, "root_locus, values")
     if wanted.ndim != 1 or not wanted.size:
         raise InputError(f"root_locus, values: got shape {wanted.shape}. Expected some numbers in a row.")

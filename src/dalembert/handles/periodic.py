@@ -104,6 +104,7 @@ def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) ->
         raise InputError(f"floquet, period: got {shown(period)}. Expected a positive number of seconds.")
     model.refuse_canonical("floquet")
     model.refuse_laws("floquet", "Write the law as a formula.")
+    model.refuse_rigid("floquet")
     space = workspace_of(setup(model))
     q, qd, start = read_state(space.model, at, t, "floquet")
     residuals = space.residuals()

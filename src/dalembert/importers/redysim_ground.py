@@ -83,10 +83,15 @@ def ground_remarks(data: Table) -> Iterator[str]:
 
 def _points(name: str, tip: str | float, length: str | float) -> Iterator[tuple[str, str | float]]:
     """Where a foot stands, by the names of the contacts."""
-    both = length != tip and not (_is_number(length) and _is_number(tip) and length < tip)
-    yield (f"toe of {name}" if both else f"foot of {name}"), tip
-    if both:
-        yield f"heel of {name}", (tip - length if _is_number(length) and _is_number(tip) else f"({tip}) - ({length})")
+    if isinstance(tip, str) or isinstance(length, str):
+        behind = None if length == tip else f"({tip}) - ({length})"
+    else:
+        behind = tip - length if length > tip else None
+    if behind is None:
+        yield f"foot of {name}", tip
+    else:
+        yield f"toe of {name}", tip
+        yield f"heel of {name}", behind
 
 
 def _positive(value: str | float) -> bool:

@@ -73,6 +73,7 @@ def require_differentiable(equations: Equations, who: str = "sensitivity") -> No
     """Raise where the equations cannot be differentiated by formulas."""
     equations.model.refuse_canonical(who)
     equations.model.refuse_laws(who, "Write the law as a formula.")
+    equations.model.refuse_rigid(who)
     if not equations.about.velocities.are_rates or len(equations.form.constants.symbols):
         raise NotApplicableError(
             f"{who}: the velocity variables of '{equations.formalism}' are not q̇. Use a formalism in q̇, such as lagrange; "
