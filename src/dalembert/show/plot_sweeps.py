@@ -57,12 +57,12 @@ def sweep_figure(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
 
 
 def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
-    values, over = found[name], good.dims
+    values, over = found[name], [str(place) for place in good.dims]
     if "time" in values.dims:
         rows = values.values.reshape(-1, found.sizes["time"])[good.values.ravel()]
         lines = [Line(text, np.quantile(rows, share, axis=0), found["time"].values) for share, text in _QUANTILES]
         return Panel(name, "", tuple(lines), across=("time", "s"))
-    if over == ("run",) or len(over) > 2:
+    if over == ["run"] or len(over) > 2:
         ordered = np.sort(values.values.ravel()[good.values.ravel()])
         share = np.arange(1, len(ordered) + 1) / len(ordered)
         return Panel("share of the runs below", "", (Line("", share, ordered),), across=(name, ""))
