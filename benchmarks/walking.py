@@ -4,8 +4,9 @@
 
 ReDySim's hexapod and quadruped, eighteen degrees of freedom each, walk under controllers that track the gait of the gallery:
 τ = kp (q_d − q) + kd (q̇_d − q̇) in every joint, continuous in time. Model, start, controller and the law of the ground are the
-same in both programs: joints by the same coordinates, and forces of the feet by one function that Numba has compiled, which MuJoCo calls as
-`mjcb_control` in every stage of its integrator RK4, without Python in between. Nothing of MuJoCo's own contact is used.
+same in both programs: joints by the same coordinates, and forces of the feet by one function that Numba has compiled, which
+MuJoCo calls as `mjcb_control` in every stage of its integrator RK4, without Python in between. Nothing of MuJoCo's own contact
+is used.
 
 The error is the largest difference of any coordinate at a hundred times a second from a run of ours with tight tolerances.
 Each program gets the cheapest of its settings whose error stays below `--error`: ours by the tolerance, MuJoCo's by the step. CPU
@@ -159,7 +160,7 @@ class Peer:
     """The same robot in MuJoCo."""
 
     def __init__(self, robot: Robot) -> None:
-        import mujoco  # pyright: ignore[reportMissingImports]
+        import mujoco
 
         self._mujoco, self._robot = mujoco, robot
         self.model = mujoco.MjModel.from_xml_string(mjcf(robot))
@@ -192,7 +193,7 @@ def _time_at(data: Any) -> int:
 
 
 @extending.intrinsic  # pyright: ignore[reportArgumentType]
-def _at(context: Any, address: Any = None) -> Any:
+def _at(context: Any, address: Any) -> Any:
     """A number as an address."""
     return numba.types.voidptr(numba.types.int64), lambda _, builder, __, given: builder.inttoptr(
         given[0], cgutils.voidptr_t
@@ -218,7 +219,7 @@ def _callback(robot: Robot, model: Any, data: Any) -> Any:
 
     @numba.cfunc("void(voidptr, voidptr)")
     def act(_model: Any, _data: Any) -> None:
-        q, qd = carray(_at(P0), (n,), np.float64), carray(_at(P1), (n,), np.float64)
+        q, qd = carray(_at(P0), (n,), np.float64), carray(_at(P1), (n,), np.float64)  # pyright: ignore[reportCallIssue]
         own, outer = carray(_at(P2), (n,), np.float64), carray(_at(P3), (size, 6), np.float64)
         feet, moves = carray(_at(P4), (count, 3), np.float64), carray(_at(P5), (size, 6), np.float64)
         centers, masses = carray(_at(P6), (size, 3), np.float64), carray(_at(P7), (size, 3), np.float64)
