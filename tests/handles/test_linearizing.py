@@ -188,6 +188,9 @@ def test_what_cannot_be_linearised_is_refused():
     shaken = dl.load("simple-pendulum").copy().joint_torque("bob", "sin(t)*theta")
     with pytest.raises(InputError, match="formulas of time stand in the linear equations"):
         dl.linearize(shaken, at=[0.0])
+    later = dl.load("simple-pendulum").copy().joint_torque("bob", "t**6")  # it begins without a trace
+    with pytest.raises(InputError, match="forces or drives change with time"):
+        dl.linearize(later, at=[0.0])
     stop = dl.load("simple-pendulum").copy().joint_torque("bob", "-100*max(theta, 0)")
     with pytest.raises(InputError, match="switches its branch at the given state"):
         dl.linearize(stop, at=[0.0])

@@ -14,11 +14,13 @@ import numpy as np
 from dalembert.analysis.linear.reduction import Reduced, reduced
 from dalembert.analysis.linear.residuals import Residuals
 from dalembert.analysis.linear.solving import Solved, solved_at
+from dalembert.errors import SingularError
 
 _ZERO = 1e-10  # of the largest entry of A in scales of the model
 _STILL = 1e-7  # rates below this, in scales of the model, are none
 _SAME = 1e-5  # the equations a short time later, found by a method of order four
-_LATER, _STEPS = 0.3, 8  # scales of time, or radians and lengths of the motion
+_OTHER_TIMES = (0.13, 0.37, 0.71)  # of the duration of the model
+_LATER, _STEPS = 0.3, 8  # of the shortest time: that of the model, of its motion, or of its fastest mode
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ def judged(residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarra
     if residuals.timed:
         return Verdict(kind, followers, "formulas of time stand in the linear equations")
     rest = [i for i in range(len(units)) if i not in followers]
+    if residuals.clocked and not moving.any() and not _stays(residuals, found, chosen, held, units):
+        return Verdict("moment of a motion", followers, "forces or drives change with time")
     if (moving.any() or residuals.clocked) and not _lasts(residuals, found, linear, held, rest, units):
         return Verdict("moment of a motion", followers, "the linear equations change while the motion goes on")
     return Verdict(kind, followers)
@@ -85,14 +89,32 @@ def _rates(residuals: Residuals, found: Solved, chosen: tuple[int, ...]) -> np.n
     return np.concatenate([found.point.qd[list(chosen)], residuals.at(found.point)[residuals.places["speed_rates"]]])
 
 
+def _stays(
+    residuals: Residuals, found: Solved, chosen: tuple[int, ...], held: np.ndarray | None, units: np.ndarray
+) -> bool:
+    """True where a position of rest is one at other times of the model, too."""
+    point, scales, facts = found.point, found.facts.scales, found.facts
+    for share in _OTHER_TIMES:
+        then = solved_at(residuals, point.q, point.qd, point.t + share * scales.duration, point.parameters, held)
+        off = residuals.at(then.point)[residuals.places["position"]] / np.array(facts.sizes)[: facts.levels.held]
+        rates = _rates(residuals, then, chosen) / units * scales.time
+        if np.abs(np.concatenate([off, rates])).max(initial=0.0) > _SAME:
+            return False
+    return True
+
+
 def _lasts(
     residuals: Residuals, found: Solved, linear: Reduced, held: np.ndarray | None, rest: list[int], units: np.ndarray
 ) -> bool:
     """True where the equations of the states but the followers are the same a short time later."""
     scales = found.facts.scales
-    fastest = float((np.abs(found.point.qd) / scales.positions).max(initial=0.0))
-    later = _flown(residuals, found, held, _LATER * min(scales.time, 1 / max(fastest, 1e-300)))
-    then = reduced(later, linear.chosen)
+    moving = float((np.abs(found.point.qd) / scales.positions).max(initial=0.0))
+    fastest = max(1 / scales.time, moving, float(np.abs(np.linalg.eigvals(linear.A)).max(initial=0.0)))
+    try:
+        later = _flown(residuals, found, held, _LATER / fastest)
+        then = reduced(later, linear.chosen)
+    except SingularError:  # it runs away
+        return False
     change = np.abs(then.A - linear.A) * units / units[:, None] * scales.time
     size = max(1.0, float((np.abs(linear.A) * units / units[:, None] * scales.time).max(initial=0.0)))
     rates = np.abs(_rates(residuals, later, linear.chosen)) / units * scales.time
