@@ -285,14 +285,14 @@ def test_models_run_alike_on_both_engines(model, key, name):
 
 
 def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
-    from dalembert.handles.simulation import _mechanics
+    from dalembert.handles.simulation import mechanics_of
 
     eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
-    machine = _mechanics(eom, eom.kernel, eom.values, eom.model.inputs).machine
+    machine = mechanics_of(eom, eom.kernel, eom.values, eom.model.inputs).machine
     assert machine is not None
     assert machine.surface is not None
     plain = dl.derive(dl.load("four-bar"), "kane", engine="python")
-    assert _mechanics(plain, plain.kernel, plain.values, plain.model.inputs).machine is None
+    assert mechanics_of(plain, plain.kernel, plain.values, plain.model.inputs).machine is None
 
 
 # guides, progress, errors
