@@ -47,6 +47,11 @@ def _one_by_one(
         yield each.name, values
 
 
+def require_gcc() -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+
+
 def module_at(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
@@ -57,6 +62,7 @@ def module_at(path: Path) -> ModuleType:
 
 
 def _compiled(path: Path, source: Source) -> Call:
+    require_gcc()
     library = path.with_suffix(".so")
     subprocess.run([*GCC, str(path), "-o", str(library), "-lm"], check=True)
     code, doubles = ctypes.CDLL(str(library)), ctypes.POINTER(ctypes.c_double)

@@ -45,8 +45,12 @@ def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, .
 
 def source_of(equations: Equations) -> Source:
     """What code is written from; what cannot be written is refused."""
+    form, kernel = (
+        equations.form,
+        replace(equations.kernel, mode="fused"),
+    )  # raises for trees too large to be written out
     _refuse(equations)
-    model, kernel, form = equations.model, replace(equations.kernel, mode="fused"), equations.form
+    model = equations.model
     q, qd = model.initial
     v, constants = kernel.start(q, qd, 0.0, equations.values)
     described = {str(x): "a constant of the motion" for x in form.constants.symbols}
