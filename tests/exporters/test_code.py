@@ -163,23 +163,22 @@ def bumper() -> dl.Model:
     return model.torque_table("bead", [0.1, 0.5, 0.7], [1.0, 3.0, -1.0], joint=2)
 
 
-@pytest.mark.parametrize("target", ["c", "numpy"])
-def test_conditions_and_tables_are_written_truly(target, tmp_path):
-    require_same(target, dl.derive(bumper(), "lagrange", engine="python"), tmp_path, 20)
+def test_conditions_and_tables_are_written_truly(tmp_path):
+    require_same("numpy", dl.derive(bumper(), "lagrange", engine="python"), tmp_path, 20)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("target", ["numba", "jax", "casadi", "matlab"])
+@pytest.mark.parametrize("target", ["c", "numba", "jax", "casadi", "matlab"])
 def test_conditions_and_tables_are_written_truly_in_other_languages(target, tmp_path):
     require_same(target, dl.derive(bumper(), "lagrange"), tmp_path)
 
 
 def test_code_for_numba_is_compiled(tmp_path):
-    eom = dl.derive("cart-pendulum", "volterra_reduced")
-    dl.export(eom, "numba", tmp_path / "cart.py")
-    code, y = module_at(tmp_path / "cart.py"), np.array([0.3, 0.2, 1.0, 0.7])
+    eom = dl.derive("simple-pendulum", "kane", engine="python")
+    dl.export(eom, "numba", tmp_path / "pendulum.py")
+    code, y = module_at(tmp_path / "pendulum.py"), np.array([0.3, 0.7])
     p = code.Parameters()
-    want = eom.kernel.state_rates(y, 0.0, np.array(p))[:4]
+    want = eom.kernel.state_rates(y, 0.0, np.array(p))[:2]
     assert np.abs(code.rhs(0.0, y, p) - want).max() < CLOSE
     assert code.rhs.nopython_signatures
 
@@ -194,7 +193,7 @@ def led() -> dl.Model:
 
 
 def test_a_singular_mass_matrix_is_solved_with_its_constraints(tmp_path):
-    require_same("c", dl.derive(led(), "lagrange"), tmp_path, 5)
+    require_same("c", dl.derive(led(), "lagrange", engine="python"), tmp_path, 5)
 
 
 @pytest.mark.nightly
