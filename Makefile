@@ -1,6 +1,8 @@
 # Each target sets up all it needs in a local virtual environment (.venv).
 PYTHON ?= python3
 BIN := .venv/bin
+# the tests start many programs: they keep their bytecode, whatever the machine's usual is
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check unit nightly robots exports docs bench bench-robots clean
 

@@ -23,21 +23,16 @@ IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_re
 # one of every sort, compared by all roads every day; the others in the nightly run, where all are proved too
 EVERY_DAY = (
     "appell-hamel",
-    "bead-on-wire",
     "cart-pendulum",
-    "double-pendulum",
     "four-bar",
-    "gyroscope",
-    "knife-edge",
     "over-constrained",
-    "phong-disk",
     "rolling-disk",
     "rough-surface",
     "three-bodies",
     "tracking",
 )
 OTHERS = tuple(name for name in gallery.names() if name not in EVERY_DAY)
-SLOWEST = ("bricard", "rope", "stewart-platform")
+SLOWEST = ("bricard", "hexapod", "quadruped", "rope", "stewart-platform")
 
 
 @pytest.mark.parametrize("name", [*EVERY_DAY, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)])

@@ -52,7 +52,12 @@ def in_speeds(model: Model, M: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.einsum("niK,Knm,mjK->Kij", H, M, H)
 
 
-@pytest.mark.parametrize("name", gallery.names())
+WALKING = ("hexapod", "quadruped")  # with feet and gaits, tried at night
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in WALKING else ()) for name in gallery.names()]
+)
 def test_gallery_models_have_the_mass_matrix_of_lagrange(name):
     equations = dl.derive(dl.load(name), engine="python")
     states = samples.consistent(equations.model, 4, seed=3)

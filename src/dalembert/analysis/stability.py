@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from dalembert.analysis.linear.reduction import reduced
 from dalembert.analysis.linear.solving import Solved
@@ -30,6 +29,8 @@ def by_hessian(found: Solved, locked: tuple[int, ...]) -> Stability | None:
     With K positive definite and forces that take energy out, or none, the equilibrium is stable (Lagrange, Dirichlet, Kelvin);
     with a negative direction it is not.
     """
+    from scipy import linalg
+
     r, N = found.by_row["dynamics"], found.split[1]
     if locked:
         N = N @ rank.split(N[list(locked)])[1]
@@ -54,6 +55,8 @@ def by_hessian(found: Solved, locked: tuple[int, ...]) -> Stability | None:
 
 def by_spectrum(found: Solved) -> Stability:
     """By the eigenvalues of the linear equations; those of followers are none."""
+    from scipy import linalg
+
     linear = reduced(found)
     followers = followers_in(linear.A, state_units(found, linear.chosen), len(linear.chosen))
     rest = [i for i in range(len(linear.A)) if i not in followers]

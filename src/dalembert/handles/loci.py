@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,10 @@ from dalembert.handles.linearizing import At, linear_at, read_state
 from dalembert.handles.workspace import Workspace, setup, workspace_of
 from dalembert.model import Description, Elements
 from dalembert.model.frozen import Value
-from dalembert.show import plot_spectra
-from dalembert.show.plot_figure import Plot
 from dalembert.tables import Table, Tabular, short
+
+if TYPE_CHECKING:
+    from dalembert.show.plot_figure import Plot
 
 _AXIS = 1e-9  # of the largest eigenvalue
 
@@ -53,10 +54,14 @@ class Locus(Value, Tabular):
 
     def plot(self, path: str | Path | None = None) -> Plot:
         """The root locus in the plane of complex numbers; written where a path is given."""
+        from dalembert.show import plot_spectra
+
         return plot_spectra.locus(self.eigenvalues, self.values, self.name, self.model.name, path)
 
     def campbell(self, path: str | Path | None = None, *, orders: Sequence[float] = (1.0, 2.0)) -> Plot:
         """Campbell's diagram: frequencies over the value, with lines of its multiples; written where a path is given."""
+        from dalembert.show import plot_spectra
+
         return plot_spectra.campbell(self.eigenvalues, self.values, self.name, self.model.name, orders, path)
 
     def tables(self) -> tuple[Table, ...]:

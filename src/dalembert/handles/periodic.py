@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from dalembert.analysis.linear.reduction import Reduced, reduced
 from dalembert.analysis.linear.residuals import Residuals
@@ -139,6 +138,8 @@ def _carried(residuals: Residuals, first: Solved, here: Reduced, period: float) 
         return np.concatenate([state[n:], found.point.qdd, (np.concatenate([dev[n:], qdd]) / scale[:, None]).ravel()])
 
     y0 = np.concatenate([point.q, point.qd, begin.ravel()])
+    from scipy.integrate import solve_ivp  # a quarter of a second, which only this needs
+
     done = solve_ivp(rates, (point.t, point.t + period), y0, method="DOP853", rtol=_RTOL, atol=_ATOL)
     if not done.success:
         raise SimulationError(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import linalg
 
 _SYMMETRIC = 1e-10  # of the largest entry
 _REAL = 1e-9  # of the size of an eigenvalue: an imaginary part below this is none
@@ -75,6 +74,8 @@ def spectrum_of(A: np.ndarray, second: Second | None = None) -> tuple[np.ndarray
 
 
 def _undamped(M: np.ndarray, K: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from scipy import linalg
+
     squares, shapes = linalg.eigh(K, M)
     squares = np.where(np.abs(squares) < _LEAST * np.abs(squares).max(initial=0.0), 0.0, squares)
     roots = np.sqrt(-squares.astype(complex))
@@ -126,6 +127,8 @@ def finite_eigenvalues(A: np.ndarray, E: np.ndarray) -> np.ndarray:
     >>> finite_eigenvalues(np.diag([2.0, 1.0]), np.diag([1.0, 0.0])).tolist()
     [(2+0j)]
     """
+    from scipy import linalg
+
     pairs: Any = linalg.eig(A, E, right=False, homogeneous_eigvals=True)
     a, b = np.asarray(pairs)
     large, small = (max(float(np.abs(each).max(initial=0.0)), 1e-300) for each in (A, E))
