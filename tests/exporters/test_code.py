@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 import subprocess
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -242,3 +245,34 @@ def test_what_cannot_be_exported_is_refused_with_its_reason(tmp_path):
     stopped = ball.copy().event("floor", "z", stop=True)
     dl.export(dl.derive(stopped), "numpy", tmp_path / "a.py")
     assert "The event 'floor' is not part of this code." in (tmp_path / "a.py").read_text()
+
+
+def read_julia(text: str) -> dict[str, str]:
+    """The straight-line functions of a Julia module as Python: indices begin with zero, powers have another sign."""
+    found = {}
+    for name, arguments, body in re.findall(r"^function (\w+)!\((.*?)\)\n(.*?)^end$", text, flags=re.M | re.S):
+        less = re.sub(r"\[([\d, ]+)\]", lambda m: str([int(i) - 1 for i in m[1].split(",")]), body)
+        found[name] = f"def {name}({arguments}):\n" + less.replace("^", "**")
+    return found
+
+
+@pytest.mark.parametrize("name", ["cart-pendulum", "double-pendulum"])
+def test_the_text_of_a_julia_module_says_the_same_formulas(name, tmp_path):
+    # Julia itself is not here: what is straight-line arithmetic is the same in Python but for indices and powers
+    eom = dl.derive(name, "kane")
+    dl.export(eom, "julia", tmp_path / "code.jl")
+    text = (tmp_path / "code.jl").read_text()
+    states = samples.consistent(eom.model, 5)
+    known: dict = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt}
+    functions = read_julia(text)
+    for code in functions.values():
+        exec(code, known)
+    want = expected(eom, states.q, states.qd, np.zeros(5))
+    p = SimpleNamespace(**eom.parameters)
+    for k in range(5):
+        y = known["start"](np.empty(len(want["start"])), states.q[:, k], states.qd[:, k], p, 0.0)
+        assert y == pytest.approx(want["start"][:, k], abs=CLOSE)
+        for key in ("rhs", "accelerations"):
+            found = known[key](np.empty(len(want[key])), y, p, 0.0)
+            assert found == pytest.approx(want[key][:, k], rel=CLOSE, abs=CLOSE), key
+    assert text.count("\nfunction ") == text.count("\nend\n") - 1 - text.count("Base.@kwdef struct")
