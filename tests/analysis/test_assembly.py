@@ -225,6 +225,7 @@ ADMITTED = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ADMITTED)
 def test_a_rough_guess_never_ends_with_the_halves_of_a_joint_turned_over(kind):
     make, measure = ADMITTED[kind]
@@ -462,6 +463,7 @@ def chain(links: int, gap: float) -> dl.Model:
     return model.start([0.8] + [-1.6 / links] * (links - 1), [0.0] * links)
 
 
+@pytest.mark.nightly
 def test_a_chain_of_200_links_is_closed_in_seconds():
     began = time.process_time()
     found = dl.assemble(chain(200, 10.0))

@@ -95,6 +95,7 @@ def test_the_table_of_this_file_is_complete():
     assert set(KINDS) == {joint.kind for joint in JOINTS} - {"quaternion", "free"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("by_quaternion", [False, True], ids=["angles", "quaternion"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cut_joint_moves_and_transmits_what_the_joint_of_a_tree_does(kind, by_quaternion):

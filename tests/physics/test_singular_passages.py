@@ -28,6 +28,7 @@ def four_bars() -> Model:
     return dl.load("n-four-bar")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("key", ["lagrange", "kane", "hamilton", "nullspace", "newton_euler", "volterra_reduced"])
 def test_two_parallelograms_stay_parallelograms(four_bars, key):
     run = dl.derive(four_bars, key).simulate(10.0, samples=201, integrator="taylor")

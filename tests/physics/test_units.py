@@ -118,6 +118,7 @@ def test_the_rewriting_reaches_lengths_masses_and_times(scaled):
         assert str(other.model.loads) != str(model.loads)  # a torque has all three
 
 
+@pytest.mark.nightly
 @every_model
 @in_other_units
 def test_the_same_facts_in_other_units(scaled, name, unit, size):
