@@ -92,6 +92,7 @@ def require_same_motion(key, engine, pairs):
         assert np.allclose(motion(name, other, key, engine), right, atol=1e-12), (name, other)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("key", KEYS)
 def test_every_name_runs_to_the_same_motion(key):
     require_same_motion(key, "native", PAIRS[KEYS.index(key) :: len(KEYS)])

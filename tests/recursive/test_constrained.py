@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gallery_models import by_size
 
 import dalembert as dl
 from dalembert import gallery
@@ -16,7 +17,6 @@ from dalembert.recursive.rows import rows_of
 from dalembert.structure import rank, samples, system_of
 
 HELD = [name for name in gallery.names() if dl.load(name).constraint_names or dl.load(name).contacts]
-WALKING = ("hexapod", "quadruped")  # with feet and gaits, tried at night
 
 
 def consistent(model, count=4, seed=2):
@@ -34,9 +34,7 @@ def moves_as_lagrange_says(model, tolerance=1e-11):
     assert np.abs(need).max() <= tolerance * np.abs(mass_matrix(model, states.q, states.t)).max() * np.abs(known).max()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly if name in WALKING else ()) for name in HELD]
-)
+@pytest.mark.parametrize("name", by_size(HELD))
 def test_gallery_models_move_as_lagrange_says(name):
     moves_as_lagrange_says(dl.load(name))
 

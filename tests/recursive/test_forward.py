@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from gallery_models import by_size
 
 import dalembert as dl
 from dalembert import gallery
@@ -19,7 +20,7 @@ from dalembert.structure import samples
 OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]
 
 
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("name", by_size(OPEN))
 def test_gallery_models_move_as_lagrange_says(name):
     model = dl.load(name)
     states = samples.consistent(model, 4, seed=6)

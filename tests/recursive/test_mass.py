@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy
+from gallery_models import by_size
 
 import dalembert as dl
 from dalembert import gallery
@@ -52,12 +53,7 @@ def in_speeds(model: Model, M: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.einsum("niK,Knm,mjK->Kij", H, M, H)
 
 
-WALKING = ("hexapod", "quadruped")  # with feet and gaits, tried at night
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.nightly if name in WALKING else ()) for name in gallery.names()]
-)
+@pytest.mark.parametrize("name", by_size(gallery.names()))
 def test_gallery_models_have_the_mass_matrix_of_lagrange(name):
     equations = dl.derive(dl.load(name), engine="python")
     states = samples.consistent(equations.model, 4, seed=3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gallery_models import by_size
 
 import dalembert as dl
 from dalembert.algebra import numbers
@@ -105,13 +106,7 @@ def test_forces_that_cancel_leave_a_coordinate_ignorable():
     assert ignorable(model) == ("x", "y")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.nightly if len(dl.load(name).coordinate_names) > 6 else ())
-        for name in dl.gallery.names()
-    ],
-)
+@pytest.mark.parametrize("name", by_size(dl.gallery.names()))
 def test_every_coordinate_has_a_proof_or_a_refutation(name):
     model = with_contacts(dl.load(name))
     known = facts_of(model)

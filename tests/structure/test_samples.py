@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from gallery_models import by_size
 
 import dalembert as dl
 from dalembert import gallery
@@ -40,7 +41,7 @@ def test_states_of_random_models_are_consistent(random_tree, seed):
     assert np.abs(residuals(model, states)).max(initial=0) < 1e-8
 
 
-@pytest.mark.parametrize("name", gallery.names())
+@pytest.mark.parametrize("name", by_size(gallery.names()))
 def test_states_of_the_gallery_are_consistent(name):
     model = with_contacts(gallery.load(name))
     states = samples.consistent(model, 10)
