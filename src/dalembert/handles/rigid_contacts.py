@@ -9,7 +9,7 @@ sticks, at zero (`kernels/sliding`), and every step is brought back onto them (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -251,14 +251,14 @@ class RigidContacts:
         if any(seen.rate[i] < -enough[i] for i in touching):
             if all(seen.rate[i] >= -seen.slow[i] for i in touching):
                 enough = np.maximum(seen.slow, enough)  # what rocks or bounces ever faster comes to rest
-            here = self._hit(here, seen, touching, self._impulses(here, seen, touching))
+            here = self._hit(here, seen, touching, self._impulses)
             seen = self.see(t, q, here.qd, equations.values)
         staying = [i for i in touching if seen.rate[i] <= enough[i]]
         self._modes = self._decided(here, seen, staying, wanted or {})
         self._tell(t, [i for i in staying if self._modes[i].closed and not before[i].closed])
         opening = [i for i in staying if self._modes[i].closed and seen.rate[i] > _STILL * self._speed]
         if opening:
-            here = self._hit(here, seen, opening, self._rest(here, seen, opening))
+            here = self._hit(here, seen, opening, self._rest)
             seen = self.see(t, q, here.qd, equations.values)
         self._now = seen
         pairs = zip(self._known, before, self._modes, strict=True)
@@ -280,7 +280,7 @@ class RigidContacts:
         """What every contact does, if these stay in touch."""
         modes = [OPEN] * len(self._known)
         if staying:
-            asked = self._asked(here, seen, staying, impulsive=False)
+            asked = self._asked(here, seen, staying, self._pushed(here, staying, impulsive=False), impulsive=False)
             hints = {k: wanted[i] for k, i in enumerate(staying) if i in wanted}
             size = max(asked.unit, float(np.abs(asked.free).max()))
             self._pull[staying] = _PULL * size / np.diag(asked.response)[: len(staying)]
@@ -302,16 +302,18 @@ class RigidContacts:
         """The error where friction and normal force grow without bound."""
         here, seen = _Here(t, q, qd, equations, ()), self.see(t, q, qd, equations.values)
         closed = [i for i, mode in enumerate(self._modes) if mode.closed]
-        return SimulationError(paradox(self._asked(here, seen, closed, impulsive=False)))
+        pushed = self._pushed(here, closed, impulsive=False)
+        return SimulationError(paradox(self._asked(here, seen, closed, pushed, impulsive=False)))
 
-    def _asked(self, here: _Here, seen: Seen, which: Sequence[int], *, impulsive: bool) -> Contacts:
+    def _asked(
+        self, here: _Here, seen: Seen, which: Sequence[int], pushed: tuple[np.ndarray, np.ndarray], *, impulsive: bool
+    ) -> Contacts:
         """The problem of complementarity of some contacts: of accelerations, or of velocities."""
         m, count, n = len(which), len(self._known), len(here.q)
-        qdd, pushed = self._pushed(here, which, impulsive=impulsive)
         rows = [*which, *(count + i for i in which)]
         state = np.concatenate([here.q, here.qd, [here.t]])
         slopes = self._slopes(state, here.equations.values).reshape(2 * count, -1)[rows]
-        response = slopes[:, n : 2 * n] @ pushed
+        qdd, response = pushed[0], slopes[:, n : 2 * n] @ pushed[1]
         slip, resting = seen.slip[list(which)], np.abs(seen.slip[list(which)]) <= _STILL * self._speed
         if impulsive:
             free, unit = np.concatenate([seen.rate[list(which)], slip]), self._speed
@@ -342,9 +344,8 @@ class RigidContacts:
         """The values of parameters without any force of a contact."""
         return {**self.inputs, **{name: 0.0 for known in self._known for name in known.parameters}}
 
-    def _impulses(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
+    def _impulses(self, asked: Contacts, seen: Seen, which: list[int]) -> np.ndarray:
         """The impulses of an impact: normal ones, then those of friction."""
-        asked = self._asked(here, seen, which, impulsive=True)
         slow, e = seen.slow[which], seen.restitution[which]
         match self._known[0].impact:
             case "newton":
@@ -354,15 +355,19 @@ class RigidContacts:
             case "successive":
                 return impacts.successive(asked, e, slow, _STILL * self._speed)
 
-    def _rest(self, here: _Here, seen: Seen, which: list[int]) -> np.ndarray:
+    def _rest(self, asked: Contacts, seen: Seen, which: list[int]) -> np.ndarray:
         """The small impulses after which gaps that open slowly do not open."""
-        asked, m = self._asked(here, seen, which, impulsive=True), len(which)
+        m = asked.m
         normal = np.linalg.lstsq(asked.response[:m, :m], -asked.free[:m], rcond=None)[0]
         return np.concatenate([normal, np.zeros(m)])
 
-    def _hit(self, here: _Here, seen: Seen, which: list[int], P: np.ndarray) -> _Here:
+    def _hit(
+        self, here: _Here, seen: Seen, which: list[int], impulses: Callable[[Contacts, Seen, list[int]], np.ndarray]
+    ) -> _Here:
         """The state behind impulses, which are written down."""
-        asked, m = self._asked(here, seen, which, impulsive=True), len(which)
+        pushed, m = self._pushed(here, which, impulsive=True), len(which)
+        asked = self._asked(here, seen, which, pushed, impulsive=True)
+        P = impulses(asked, seen, which)
         rates, first, law = asked.free + asked.response @ P, len(self.impulses), self._known[0].impact.title()
         for k, i in enumerate(which):
             if P[k] or P[m + k]:
@@ -376,7 +381,7 @@ class RigidContacts:
                 f"the impact at t = {here.t:.9g} of {', '.join(asked.names)} adds the energy {sum(energies):.3g}: {law}'s law "
                 "of impact with friction can. Compare with another `impact`",
             )
-        return replace(here, qd=here.qd + self._pushed(here, which, impulsive=True)[1] @ P)
+        return replace(here, qd=here.qd + pushed[1] @ P)
 
 
 @dataclass(frozen=True)
