@@ -100,7 +100,7 @@ def _numba(path: Path, source: Source) -> Call:
 
 
 def _casadi(path: Path, source: Source) -> Call:
-    casadi = pytest.importorskip("casadi")
+    casadi = pytest.importorskip("casadi", reason="CasADi is not installed: make exports installs it")
     return _held(path, source, casadi.DM, lambda found: np.array(casadi.DM(found)))
 
 

@@ -35,7 +35,7 @@ def test_the_description_names_states_parameters_and_outputs():
 @pytest.mark.parametrize("formalism", ["lagrange", "volterra_reduced"])
 @pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies", "four-bar", "kuka-kr5"])
 def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
-    fmpy = pytest.importorskip("fmpy")
+    fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed: make exports installs it")
     from fmpy.validation import validate_fmu
 
     eom = dl.derive(name, formalism)
@@ -76,7 +76,7 @@ def source_constants(eom: dl.Equations) -> list[str]:
 
 @pytest.mark.nightly
 def test_an_fmu_runs_as_the_package_does(tmp_path):
-    fmpy = pytest.importorskip("fmpy")
+    fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed: make exports installs it")
     eom = dl.derive("four-bar", "kane")
     (path,) = dl.export(eom, "fmu", tmp_path / "four-bar.fmu")
     run = eom.simulate(2.0, samples=21, project=False)

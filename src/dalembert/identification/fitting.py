@@ -14,7 +14,7 @@ from dalembert.errors import DalembertError, InputError, SimulationError, neares
 from dalembert.handles import equations_of
 from dalembert.handles.simulation import Task
 from dalembert.identification.fits import Fit, covariance_of, seen
-from dalembert.identification.measured import Measured, measured
+from dalembert.identification.measured import Measured, measurements
 from dalembert.integrators import Settings
 from dalembert.model import Elements
 from dalembert.model.making import several
@@ -60,7 +60,7 @@ def fit(
     >>> fit(model, {"t": t, "x": np.cos(2 * t)}, ["k"], sigma=0.01)
     <Fit: k = 4 ± 0.0057>
     """
-    found = measured(data, observe)
+    found = measurements(data, observe)
     equations = equations_of(model, formalism)
     require_differentiable(equations, "fit")
     guesses = dict(parameters) if isinstance(parameters, Mapping) else {}

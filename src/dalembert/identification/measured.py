@@ -32,10 +32,10 @@ class Measured:
         return np.isfinite(self.values)
 
 
-def measured(data: Any, observe: Sequence[str] | None) -> Measured:
+def measurements(data: Any, observe: Sequence[str] | None) -> Measured:
     """Measurements from a mapping or table of columns, a .csv file or a run; `observe` chooses among the columns.
 
-    >>> found = measured({"t": [0, 1], "x": [0.5, float("nan")]}, None)
+    >>> found = measurements({"t": [0, 1], "x": [0.5, float("nan")]}, None)
     >>> found.names, found.there.tolist()
     (('x',), [[True, False]])
     """
