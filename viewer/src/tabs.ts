@@ -2,7 +2,7 @@
 
 import { element } from "./dom";
 
-export interface Page { title: string; content: HTMLElement }
+export interface Page { title: string; content: HTMLElement; shown?(): void }
 
 /** A page that Python wrote, escaped there. */
 export function written(title: string, index: number): Page {
@@ -12,19 +12,25 @@ export function written(title: string, index: number): Page {
   return { title, content };
 }
 
+let lists = 0; // tabs may stand within tabs
+
 /** A list of tabs and the page of the chosen one; arrows go from tab to tab. */
 export function tabsOf(pages: Page[]): HTMLElement {
+  const key = lists++ ? `-${lists}` : "";
   const list = element("div", { role: "tablist", class: "tabs" });
   const body = element("div", { class: "pages" });
   const tabs = pages.map(({ title }, i) =>
-    element("button", { type: "button", role: "tab", id: `tab-${i}`, "aria-controls": `page-${i}` }, title));
-  const choose = (chosen: number): void => pages.forEach(({ content }, i) => {
-    tabs[i].setAttribute("aria-selected", String(i === chosen));
-    tabs[i].tabIndex = i === chosen ? 0 : -1;
-    content.hidden = i !== chosen;
-  });
+    element("button", { type: "button", role: "tab", id: `tab${key}-${i}`, "aria-controls": `page${key}-${i}` }, title));
+  const choose = (chosen: number): void => {
+    pages.forEach(({ content }, i) => {
+      tabs[i].setAttribute("aria-selected", String(i === chosen));
+      tabs[i].tabIndex = i === chosen ? 0 : -1;
+      content.hidden = i !== chosen;
+    });
+    pages[chosen].shown?.();
+  };
   pages.forEach(({ content }, i) => {
-    for (const [name, value] of Object.entries({ role: "tabpanel", id: `page-${i}`, "aria-labelledby": `tab-${i}`, tabindex: "0" })) content.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ role: "tabpanel", id: `page${key}-${i}`, "aria-labelledby": `tab${key}-${i}`, tabindex: "0" })) content.setAttribute(name, value);
     tabs[i].addEventListener("click", () => choose(i));
     tabs[i].addEventListener("keydown", ({ key }) => {
       const to = key === "ArrowRight" ? i + 1 : key === "ArrowLeft" ? i - 1 : i;

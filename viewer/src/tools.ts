@@ -5,7 +5,7 @@ import { onKeys } from "./keys";
 import { KINDS } from "./stage/arrows";
 import type { Stage } from "./stage/stage";
 
-export function toolsOf(stage: Stage, name: string): HTMLElement {
+export function toolsOf(stage: Stage, name: string, until?: AbortSignal): HTMLElement {
   const { cameras, arrows, trails } = stage;
   const solid = toggle("Perspective", "solid", !cameras.flat, (on) => cameras.use(on ? cameras.perspective : cameras.orthographic), "P");
   const fit = button("Fit to view", "fit", () => cameras.fit(), "F");
@@ -14,7 +14,7 @@ export function toolsOf(stage: Stage, name: string): HTMLElement {
   const root = element("div", { class: "tools", role: "group", "aria-label": "View" }, fit, solid, axes);
   if (trails.group.children.length) root.append(toggle("Trails", "trails", true, (on) => { trails.group.visible = on; stage.ask(); }));
   root.append(picture);
-  onKeys({ f: () => fit.click(), p: () => solid.click(), a: () => axes.click(), s: () => picture.click() });
+  onKeys({ f: () => fit.click(), p: () => solid.click(), a: () => axes.click(), s: () => picture.click() }, until);
   if (!arrows.kinds.length) return root;
   return element("div", {}, root, element("div", { class: "kinds", role: "group", "aria-label": "Arrows" }, ...arrows.kinds.map((kind) => switchOf(stage, kind))));
 }

@@ -28,6 +28,7 @@ from dalembert.cli import (
     prove,
     report,
     simulate,
+    studio,
     sweep,
     verify,
 )
@@ -50,6 +51,7 @@ _MODULES = (
     report,
     paper,
     export,
+    studio,
 )
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 

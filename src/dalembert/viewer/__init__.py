@@ -42,3 +42,11 @@ def _text(name: str) -> str:
             f"the viewer of this installation cannot stand in a page: {name} contains '{found[0]}'. {_HOW}"
         )
     return text
+
+
+def studio_file(name: str) -> str:
+    """The script or the style sheet of the studio's page, built from the same sources."""
+    place = files(__name__) / name
+    if not place.is_file():
+        raise InputError(f"the studio of this installation is not built: {name} is missing. {_HOW}")
+    return place.read_text("utf-8")

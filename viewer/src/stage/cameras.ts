@@ -78,6 +78,9 @@ export class Cameras {
     this.orbit.update();
   }
 
+  /** Hears the pointer no more. */
+  end(): void { this.orbits.forEach((orbit) => orbit.dispose()); }
+
   /** From the front for a plane model in its plane, aslant when it is seen in perspective. */
   private flatEye(): THREE.Vector3 {
     if (!this.view.planar || this.flat) return this.way;

@@ -28,6 +28,7 @@ export class Stage {
   private readonly lights = new THREE.Group();
   private readonly followed: number;
   private readonly start: THREE.Vector3;
+  private readonly sizes = new ResizeObserver(() => this.resize());
   private waiting = 0;
   private drawn = false;
 
@@ -52,7 +53,7 @@ export class Stage {
     this.followed = view.follow ? mechanism.bodyIndex(view.follow) : 0;
     this.start = this.placeOf(this.followed);
     mechanism.watch(() => this.refresh());
-    new ResizeObserver(() => this.resize()).observe(place);
+    this.sizes.observe(place);
     this.resize();
     this.refresh();
   }
@@ -74,6 +75,17 @@ export class Stage {
   snapshot(): string {
     this.draw();
     return this.renderer.domElement.toDataURL("image/png");
+  }
+
+  /** Gives back what the graphics hold; nothing is drawn any more. */
+  end(): void {
+    cancelAnimationFrame(this.waiting);
+    this.sizes.disconnect();
+    this.cameras.end();
+    this.renderer.domElement.remove();
+    if (this.renderer instanceof Flat) return;
+    this.renderer.dispose();
+    this.renderer.forceContextLoss(); // a page has few contexts
   }
 
   /** Draws before the next frame. */

@@ -1,0 +1,6 @@
+"""The studio: a web page on this machine in which a mechanism is described, derived, proved and moved.
+
+The way of a request: `guard` lets it in, `app` takes it, `talk` hears what a tab asks, `workers` hand it to a process (`worker`),
+where a function of `tasks` calls the pipeline; what it answers goes back to the tab. `folder` is the only place where files are
+written. Nothing here knows mechanics.
+"""

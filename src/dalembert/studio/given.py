@@ -1,0 +1,108 @@
+"""What a tab gave to a task: plain data of which nothing is believed before it is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from dalembert.errors import InputError, nearest
+
+Tell = Callable[..., None]  # takes the share that is done, from 0 to 1, and words where there are some
+
+MAX_TEXT = 2_000_000  # characters
+MAX_ITEMS = 10_000
+
+
+class Given:
+    """Named values; every getter says what is wrong with what it finds.
+
+    >>> given = Given({"duration": 2, "name": "arm"})
+    >>> given.number("duration", least=0), given.text("name")
+    (2.0, 'arm')
+    >>> given.number("name")
+    Traceback (most recent call last):
+    dalembert.errors.InputError: studio, name: got 'arm'. Expected a number.
+    """
+
+    def __init__(self, values: object) -> None:
+        if not isinstance(values, dict):
+            raise InputError(f"studio: got {_shown(values)}. Expected an object with named values.")
+        self._values: Mapping[str, Any] = values
+
+    def __contains__(self, name: str) -> bool:
+        return self._values.get(name) is not None
+
+    def _wrong(self, name: str, expected: str) -> InputError:
+        return InputError(f"studio, {name}: got {_shown(self._values.get(name))}. Expected {expected}.")
+
+    def text(self, name: str, default: str | None = None, *, most: int = MAX_TEXT) -> str:
+        """A text of bounded length."""
+        if name not in self and default is not None:
+            return default
+        value = self._values.get(name)
+        if not isinstance(value, str) or len(value) > most:
+            raise self._wrong(name, f"a text of at most {most} characters")
+        return value
+
+    def choice(self, name: str, known: Collection[str], default: str | None = None) -> str:
+        """One of the known words."""
+        value = self.text(name, default, most=200)
+        if value not in known:
+            raise InputError(f"studio, {name}: got '{value}'. {nearest(value, known)}")
+        return value
+
+    def number(
+        self, name: str, default: float | None = None, *, least: float = -math.inf, most: float = math.inf
+    ) -> float:
+        """A finite number between bounds."""
+        if name not in self and default is not None:
+            return default
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self._wrong(name, "a number")
+        if not least <= value <= most:
+            raise self._wrong(name, f"a number from {least:g} to {most:g}")
+        return float(value)
+
+    def whole(self, name: str, default: int | None = None, *, least: int = 0, most: int = MAX_ITEMS) -> int:
+        """A whole number between bounds."""
+        value = self.number(name, default, least=least, most=most)
+        if value != int(value):
+            raise self._wrong(name, "a whole number")
+        return int(value)
+
+    def switch(self, name: str, default: bool = False) -> bool:
+        """True or false."""
+        value = self._values.get(name, default)
+        if not isinstance(value, bool):
+            raise self._wrong(name, "true or false")
+        return value
+
+    def numbers(self, name: str) -> dict[str, float]:
+        """Numbers by name; none where nothing is given."""
+        value = self._values.get(name) or {}
+        if not isinstance(value, dict) or len(value) > MAX_ITEMS:
+            raise self._wrong(name, "numbers by name")
+        inner = Given(value)
+        return {str(key): inner.number(key) for key in value}
+
+    def items(self, name: str) -> list[Any]:
+        """A list of bounded length; empty where nothing is given."""
+        value = self._values.get(name) or []
+        if not isinstance(value, list) or len(value) > MAX_ITEMS:
+            raise self._wrong(name, f"a list of at most {MAX_ITEMS}")
+        return value
+
+    def rows(self, name: str) -> list[Given]:
+        """A list of objects."""
+        return [Given(each) for each in self.items(name)]
+
+    def words(self, name: str, known: Collection[str]) -> list[str]:
+        """A list of known words."""
+        return [Given({name: each}).choice(name, known) for each in self.items(name)]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

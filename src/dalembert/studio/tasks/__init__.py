@@ -1,0 +1,49 @@
+"""What a tab can ask for, by name: each task is a function of what was given, the folder, and whom to tell how far it is.
+
+A quick task answers while somebody types and has a process of its own, so that it never waits behind a long one. Tasks call the
+pipeline and turn what it returns into plain data; HTML in answers is escaped by `show` and `tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.studio.folder import Folder
+from dalembert.studio.given import Given, Tell
+from dalembert.studio.tasks import describe, simulate
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function, and whether it answers while somebody types."""
+
+    call: Callable[[Given, Folder, Tell], dict[str, Any]]
+    quick: bool = False
+
+    def work(self, values: object, folder: Folder, tell: Tell) -> dict[str, Any]:
+        """The answer as plain data."""
+        return self.call(Given(values), folder, tell)
+
+
+TASKS: dict[str, Task] = {
+    "gallery": Task(describe.gallery, quick=True),
+    "example": Task(describe.example, quick=True),
+    "describe": Task(describe.describe, quick=True),
+    "simulate": Task(simulate.simulate),
+}
+
+
+def warm_up() -> None:
+    """Loads what the first task would wait for."""
+    describe.describe(Given({"text": _FIRST}), None, lambda *progress: None)
+
+
+_FIRST = """name = "first"
+coordinates.x = {}
+[[body]]
+name = "a"
+mass = 1
+joint = { type = "prismatic", axis = [1, 0, 0], displacement = "x" }
+"""

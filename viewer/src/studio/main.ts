@@ -1,0 +1,64 @@
+// The studio comes to life: the stage on the left, rooms on the right, one draft for all of them.
+
+import { button, element } from "../dom";
+import { onKeys } from "../keys";
+import { splitter } from "../splitter";
+import { tabsOf } from "../tabs";
+import { describeRoom } from "./describe/room";
+import { Draft, type Kept } from "./draft";
+import { Link, type Welcome } from "./link";
+import { moveRoom } from "./move/room";
+import type { Studio } from "./studio";
+import { takeRoom } from "./take/room";
+import { Theatre } from "./theatre";
+import { understandRoom } from "./understand/room";
+import { Works } from "./works";
+
+/** The key of this tab, the same after a reload. */
+function tabKey(): string {
+  const kept = sessionStorage.getItem("tab");
+  if (kept) return kept;
+  const made = Array.from(crypto.getRandomValues(new Uint8Array(8)), (x) => x.toString(16).padStart(2, "0")).join("");
+  sessionStorage.setItem("tab", made);
+  return made;
+}
+
+function begin(): void {
+  const works = new Works(), theatre = new Theatre();
+  const state = element("span", { class: "badge", role: "status" }, "connecting");
+  let welcomed = false;
+  const link = new Link(tabKey(), (said) => { if (!welcomed) { welcomed = true; greet(said); } },
+    (open) => { state.textContent = open ? "saved" : "not connected"; },
+    (done, why) => { state.textContent = done ? "saved" : "not saved"; if (!done) works.say(why, "warning"); });
+  const draft = new Draft(link);
+  const studio: Studio = { link, draft, theatre, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
+
+  const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)]);
+  const title = element("h1", {}, "dalembert studio");
+  const undo = button("Undo", "undo", () => draft.undo(), "Ctrl+Z"), redo = button("Redo", "redo", () => draft.redo(), "Ctrl+Y");
+  const header = element("header", {}, title, element("p", {}), state, undo, redo, theatre.theme.switch);
+  document.body.append(element("main", { class: "dalembert studio" }, header, theatre.root, splitter(), side), works.root);
+  theatre.theme.apply();
+  onKeys({ d: () => theatre.theme.flip() });
+
+  draft.watchText(() => { undo.disabled = !draft.canUndo; redo.disabled = !draft.canRedo; state.textContent = "saving"; });
+  draft.watch((found) => {
+    if (found.name) title.textContent = found.name;
+    if (found.scene) theatre.show({ ...found.scene, tabs: [] }, { keep: true });
+    else if (!theatre.shown) theatre.empty(found.problems.length ? "The text has to be mended before there is something to see." : "This model is given by its energies: there is nothing to draw.");
+  });
+
+  async function greet({ draft: kept }: Welcome): Promise<void> {
+    if (kept) { draft.restore(kept as Kept); return; }
+    const name = document.body.dataset["model"] || "four-bar";
+    const { text } = await link.ask<{ text: string }>("example", { name }).answer;
+    draft.change(text);
+  }
+}
+
+try {
+  begin();
+} catch (error) {
+  document.body.append(element("p", { class: "warning", role: "alert" }, `The studio cannot be shown: ${error instanceof Error ? error.message : error}.`));
+  throw error;
+}
