@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, simulate
+from dalembert.studio.tasks import describe, equations, evidence, help, simulate, understand
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,13 @@ TASKS: dict[str, Task] = {
     "example": Task(describe.example, quick=True),
     "describe": Task(describe.describe, quick=True),
     "simulate": Task(simulate.simulate),
+    "declared": Task(understand.declared, quick=True),
+    "understand": Task(understand.understand),
+    "equations": Task(equations.equations),
+    "prove": Task(evidence.prove),
+    "verify": Task(evidence.verify),
+    "compare": Task(evidence.compare),
+    "help": Task(help.table, quick=True),
 }
 
 
