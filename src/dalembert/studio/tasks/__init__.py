@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, equations, evidence, help, simulate, understand
+from dalembert.studio.tasks import describe, equations, evidence, help, simulate, take, understand
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ TASKS: dict[str, Task] = {
     "verify": Task(evidence.verify),
     "compare": Task(evidence.compare),
     "help": Task(help.table, quick=True),
+    "kinds": Task(take.kinds, quick=True),
+    "take": Task(take.take),
 }
 
 
