@@ -12,6 +12,8 @@ from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
 from dalembert.tables import Table, Tabular
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """Are the chosen formalisms identical functions?"""
@@ -26,7 +28,7 @@ def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     over = (
         "Accelerations and reactions of every formalism were evaluated exactly, in a field of about 2¹²⁷ numbers, at a random "
         f"point: positions, time, velocities that fulfil the constraints, {point}. Two functions that differ anywhere would "
-        f"agree there with a probability of at most 2^{found.exponent}."
+        f"agree there with a probability of at most 2{str(found.exponent).translate(_RAISED)}."
     )
     return {"holds": found.proved, "over": [over], **_shown(found)}
 

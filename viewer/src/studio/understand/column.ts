@@ -73,7 +73,7 @@ export class Column {
   private written(found: Written): Node[] {
     const notes = found.notes.map((note) => element("p", { class: "note" }, htmlOf(note)));
     if (found.unfinished) notes.push(element("p", { class: "note" }, `Note: ${found.unfinished}`));
-    return [element("h2", {}, found.title), element("p", { class: "note" }, [found.counts, found.source.replaceAll("papers/", "")].filter(Boolean).join(" · ")), ...notes,
+    return [element("h2", {}, found.title), element("p", { class: "note" }, [found.counts, found.source].filter(Boolean).join(" · ")), ...notes,
       ...found.parts.map((part) => this.piece(part))];
   }
 

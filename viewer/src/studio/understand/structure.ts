@@ -8,7 +8,7 @@ import { isSeen, whyNot, type Knowledge, type Part } from "./knowledge";
 import { markable } from "./tree";
 
 const ORDER = ["tree", "mobility", "ignorable", "speeds", "formalisms", "declared"];
-const EXPLAINED: Record<string, string> = { mobility: "mobility", ignorable: "ignorable", speeds: "speeds", declared: "coordinates" };
+const EXPLAINED: Record<string, string> = { tree: "tree", mobility: "mobility", ignorable: "ignorable", speeds: "speeds", formalisms: "formalisms", declared: "coordinates" };
 
 export function structurePage(studio: Studio, knowledge: Knowledge): Room {
   const { draft, link } = studio;
