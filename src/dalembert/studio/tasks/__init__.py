@@ -32,6 +32,8 @@ TASKS: dict[str, Task] = {
     "example": Task(describe.example, quick=True),
     "describe": Task(describe.describe, quick=True),
     "simulate": Task(simulate.simulate),
+    "kinds": Task(take.kinds, quick=True),
+    "take": Task(take.take),
     "declared": Task(understand.declared, quick=True),
     "understand": Task(understand.understand),
     "equations": Task(equations.equations),
@@ -39,8 +41,6 @@ TASKS: dict[str, Task] = {
     "verify": Task(evidence.verify),
     "compare": Task(evidence.compare),
     "help": Task(help.table, quick=True),
-    "kinds": Task(take.kinds, quick=True),
-    "take": Task(take.take),
 }
 
 

@@ -262,7 +262,11 @@ def entries() -> Iterator[tuple[str, str, Entry]]:
         yield "Quantities", key, entry
     for module in formalisms.FORMALISMS:
         about, idea = module.ABOUT, (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
-        yield "Formalisms", about.key, Entry(about.title, f"{idea[:1].upper()}{idea[1:]}", ENDS[about.key], about.source)
+        yield (
+            "Formalisms",
+            about.key,
+            Entry(about.title, f"{idea[:1].upper()}{idea[1:]}", ENDS[about.key], about.source),
+        )
 
 
 def table(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
