@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dalembert import formalisms, pipeline
@@ -30,7 +31,7 @@ def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         f"point: positions, time, velocities that fulfil the constraints, {point}. Two functions that differ anywhere would "
         f"agree there with a probability of at most 2{str(found.exponent).translate(_RAISED)}."
     )
-    return {"holds": found.proved, "over": [over], **_shown(found)}
+    return {"holds": found.proved, "over": over, **_shown(found)}
 
 
 def verify(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def verify(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         f"All were evaluated at the same {found.states} random states that fulfil the constraints, on the engines "
         f"{', '.join(found.engines)}. The table has the largest relative difference of each to the first of them."
     )
-    return {"holds": found.agrees, "over": [over], **_shown(found, _roads(found))}
+    return {"holds": found.agrees, "over": over, **_shown(found, _roads(found))}
 
 
 def _roads(found: Agreement) -> Table:
@@ -75,8 +76,11 @@ def compare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         "norms over all samples: of the relative drift of the energy balance, of the violation of the constraints on velocity "
         "level, and of the relative drift of the first ignorable momentum."
     )
-    return {"holds": None, "over": [over], **_shown(found)}
+    return {"holds": None, "over": over, **_shown(found)}
 
 
 def _shown(found: Tabular, *more: Table) -> dict[str, str]:
-    return {"tables": "\n".join(table.html() for table in (*found.tables(), *more))}
+    """The sentence above the first table by itself, and all tables."""
+    first, *rest = found.tables()
+    tables = (replace(first, title=""), *rest, *more)
+    return {"sentence": first.title, "tables": "\n".join(table.html() for table in tables)}

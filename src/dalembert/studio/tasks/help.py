@@ -53,7 +53,7 @@ QUANTITIES: dict[str, Entry] = {
         "Formalisms",
         "Ways from the same model to its equations of motion, each by its own road. They differ in variables and in the number "
         "of equations, and agree in the motion. Those that cannot treat a model say why.",
-        r"n: \text{coordinates}, \quad d: \text{degrees of freedom}, \quad s: \text{ignorable coordinates}",
+        r"n \text{ coordinates}, \; d \text{ degrees of freedom}, \; s \text{ ignorable}",
         "papers/volterra Table 1",
     ),
     "mobility": Entry(

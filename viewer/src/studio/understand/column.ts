@@ -80,6 +80,7 @@ export class Column {
   private piece({ kind, html, latex }: Piece): HTMLElement {
     if (kind === "heading") return element("h3", {}, htmlOf(html));
     const root = element("div", { class: `piece ${kind}` }, htmlOf(html));
+    root.querySelectorAll("table").forEach((each) => each.setAttribute("role", "presentation")); // lines below each other
     if (!latex) return root;
     const copy = element("button", { type: "button", class: "copy", title: "Copy LaTeX", "aria-label": "Copy LaTeX of this equation" }, "LaTeX");
     copy.addEventListener("click", () => void copied(this.studio, latex));

@@ -33,10 +33,10 @@ export function equationsPage(studio: Studio, knowledge: Knowledge): Room {
   view.addEventListener("change", () => { keep({ view: view.value }); refresh(); });
   budget.addEventListener("change", () => { if (budget.validity.valid && budget.value) { keep({ budget: Number(budget.value) }); refresh(); } });
   for (const each of [beside, numbers]) each.addEventListener("click", () => refresh());
-  const time = element("label", { class: "field" }, "short forms", budget, "s", helpFor(studio, "budget"));
+  const time = element("label", { class: "field" }, "short forms", budget, "s");
   const words = element("p", { class: "note", role: "status" });
   const columns = element("div", { class: "columns" }, first.root, second.root);
-  const content = element("div", { class: "equations" }, element("div", { class: "row" }, view, beside, wide, numbers, time), words, columns);
+  const content = element("div", { class: "equations" }, element("div", { class: "row" }, view, beside, wide, numbers, time, helpFor(studio, "budget")), words, columns);
 
   function refresh(): void {
     const now = choice();
