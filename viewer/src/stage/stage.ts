@@ -14,6 +14,8 @@ import { Trails } from "./trails";
 
 export interface Paint { background: string; grid: string; strength: number; shadow: number }
 
+const MARKED = "#1d4ed8";
+
 export class Stage {
   readonly cameras: Cameras;
   readonly arrows: Arrows;
@@ -68,6 +70,16 @@ export class Stage {
   /** The axes of all bodies and of the world. */
   showAxes(on: boolean): void {
     for (const each of this.axes) each.visible = on;
+    this.ask();
+  }
+
+  /** Makes a body shine, or none. */
+  mark(name: string | null): void {
+    for (const body of this.bodies) {
+      body.traverse((each) => {
+        if (each instanceof THREE.Mesh && each.material instanceof THREE.MeshStandardMaterial) each.material.emissive.set(body.name === name ? MARKED : "#000000");
+      });
+    }
     this.ask();
   }
 

@@ -6,13 +6,18 @@ import { splitter } from "../splitter";
 import { tabsOf } from "../tabs";
 import { describeRoom } from "./describe/room";
 import { Draft, type Kept } from "./draft";
-import { Link, type Welcome } from "./link";
+import { Help } from "./help";
+import { Link, type Problem, type Welcome } from "./link";
 import { moveRoom } from "./move/room";
 import type { Studio } from "./studio";
 import { takeRoom } from "./take/room";
-import { Theatre } from "./theatre";
+import { Theatre, type Shown } from "./theatre";
 import { understandRoom } from "./understand/room";
 import { Works } from "./works";
+
+/** For tests and for scripts in the page. */
+export interface Hooks { text(): string; change(text: string): void; problems(): Problem[]; shown(): Shown | null }
+declare global { interface Window { studio: Hooks } }
 
 /** The key of this tab, the same after a reload. */
 function tabKey(): string {
@@ -34,10 +39,11 @@ function begin(): void {
   const studio: Studio = { link, draft, theatre, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
 
   const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)]);
+  const help = new Help(studio);
   const title = element("h1", {}, "dalembert studio");
   const undo = button("Undo", "undo", () => draft.undo(), "Ctrl+Z"), redo = button("Redo", "redo", () => draft.redo(), "Ctrl+Y");
-  const header = element("header", {}, title, element("p", {}), state, undo, redo, theatre.theme.switch);
-  document.body.append(element("main", { class: "dalembert studio" }, header, theatre.root, splitter(), side), works.root);
+  const header = element("header", {}, title, element("p", {}), state, undo, redo, help.button, theatre.theme.switch);
+  document.body.append(element("main", { class: "dalembert studio" }, header, theatre.root, splitter(), side), help.root, works.root);
   theatre.theme.apply();
   onKeys({ d: () => theatre.theme.flip() });
 
@@ -47,6 +53,8 @@ function begin(): void {
     if (found.scene) theatre.show({ ...found.scene, tabs: [] }, { keep: true });
     else if (!theatre.shown) theatre.empty(found.problems.length ? "The text has to be mended before there is something to see." : "This model is given by its energies: there is nothing to draw.");
   });
+
+  window.studio = { text: () => draft.text, change: (text) => draft.change(text), problems: () => draft.described.problems, shown: () => theatre.shown };
 
   async function greet({ draft: kept }: Welcome): Promise<void> {
     if (kept) { draft.restore(kept as Kept); return; }

@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, simulate, take
+from dalembert.studio.tasks import describe, equations, evidence, help, simulate, take, understand
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,13 @@ TASKS: dict[str, Task] = {
     "simulate": Task(simulate.simulate),
     "kinds": Task(take.kinds, quick=True),
     "take": Task(take.take),
+    "declared": Task(understand.declared, quick=True),
+    "understand": Task(understand.understand),
+    "equations": Task(equations.equations),
+    "prove": Task(evidence.prove),
+    "verify": Task(evidence.verify),
+    "compare": Task(evidence.compare),
+    "help": Task(help.table, quick=True),
 }
 
 

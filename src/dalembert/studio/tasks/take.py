@@ -212,5 +212,8 @@ KINDS: dict[str, Kind] = {
     "csv": Kind("Data (CSV)", "run", _data(".csv")),
     "nc": Kind("Data (NetCDF)", "run", _data(".nc")),
     "mat": Kind("Data (MATLAB)", "run", _data(".mat")),
-    **{key: Kind(target.title, "code", _code(key)) for key, target in TARGETS.items()},
+    **{
+        key: Kind("FMU (FMI 3.0)" if key == "fmu" else target.title, "code", _code(key))
+        for key, target in TARGETS.items()
+    },
 }

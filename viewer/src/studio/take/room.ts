@@ -20,7 +20,7 @@ export function takeRoom(studio: Studio): Room {
   const groups = element("div", { class: "groups" }), files = element("ul", { class: "files", "aria-label": "Files" });
   const none = element("p", { class: "hint" }, "Files are written to the folder in which the studio was started. Nothing that is there already is written over.");
   const choices = new Choices();
-  const content = element("div", { class: "take" }, groups, choices.root, element("h2", {}, "Files"), none, files);
+  const content = element("div", { class: "take" }, none, files, groups, choices.root);
   let asked = false;
 
   const take = async ({ kind, title }: Kind): Promise<void> => {
