@@ -61,7 +61,16 @@ export class Draft {
   /** What was kept of an earlier time. */
   restore(kept: Kept): void {
     Object.assign(this.settings, kept.settings);
-    this.set(kept.text, null);
+    this.set(kept.text, null, 0);
+  }
+
+  /** A text that has been looked at already. */
+  begin(text: string, found: Described): void {
+    this.set(text, null);
+    window.clearTimeout(this.timer);
+    this.save();
+    this.described = found;
+    this.onDescribed.forEach((each) => each(found));
   }
 
   /** Remembers a choice of a room. */
@@ -70,15 +79,16 @@ export class Draft {
     this.save();
   }
 
-  private set(text: string, origin: unknown): void {
+  private set(text: string, origin: unknown, wait = WAIT): void {
     this.text = text;
     this.run = "";
     this.onText.forEach((each) => each(text, origin));
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.save(); void this.look(); }, WAIT);
+    this.timer = window.setTimeout(() => { this.save(); void this.look(); }, wait);
   }
 
-  private save(): void {
+  /** Keeps all on the server. */
+  save(): void {
     this.link.save({ name: this.name, text: this.text, settings: this.settings } satisfies Kept);
   }
 

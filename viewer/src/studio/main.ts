@@ -5,7 +5,7 @@ import { onKeys } from "../keys";
 import { splitter } from "../splitter";
 import { tabsOf } from "../tabs";
 import { describeRoom } from "./describe/room";
-import { Draft, type Kept } from "./draft";
+import { Draft, type Described, type Kept } from "./draft";
 import { Help } from "./help";
 import { Link, type Problem, type Welcome } from "./link";
 import { moveRoom } from "./move/room";
@@ -19,10 +19,10 @@ import { Works } from "./works";
 export interface Hooks { text(): string; change(text: string): void; problems(): Problem[]; shown(): Shown | null }
 declare global { interface Window { studio: Hooks } }
 
-/** The key of this tab, the same after a reload. */
-function tabKey(): string {
+/** The key of this tab, the same after a reload; a fresh one where a copy of this tab has it. */
+function tabKey(fresh: boolean): string {
   const kept = sessionStorage.getItem("tab");
-  if (kept) return kept;
+  if (kept && !fresh) return kept;
   const made = Array.from(crypto.getRandomValues(new Uint8Array(8)), (x) => x.toString(16).padStart(2, "0")).join("");
   sessionStorage.setItem("tab", made);
   return made;
@@ -32,7 +32,7 @@ function begin(): void {
   const works = new Works(), theatre = new Theatre();
   const state = element("span", { class: "badge", role: "status" }, "connecting");
   let welcomed = false;
-  const link = new Link(tabKey(), (said) => { if (!welcomed) { welcomed = true; greet(said); } },
+  const link = new Link(tabKey, (said) => { if (welcomed) draft.save(); else { welcomed = true; greet(said); } },
     (open) => { state.textContent = open ? "saved" : "not connected"; },
     (done, why) => { state.textContent = done ? "saved" : "not saved"; if (!done) works.say(why, "warning"); });
   const draft = new Draft(link);
@@ -56,11 +56,11 @@ function begin(): void {
 
   window.studio = { text: () => draft.text, change: (text) => draft.change(text), problems: () => draft.described.problems, shown: () => theatre.shown };
 
-  async function greet({ draft: kept }: Welcome): Promise<void> {
-    if (kept) { draft.restore(kept as Kept); return; }
-    const name = document.body.dataset["model"] || "four-bar";
-    const { text } = await link.ask<{ text: string }>("example", { name }).answer;
-    draft.change(text);
+  function greet({ draft: kept, first }: Welcome): void {
+    let once = (): void => { once = () => {}; link.resume(); }; // when what was kept is on the stage
+    draft.watch(() => once());
+    if (kept) draft.restore(kept as Kept);
+    else if (first) draft.begin(first.text, first.described as Described);
   }
 }
 
