@@ -20,6 +20,7 @@ export class Draft {
   private past: string[] = [];
   private future: string[] = [];
   private timer = 0;
+  private touched = false; // whether there is something to keep
   private asked = 0;
   private readonly onText: ((text: string, origin: unknown) => void)[] = [];
   private readonly onDescribed: ((found: Described) => void)[] = [];
@@ -64,11 +65,11 @@ export class Draft {
     this.set(kept.text, null, 0);
   }
 
-  /** A text that has been looked at already. */
+  /** A text that has been looked at already; it is kept when it is changed. */
   begin(text: string, found: Described): void {
     this.set(text, null);
     window.clearTimeout(this.timer);
-    this.save();
+    this.touched = false;
     this.described = found;
     this.onDescribed.forEach((each) => each(found));
   }
@@ -76,11 +77,13 @@ export class Draft {
   /** Remembers a choice of a room. */
   keep(room: string, choice: unknown): void {
     this.settings[room] = choice;
+    this.touched = true;
     this.save();
   }
 
   private set(text: string, origin: unknown, wait = WAIT): void {
     this.text = text;
+    this.touched = true;
     this.run = "";
     this.onText.forEach((each) => each(text, origin));
     window.clearTimeout(this.timer);
@@ -89,7 +92,7 @@ export class Draft {
 
   /** Keeps all on the server. */
   save(): void {
-    this.link.save({ name: this.name, text: this.text, settings: this.settings } satisfies Kept);
+    if (this.touched) this.link.save({ name: this.name, text: this.text, settings: this.settings } satisfies Kept);
   }
 
   private async look(): Promise<void> {

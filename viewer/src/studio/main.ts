@@ -60,7 +60,7 @@ function begin(): void {
     let once = (): void => { once = () => {}; link.resume(); }; // when what was kept is on the stage
     draft.watch(() => once());
     if (kept) draft.restore(kept as Kept);
-    else if (first) draft.begin(first.text, first.described as Described);
+    else if (first) { draft.begin(first.text, first.described as Described); state.textContent = "saved"; }
   }
 }
 
