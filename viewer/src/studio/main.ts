@@ -38,12 +38,12 @@ function begin(): void {
   const draft = new Draft(link);
   const studio: Studio = { link, draft, theatre, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
 
-  const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)]);
+  const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)], "Rooms");
   const help = new Help(studio);
   const title = element("h1", {}, "dalembert studio");
   const undo = button("Undo", "undo", () => draft.undo(), "Ctrl+Z"), redo = button("Redo", "redo", () => draft.redo(), "Ctrl+Y");
   const header = element("header", {}, title, element("p", {}), state, undo, redo, help.button, theatre.theme.switch);
-  document.body.append(element("main", { class: "dalembert studio" }, header, theatre.root, splitter(), side), help.root, works.root);
+  document.body.append(element("div", { class: "dalembert studio" }, header, element("main", {}, theatre.root, splitter(), side)), help.root, works.root);
   theatre.theme.apply();
   onKeys({ d: () => theatre.theme.flip() });
 
