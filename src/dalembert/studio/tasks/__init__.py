@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, simulate
+from dalembert.studio.tasks import describe, simulate, take
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ TASKS: dict[str, Task] = {
     "example": Task(describe.example, quick=True),
     "describe": Task(describe.describe, quick=True),
     "simulate": Task(simulate.simulate),
+    "kinds": Task(take.kinds, quick=True),
+    "take": Task(take.take),
 }
 
 
