@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, simulate, take
+from dalembert.studio.tasks import describe, edit, examples, outline, simulate, take
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,13 @@ class Task:
 
 
 TASKS: dict[str, Task] = {
-    "gallery": Task(describe.gallery, quick=True),
-    "example": Task(describe.example, quick=True),
+    "examples": Task(examples.examples, quick=True),
+    "example": Task(examples.example, quick=True),
+    "picture": Task(examples.picture),
     "describe": Task(describe.describe, quick=True),
+    "format": Task(outline.file_format, quick=True),
+    "edit": Task(edit.edit, quick=True),
+    "import": Task(describe.taken_in),
     "simulate": Task(simulate.simulate),
     "kinds": Task(take.kinds, quick=True),
     "take": Task(take.take),
