@@ -1,7 +1,7 @@
 // The talk with the server: questions with numbers, answers with the same; it is taken up again when it breaks.
 
 export interface Failure { kind: "input" | "work" | "defect" | "cancelled" | "lost"; text: string; problems?: Problem[] }
-export interface Problem { path: string; fact: string; advice: string; line?: number }
+export interface Problem { path: string; fact: string; advice: string; blocking?: boolean; line?: number | null; place?: (string | number)[] }
 export interface Welcome { draft: unknown; drafts: { key: string; name: string; time: number }[] }
 type Tell = (share: number, words: string) => void;
 interface Asked { task: string; given: unknown; done(result: unknown): void; failed(why: TaskError): void; tell: Tell }
@@ -21,7 +21,7 @@ export class Link {
   private waiting: string[] = [];
   private pause = 250;
 
-  constructor(private readonly tab: string, private readonly welcome: (said: Welcome) => void,
+  constructor(readonly tab: string, private readonly welcome: (said: Welcome) => void,
     private readonly state: (open: boolean) => void, private readonly saved: (done: boolean, why: string) => void) {
     this.open();
   }

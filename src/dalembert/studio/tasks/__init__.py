@@ -30,6 +30,7 @@ class Task:
 TASKS: dict[str, Task] = {
     "examples": Task(examples.examples, quick=True),
     "example": Task(examples.example, quick=True),
+    "draft": Task(examples.draft, quick=True),
     "picture": Task(examples.picture),
     "describe": Task(describe.describe, quick=True),
     "format": Task(outline.file_format, quick=True),

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert import gallery
 from dalembert.analysis.assembly import assembled
+from dalembert.errors import InputError
 from dalembert.exporters import to_toml
 from dalembert.model import Model
 from dalembert.programs import store
@@ -69,6 +70,14 @@ def example(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     place = gallery.path(name) / "model.toml"
     text = place.read_text("utf-8") if place.is_file() else to_toml(gallery.load(name))
     return {"text": text, "title": _title(name), "story": markdown(gallery.story(name).partition("\n")[2])}
+
+
+def draft(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """What another tab was working on."""
+    found = folder.draft(given.text("key", most=40))
+    if found is None or not isinstance(found.get("text"), str):
+        raise InputError("this draft is no longer kept. Choose another one.")
+    return found
 
 
 def picture(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
