@@ -94,7 +94,9 @@ export class Draft {
     try {
       const found = await this.link.ask<Described>("describe", { text: this.text }).answer;
       if (number !== this.asked) return; // somebody has typed on
+      const name = this.name;
       this.described = found;
+      if (this.name !== name) this.save(); // drafts are known by the names of their models
     } catch (error) {
       if (number !== this.asked) return;
       this.described = { problems: [{ path: "the model", fact: error instanceof Error ? error.message : String(error), advice: "" }] };

@@ -27,6 +27,11 @@ from dalembert.studio.tasks import starting
 _PICTURE = "picture"  # what kept pictures are called
 _PIXELS = 300  # each side
 _DRAWN = "1"  # changes when pictures are drawn another way
+# what the page shows first
+_FIRST = (
+    *("four-bar", "double-pendulum", "puma560", "gear-train", "quadruped", "newtons-cradle", "slider-crank"),
+    *("stewart-platform", "rolling-disk", "simple-pendulum", "robotic-leg", "gyroscope"),
+)
 _TAGS = {
     "robots": ("convention", "<robot"),
     "loops": ("[[loop]]", "[[holonomic]]", "[[distance]]"),
@@ -41,7 +46,7 @@ _TAGS = {
 @cache
 def _all() -> list[dict[str, Any]]:
     out = []
-    for name in gallery.names():
+    for name in sorted(gallery.names(), key=lambda name: (*_FIRST, name).index(name)):
         text = _source(name)
         tags = [tag for tag, signs in _TAGS.items() if any(sign in text for sign in signs)]
         said = re.search(r'^description = "(.*)"$', text, re.MULTILINE)
