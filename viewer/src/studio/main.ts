@@ -32,11 +32,13 @@ function begin(): void {
   const works = new Works(), theatre = new Theatre();
   const state = element("span", { class: "badge", role: "status" }, "connecting");
   let welcomed = false;
-  const link = new Link(tabKey, (said) => { if (welcomed) draft.save(); else { welcomed = true; greet(said); } },
+  let welcome = (_: Welcome): void => undefined;
+  const welcomedBy = new Promise<Welcome>((done) => { welcome = done; });
+  const link = new Link(tabKey, (said) => { if (welcomed) draft.save(); else { welcomed = true; welcome(said); greet(said); } },
     (open) => { state.textContent = open ? "saved" : "not connected"; },
     (done, why) => { state.textContent = done ? "saved" : "not saved"; if (!done) works.say(why, "warning"); });
   const draft = new Draft(link);
-  const studio: Studio = { link, draft, theatre, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
+  const studio: Studio = { link, draft, theatre, welcomed: welcomedBy, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
 
   const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)], "Rooms");
   const help = new Help(studio);
@@ -51,7 +53,7 @@ function begin(): void {
   draft.watch((found) => {
     if (found.name) title.textContent = found.name;
     if (found.scene) theatre.show({ ...found.scene, tabs: [] }, { keep: true });
-    else if (!theatre.shown) theatre.empty(found.problems.length ? "The text has to be mended before there is something to see." : "This model is given by its energies: there is nothing to draw.");
+    else if (!theatre.shown || !found.problems.length) theatre.empty(found.problems.length ? "The text has to be mended before there is something to see." : "This model is given by its energies: there is nothing to draw.");
   });
 
   window.studio = { text: () => draft.text, change: (text) => draft.change(text), problems: () => draft.described.problems, shown: () => theatre.shown };

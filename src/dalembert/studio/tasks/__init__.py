@@ -12,7 +12,18 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, equations, evidence, help, simulate, take, understand
+from dalembert.studio.tasks import (
+    describe,
+    edit,
+    equations,
+    evidence,
+    examples,
+    help,
+    outline,
+    simulate,
+    take,
+    understand,
+)
 
 
 @dataclass(frozen=True)
@@ -28,9 +39,14 @@ class Task:
 
 
 TASKS: dict[str, Task] = {
-    "gallery": Task(describe.gallery, quick=True),
-    "example": Task(describe.example, quick=True),
+    "examples": Task(examples.examples, quick=True),
+    "example": Task(examples.example, quick=True),
+    "draft": Task(examples.draft, quick=True),
+    "picture": Task(examples.picture),
     "describe": Task(describe.describe, quick=True),
+    "format": Task(outline.file_format, quick=True),
+    "edit": Task(edit.edit, quick=True),
+    "import": Task(describe.taken_in),
     "simulate": Task(simulate.simulate),
     "kinds": Task(take.kinds, quick=True),
     "take": Task(take.take),
