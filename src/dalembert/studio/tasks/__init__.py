@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, simulate, take
+from dalembert.studio.tasks import describe, rest, simulate, sweep, take
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,13 @@ TASKS: dict[str, Task] = {
     "gallery": Task(describe.gallery, quick=True),
     "example": Task(describe.example, quick=True),
     "describe": Task(describe.describe, quick=True),
+    "choices": Task(simulate.choices, quick=True),
+    "written": Task(simulate.written, quick=True),
     "simulate": Task(simulate.simulate),
+    "equilibria": Task(rest.equilibria),
+    "modes": Task(rest.modes),
+    "mode": Task(rest.mode),
+    "sweep": Task(sweep.sweep),
     "kinds": Task(take.kinds, quick=True),
     "take": Task(take.take),
 }
