@@ -5,13 +5,14 @@ import { element } from "../dom";
 import type { Cameras } from "./cameras";
 
 /** A label beside the pointer that names what it rests on. */
-export function namer(canvas: HTMLElement, bodies: THREE.Object3D[], cameras: Cameras): HTMLElement {
+export function namer(canvas: HTMLElement, bodiesOf: () => THREE.Object3D[], cameras: Cameras): HTMLElement {
   const label = element("div", { class: "name-tag" }), ray = new THREE.Raycaster();
   ray.params.Line2 = { threshold: 4 };
   label.hidden = true;
   canvas.addEventListener("pointerleave", () => { label.hidden = true; });
   canvas.addEventListener("pointermove", (event) => {
     const { left, top, width, height } = canvas.getBoundingClientRect(), x = event.clientX - left, y = event.clientY - top;
+    const bodies = bodiesOf();
     ray.setFromCamera(new THREE.Vector2((2 * x) / width - 1, 1 - (2 * y) / height), cameras.camera);
     const hit = event.buttons ? undefined : ray.intersectObjects(bodies).find(({ object }) => object.parent?.visible);
     label.hidden = !hit;
