@@ -16,7 +16,7 @@ def test_a_draft_is_there_after_a_reload(page: Page):
     expect(page.locator("canvas")).to_be_visible()
     chosen(page, "Describe", "Text")
     page.evaluate("window.studio.change('name = \"mine\"\\n')")
-    expect(page.get_by_role("banner")).to_contain_text("saved")
+    expect(page.locator("header")).to_contain_text("saved")
     page.reload()
     page.wait_for_function("window.studio?.text().startsWith('name = \"mine\"')")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncIterator
@@ -11,15 +12,16 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from dalembert.errors import InputError
+from dalembert.errors import DalembertError, InputError
 from dalembert.studio.folder import Folder
 from dalembert.studio.guard import POLICY, Guard
 from dalembert.studio.talk import Talk
+from dalembert.studio.upload import received
 from dalembert.studio.workers import Workers
 from dalembert.viewer import studio_file
 
@@ -56,10 +58,12 @@ class Studio:
 
     def __init__(self, root: Path, token: str, hosts: list[str], options: Options = Options()) -> None:
         self.folder, self.options = Folder(root), options
+        self._receiving = asyncio.Semaphore(4)  # uploads at once
         self.quick = Workers(self.folder.root, 1, options.quick_seconds, options.memory)
         self.long = Workers(self.folder.root, options.workers, options.seconds, options.memory)
         routes = [
             Route("/", self._page),
+            Route("/upload", self._upload, methods=["POST"]),
             Route("/{name:str}", self._asset),
             Route("/files/{name:str}", self._file),
             WebSocketRoute("/talk/{tab:str}", self._talk),
@@ -95,6 +99,15 @@ class Studio:
             return PlainTextResponse(f"{error}\n", 404)
         # what is taken away is never shown inside the studio's own origin
         return FileResponse(path, filename=path.name, headers={"content-security-policy": "sandbox"})
+
+    async def _upload(self, request: Request) -> Response:
+        """Keeps a dropped file; what is larger than the bound is cut off while it is read."""
+        try:
+            key = await received(request, self.folder, self._receiving)
+        except DalembertError as error:
+            # the rest of the body is not waited for
+            return PlainTextResponse(f"{error}\n", 413, {"connection": "close"})
+        return JSONResponse({"key": key})
 
     async def _talk(self, socket: WebSocket) -> None:
         await socket.accept()

@@ -2,17 +2,18 @@
 
 import * as THREE from "three";
 import type { Mechanism } from "../mechanism";
-import { Arrows } from "./arrows";
+import type { Arrows } from "./arrows";
 import { Cameras } from "./cameras";
-import { Cords } from "./cords";
+import { drawnOf, type Drawn } from "./drawn";
 import { lowest } from "./extent";
 import { Flat } from "./flat";
 import { Ground } from "./ground";
 import { namer } from "./naming";
-import { bodyOf, frame } from "./shapes";
-import { Trails } from "./trails";
+import type { Trails } from "./trails";
 
 export interface Paint { background: string; grid: string; strength: number; shadow: number }
+
+const MARKED = "#1d4ed8";
 
 export class Stage {
   readonly cameras: Cameras;
@@ -75,6 +76,16 @@ export class Stage {
     this.scene.remove(group);
     this.scene.add(this.drawn.group);
     group.traverse((each) => { if (each instanceof THREE.Mesh) each.geometry.dispose(); });
+  }
+
+  /** Makes a body shine, or none. */
+  mark(name: string | null): void {
+    for (const body of this.drawn.bodies) {
+      body.traverse((each) => {
+        if (each instanceof THREE.Mesh && each.material instanceof THREE.MeshStandardMaterial) each.material.emissive.set(body.name === name ? MARKED : "#000000");
+      });
+    }
+    this.ask();
   }
 
   /** The picture now. */
@@ -172,19 +183,6 @@ export class Stage {
     sky.position.copy(high);
     this.scene.add(sky);
   }
-}
-
-/** What belongs to one scene of a mechanism. */
-interface Drawn { group: THREE.Group; bodies: THREE.Group[]; axes: THREE.Object3D[]; arrows: Arrows; trails: Trails; cords: Cords }
-
-function drawnOf(mechanism: Mechanism, shown?: Set<string>): Drawn {
-  const { view, bodies: given } = mechanism.scene, unit = view.unit ?? view.size, group = new THREE.Group();
-  const bodies = given.map((body) => bodyOf(body, view)), cords = new Cords(mechanism, 0.04 * unit);
-  const arrows = new Arrows(mechanism, 0.012 * Math.min(view.size, 2.5 * unit), shown), trails = new Trails(mechanism);
-  const axes = bodies.map((body) => body.add(frame(0.25 * unit)).children.at(-1)!);
-  for (const each of axes) each.visible = false;
-  group.add(...bodies, cords.group, arrows.group, trails.group);
-  return { group, bodies, axes, arrows, trails, cords };
 }
 
 function hasWebGL(): boolean {

@@ -6,6 +6,7 @@ import { splitter } from "../splitter";
 import { tabsOf } from "../tabs";
 import { describeRoom } from "./describe/room";
 import { Draft, type Kept } from "./draft";
+import { Help } from "./help";
 import { Link, type Problem, type Welcome } from "./link";
 import { moveRoom } from "./move/room";
 import type { Studio } from "./studio";
@@ -38,10 +39,11 @@ function begin(): void {
   const studio: Studio = { link, draft, theatre, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
 
   const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)]);
+  const help = new Help(studio);
   const title = element("h1", {}, "dalembert studio");
   const undo = button("Undo", "undo", () => draft.undo(), "Ctrl+Z"), redo = button("Redo", "redo", () => draft.redo(), "Ctrl+Y");
-  const header = element("header", {}, title, element("p", {}), state, undo, redo, theatre.theme.switch);
-  document.body.append(element("main", { class: "dalembert studio" }, header, theatre.root, splitter(), side), works.root);
+  const header = element("header", {}, title, element("p", {}), state, undo, redo, help.button, theatre.theme.switch);
+  document.body.append(element("main", { class: "dalembert studio" }, header, theatre.root, splitter(), side), help.root, works.root);
   theatre.theme.apply();
   onKeys({ d: () => theatre.theme.flip() });
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, rest, simulate, sweep, take
+from dalembert.studio.tasks import describe, equations, evidence, help, rest, simulate, sweep, take, understand
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,13 @@ TASKS: dict[str, Task] = {
     "sweep": Task(sweep.sweep),
     "kinds": Task(take.kinds, quick=True),
     "take": Task(take.take),
+    "declared": Task(understand.declared, quick=True),
+    "understand": Task(understand.understand),
+    "equations": Task(equations.equations),
+    "prove": Task(evidence.prove),
+    "verify": Task(evidence.verify),
+    "compare": Task(evidence.compare),
+    "help": Task(help.table, quick=True),
 }
 
 
