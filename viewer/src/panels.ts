@@ -167,7 +167,7 @@ export class Panels {
   open(group: string): boolean {
     const found = [...this.root.children].filter((each): each is HTMLDetailsElement => each instanceof HTMLDetailsElement && each.dataset["group"] === group);
     for (const each of found) each.open = true;
-    found[0]?.scrollIntoView({ block: "start", behavior: "smooth" });
+    found[0]?.scrollIntoView({ block: "start" });
     return found.length > 0;
   }
 

@@ -33,6 +33,7 @@ TASKS: dict[str, Task] = {
     "describe": Task(describe.describe, quick=True),
     "choices": Task(simulate.choices, quick=True),
     "written": Task(simulate.written, quick=True),
+    "prepare": Task(simulate.prepare),
     "simulate": Task(simulate.simulate),
     "equilibria": Task(rest.equilibria),
     "modes": Task(rest.modes),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from dalembert.errors import InputError
 from dalembert.handles.equilibria import Equilibrium
 from dalembert.handles.linearized import Linearization
 from dalembert.model import Description
-from dalembert.show.scene import scene_of
+from dalembert.show.scene import Scene, scene_of
+from dalembert.show.scene.values import Recorded
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
@@ -21,6 +24,7 @@ from dalembert.tables import Table, short
 _MOST_STARTS = 2_000
 _MOST_SHOWN = 100
 _MOST_MODES = 400
+_DIGITS = 12  # behind the point, in the table of reactions
 
 
 def equilibria(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -39,8 +43,15 @@ def equilibria(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return {
         "found": [_shown(each) for each in found[:_MOST_SHOWN]],
         "left_out": max(0, len(found) - _MOST_SHOWN),
-        "scene": scene_of(model).to_dict() if model.bodies else None,
+        "scene": _scene(model, found[:_MOST_SHOWN]).to_dict() if model.bodies else None,
     }
+
+
+def _scene(model: Description, found: Sequence[Equilibrium]) -> Scene:
+    """The model to be moved by hand, seen so that all that was found is in view."""
+    q, t = np.array([each.q for each in found]).T, np.arange(float(len(found)))
+    still = np.zeros_like(q)
+    return replace(scene_of(model, motion=Recorded("rest", t, q, still, still, (), ())), run=None)
 
 
 def _model(given: Given) -> Description:
@@ -68,9 +79,9 @@ def _shown(found: Equilibrium) -> dict[str, Any]:
 def _reactions(found: Equilibrium) -> Table:
     rows = []
     for name, each in found.joint_reactions().items():
-        force, moment = (np.asarray(x, dtype=float).ravel() for x in (each.force, each.moment))
+        force, moment = (np.round(np.asarray(x, dtype=float).ravel(), _DIGITS) + 0.0 for x in (each.force, each.moment))
         sizes = [short(float(np.linalg.norm(x))) for x in (force, moment)]
-        parts = [", ".join(short(float(x) + 0.0) for x in vector) for vector in (force, moment)]
+        parts = [", ".join(short(float(x)) for x in vector) for vector in (force, moment)]
         rows.append((name, sizes[0], parts[0], sizes[1], parts[1]))
     return Table(("joint", "|F|", "F in the world", "|M|", "M in the world"), tuple(rows), "What the joints carry")
 

@@ -14,6 +14,7 @@ from dalembert.errors import InputError
 from dalembert.handles import Equations, Trajectory
 from dalembert.model import WORLD, Description
 from dalembert.model.methods import METHODS
+from dalembert.show.dataset import require_writer
 from dalembert.show.names import for_text
 from dalembert.show.scene.recorded import histories_of
 from dalembert.show.scene.values import FORMAT
@@ -24,6 +25,7 @@ from dalembert.studio.tasks.models import description_of, model_of
 QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
 _HEAVY = 1e9  # how much heavier than the others a coordinate is that somebody has set
 _MOST_EVENTS = 200
+_SMALL = 12  # coordinates of a model that is prepared before anybody asks
 
 
 def choices(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -93,6 +95,20 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         "parameters": {**model.parameter_values, **values},
         "seconds": time.perf_counter() - begun,
     }
+
+
+def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Derives, compiles and loads what the first simulation of a model would wait for."""
+    model = description_of(given)
+    if len(model.coordinate_names) > _SMALL:
+        return {}
+    key = given.choice("formalism", formalisms.KEYS, "lagrange")
+    integrator = given.choice("integrator", METHODS, model.integrator or QUICK)
+    run = pipeline.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
+    if model.bodies:
+        run.scene().to_dict()
+    require_writer(".nc")
+    return {}
 
 
 def changed_values(model: Description, given: Given) -> dict[str, float]:

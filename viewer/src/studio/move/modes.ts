@@ -11,7 +11,6 @@ interface Mode { eigenvalue: [number, number]; frequency: number; hertz: number;
 interface Answer { kind: string; reason: string; stable: boolean | null; followers: string[]; modes: Mode[] }
 
 const HEAD = ["", "ω [rad/s]", "f [Hz]", "damping ratio", "λ", "moves"];
-const SECONDS = 2; // that one period of a mode lasts on the stage
 
 export class Modes {
   private readonly words = element("p", { class: "hint", role: "status" });
@@ -74,8 +73,6 @@ export class Modes {
     this.scene = found.scene;
     if (again) shown.mechanism.renew(found.scene);
     else studio.theatre.show(found.scene);
-    const { player } = studio.theatre.shown!;
-    player.speed = found.scene.run.duration / SECONDS;
     for (const each of this.body.querySelectorAll<HTMLButtonElement>("[data-mode]")) each.setAttribute("aria-pressed", String(each.dataset["mode"] === String(index)));
   }
 }

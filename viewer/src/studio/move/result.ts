@@ -8,11 +8,10 @@ import type { Simulated } from "./simulate";
 const FEW = 12;
 
 export class Result {
-  private readonly status = element("p", { class: "status", role: "status" });
+  readonly status = element("p", { class: "status", role: "status" });
   private readonly notes = element("ul", { class: "notes" });
   private readonly tables = element("div", { class: "prose" });
-  private readonly more = section("Numbers and events", false, this.tables);
-  readonly root = element("div", { class: "result" }, this.status, this.notes, this.more);
+  readonly more = section("Numbers, notes and events", false, this.notes, this.tables);
 
   constructor(private readonly seek: (time: number) => void) { this.clear(); }
 

@@ -10,5 +10,5 @@ import { sweepPage } from "./sweep";
 
 export function moveRoom(studio: Studio): Room {
   const setup = new Setup(studio);
-  return { title: "Move", content: tabsOf([simulatePage(studio, setup), jointsPage(studio, setup), restPage(studio, setup), sweepPage(studio, setup)]) };
+  return { title: "Move", content: tabsOf([simulatePage(studio, setup), jointsPage(studio, setup), restPage(studio, setup), sweepPage(studio, setup)]), shown: () => setup.shown() };
 }

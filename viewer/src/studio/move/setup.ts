@@ -1,6 +1,7 @@
 // What a simulation is asked for: the model's own choices, and what the reader wishes otherwise. Kept with the draft.
 
 import type { Parameter } from "../draft";
+import { TaskError, type Question } from "../link";
 import type { Studio } from "../studio";
 
 export interface Start { name: string; unit: string; text: string; start: number; rate: number }
@@ -25,6 +26,9 @@ export class Setup {
   wishes: Wishes = nothing();
   private declared: Values = {}; // what the text said of the parameters when wishes were made
   private model = "";
+  private visible = false;
+  private prepared = ""; // the text that is ready to be simulated, or will be soon
+  private preparing: Question<object> | null = null;
   private readonly listeners: (() => void)[] = [];
   private readonly changes: ((model: string) => void)[] = [];
 
@@ -64,6 +68,35 @@ export class Setup {
     }
   }
 
+  /** The room is seen: what it needs may be made ready. */
+  shown(): void {
+    this.visible = true;
+    this.prepare();
+  }
+
+  /** Derives and compiles before anybody asks: when the studio begins, and while this room is seen. */
+  private prepare(): void {
+    const { draft, link } = this.studio, { text, formalism, integrator } = this.given;
+    if (this.preparing || text === this.prepared || (this.prepared && !this.visible) || draft.described.problems.length) return;
+    this.prepared = text;
+    const asked = link.ask<object>("prepare", { text, formalism, integrator });
+    this.preparing = asked;
+    const ready = (): void => { if (this.preparing === asked) this.preparing = null; };
+    asked.answer.then(ready, ready); // what is wrong is said when a simulation is asked for
+  }
+
+  /** A question that waits until what it needs is ready, so that the work is not done twice. */
+  whenReady<T>(question: () => Question<T>): Question<T> {
+    const { preparing } = this;
+    if (!preparing) return question();
+    let inner: Question<T> | null = null, cancelled = false;
+    const go = (): Promise<T> => {
+      if (cancelled) throw new TaskError({ kind: "cancelled", text: "cancelled." });
+      return (inner = question()).answer;
+    };
+    return { answer: preparing.answer.then(go, go), cancel: () => { cancelled = true; (inner ?? preparing).cancel(); } };
+  }
+
   private async look(): Promise<void> {
     const { draft, link } = this.studio, { text } = draft;
     if (!draft.described.parameters) return; // the text cannot be read
@@ -76,6 +109,7 @@ export class Setup {
     if (text !== draft.text) return;
     this.choices = found;
     this.adopt(draft.described.name ?? "");
+    this.prepare();
     this.listeners.forEach((each) => each());
   }
 

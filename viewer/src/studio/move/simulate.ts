@@ -40,7 +40,7 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
   const run = async (): Promise<void> => {
     start.disabled = true;
     const { text } = draft, label = labelOf(setup);
-    const found = await studio.work<Simulated>("Simulation", (tell) => link.ask("simulate", { ...setup.given, keep: true }, tell));
+    const found = await studio.work<Simulated>("Simulation", (tell) => setup.whenReady(() => link.ask("simulate", { ...setup.given, keep: true }, tell)));
     start.disabled = false;
     if (!found || text !== draft.text) return;
     draft.run = found.run;
@@ -49,7 +49,7 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
   start.addEventListener("click", () => void run());
 
   const live = new Live<Simulated>(
-    () => { asked = performance.now(); return link.ask<Simulated>("simulate", { ...setup.given, keep: false }).answer; },
+    () => { asked = performance.now(); return setup.whenReady(() => link.ask<Simulated>("simulate", { ...setup.given, keep: false })).answer; },
     (found) => { show(found, labelOf(setup)); parameters.took(found.seconds, performance.now() - asked); },
     (why) => result.fail(why),
     () => void keep(),
@@ -64,7 +64,7 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
       draft.run = "";
     }
   };
-  const parameters = new Parameters(setup, () => { if (draft.run || theatre.shown?.scene.run) { draft.run = ""; live.again(); } });
+  const parameters = new Parameters(setup, () => { draft.run = ""; live.again(); });
 
   const quick = element("div", { class: "buttons quick", role: "group", "aria-label": "One click away" },
     ...QUICK.map(([group, title]) => {
@@ -72,7 +72,7 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
       made.dataset["group"] = group;
       return made;
     }),
-    wordButton("Phase portrait", () => { phase.root.open = true; phase.root.scrollIntoView({ block: "start", behavior: "smooth" }); }),
+    wordButton("Phase portrait", () => { phase.root.open = true; phase.root.scrollIntoView({ block: "start" }); }),
     wordButton("Arrows of reactions", () => theatre.root.querySelector<HTMLButtonElement>("[data-kind=reaction]")?.click(), "On the stage"));
 
   theatre.watch((shown) => {
@@ -88,8 +88,8 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
   setup.watchModel(() => runs.clear());
 
   const content = element("div", { class: "move" },
-    element("div", { class: "go" }, lengthFields(setup), start),
-    howSection(setup), startSection(setup), parameters.root, result.root, quick, runs.root, plots, phase.root);
+    element("div", { class: "go" }, lengthFields(setup), start), result.status,
+    howSection(setup), startSection(setup), parameters.root, quick, runs.root, plots, phase.root, result.more);
   quick.hidden = runs.root.hidden = phase.root.hidden = true;
   return { title: "Simulate", content };
 }

@@ -13,11 +13,13 @@ interface Drawn { what: string; unit: string; across: string; across_unit: strin
 interface Swept { runs: number; failed: number; reasons: string[]; integrator: string; files: string[]; panels: Drawn[]; tables: string }
 
 const HEIGHT = 200;
+const OPEN = "does not fulfil the constraints";
+const ADVICE = "All runs begin at the start of the text, and these values would open the loops there. Vary masses, loads or rates, or values that keep the start closed.";
 const REDUCTIONS = ["max", "min", "final", "mean", "rms", "drift"];
 
 export function sweepPage(studio: Studio, setup: Setup): Room {
   const { link } = studio;
-  const vary = new Varied(setup), observe = element("input", { type: "text", class: "formulas", spellcheck: "false", list: "sweep-formulas", "aria-label": "Observed formulas, with commas between" });
+  const vary = new Varied(studio, setup), observe = element("input", { type: "text", class: "formulas", spellcheck: "false", list: "sweep-formulas", "aria-label": "Observed formulas, with commas between" });
   const known = element("datalist", { id: "sweep-formulas" });
   const kind = choiceField("Samples", (value) => { runs.root.hidden = seed.root.hidden = value === "grid"; vary.counted(value === "grid"); });
   const runs = numberField("Runs", () => {}), seed = numberField("Seed", () => {});
@@ -56,7 +58,7 @@ export function sweepPage(studio: Studio, setup: Setup): Room {
     vary.root, element("label", { class: "field wide" }, element("span", { class: "label" }, "Observe, with commas between"), observe), known,
     element("div", { class: "fields" }, kind.root, runs.root, seed.root, format.root), picture.root,
     section("On a cluster", false, element("p", { class: "hint" }, "The address of a scheduler of Dask; empty means this machine, with all its cores."), cluster),
-    element("div", { class: "go" }, wordButton("Run the sweep", () => void go())), place);
+    element("div", { class: "go" }, wordButton("Run the sweep", () => void go(), "", "primary")), place);
   return { title: "Sweep", content };
 }
 
@@ -74,8 +76,9 @@ export function split(text: string): string[] {
 
 function show(place: HTMLElement, { runs, failed, reasons, integrator, files, panels, tables }: Swept): void {
   const links = files.map((name) => element("a", { href: `files/${encodeURIComponent(name)}`, download: name }, name));
-  const words = `${runs} runs by ${integrator}${failed ? `; ${failed} of them have no numbers: ${reasons.join(" ")}` : ""}. Written: `;
+  const words = `${runs} ${runs === 1 ? "run" : "runs"}; integrator: ${integrator}. Written: `;
   place.replaceChildren(element("p", { role: "status" }, words, ...links.flatMap((each, i) => (i ? [", ", each] : [each]))));
+  if (failed) place.append(section(`${failed} of them have no numbers`, true, element("p", { class: "hint" }, reasons[0]), ...(reasons[0].includes(OPEN) ? [element("p", { class: "hint" }, ADVICE)] : [])));
   for (const panel of panels) draw(place, panel);
   if (tables) place.append(element("div", { class: "prose" }, htmlOf(tables)));
 }
@@ -111,7 +114,7 @@ class Varied {
   private grid = true;
   private shown = "";
 
-  constructor(private readonly setup: Setup) {
+  constructor(private readonly studio: Studio, private readonly setup: Setup) {
     setup.watch(() => {
       const now = JSON.stringify(this.options);
       if (now === this.shown) return;
@@ -139,13 +142,20 @@ class Varied {
       ...coordinates.map(({ name, rate }) => ({ value: `dot(${name})`, text: `dot(${name}) at the start`, now: rate }))];
   }
 
+  /** What is not varied yet; in a model with loops first a mass, since other lengths would open them. */
+  private likely(options: { value: string }[]): string {
+    const taken = new Set(this.entries.map(({ name }) => name.value)), free = options.filter(({ value }) => !taken.has(value));
+    const heavy = this.studio.draft.described.scene?.closure ? this.setup.choices?.parameters.find(({ unit, name }) => unit === "kg" && !taken.has(name)) : undefined;
+    return heavy?.name ?? free[0]?.value ?? options[0].value;
+  }
+
   private add(): void {
     const { options } = this;
     if (!options.length) return;
     const name = choiceField("Vary", () => fill()), low = numberField("from", () => {}), high = numberField("to", () => {}), count = numberField("values", () => {});
     const away = button("Do not vary this", "away", () => { root.remove(); this.entries = this.entries.filter((each) => each.root !== root); });
     const root = element("div", { class: "fields" }, name.root, low.root, high.root, count.root, away);
-    offer(name.select, options, options[Math.min(this.entries.length, options.length - 1)].value);
+    offer(name.select, options, this.likely(options));
     const fill = (): void => {
       const now = options.find(({ value }) => value === name.select.value)?.now ?? 0, reach = now ? 0.5 * Math.abs(now) : 1;
       [low.input.value, high.input.value] = [now - reach, now + reach].map((x) => String(Number(x.toPrecision(4))));
