@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, simulate
+from dalembert.studio.tasks import describe, robot, simulate, table
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,12 @@ TASKS: dict[str, Task] = {
     "example": Task(describe.example, quick=True),
     "describe": Task(describe.describe, quick=True),
     "simulate": Task(simulate.simulate),
+    "read_table": Task(table.read_table, quick=True),
+    "write_table": Task(table.write_table, quick=True),
+    "robot": Task(robot.about_robot, quick=True),
+    "reach": Task(robot.reach),
+    "follow": Task(robot.follow),
+    "drive_along": Task(robot.drive_along),
 }
 
 
