@@ -47,6 +47,12 @@ class Folder:
             raise InputError(f"there is no file '{name[:80]}' in the folder of the studio.")
         return path
 
+    def scratch(self) -> Path:
+        """A folder for what is under way."""
+        place = self.root / OWN / "scratch"
+        place.mkdir(parents=True, exist_ok=True)
+        return place
+
     # drafts: what a tab is working on
 
     def save_draft(self, key: str, draft: dict[str, Any]) -> None:

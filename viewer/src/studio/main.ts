@@ -6,13 +6,17 @@ import { splitter } from "../splitter";
 import { tabsOf } from "../tabs";
 import { describeRoom } from "./describe/room";
 import { Draft, type Kept } from "./draft";
-import { Link, type Welcome } from "./link";
+import { Link, type Problem, type Welcome } from "./link";
 import { moveRoom } from "./move/room";
 import type { Studio } from "./studio";
 import { takeRoom } from "./take/room";
-import { Theatre } from "./theatre";
+import { Theatre, type Shown } from "./theatre";
 import { understandRoom } from "./understand/room";
 import { Works } from "./works";
+
+/** For tests and for scripts in the page. */
+export interface Hooks { text(): string; change(text: string): void; problems(): Problem[]; shown(): Shown | null }
+declare global { interface Window { studio: Hooks } }
 
 /** The key of this tab, the same after a reload. */
 function tabKey(): string {
@@ -47,6 +51,8 @@ function begin(): void {
     if (found.scene) theatre.show({ ...found.scene, tabs: [] }, { keep: true });
     else if (!theatre.shown) theatre.empty(found.problems.length ? "The text has to be mended before there is something to see." : "This model is given by its energies: there is nothing to draw.");
   });
+
+  window.studio = { text: () => draft.text, change: (text) => draft.change(text), problems: () => draft.described.problems, shown: () => theatre.shown };
 
   async function greet({ draft: kept }: Welcome): Promise<void> {
     if (kept) { draft.restore(kept as Kept); return; }

@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, robot, simulate, table
+from dalembert.studio.tasks import describe, robot, simulate, table, take
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ TASKS: dict[str, Task] = {
     "reach": Task(robot.reach),
     "follow": Task(robot.follow),
     "drive_along": Task(robot.drive_along),
+    "kinds": Task(take.kinds, quick=True),
+    "take": Task(take.take),
 }
 
 
