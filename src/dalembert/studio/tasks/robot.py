@@ -34,7 +34,9 @@ CONTROLS = ("free", "feedforward", "pd", "both", "computed_torque")
 MOST_POINTS = 50
 PAYLOAD = "payload"
 _FORMALISM, _INTEGRATOR = "kane", "dop853"  # compiled in a second for an arm of six joints
-_TORQUES = 1001  # samples of torques that are fed back
+_SERVO = "denoc"  # takes constraints with feedback
+_TORQUES = 201  # samples of torques that are fed back: each is a corner at which the run halts
+_ACCURACY = 3e-5  # of paths of the hand, by the length of the model: each posture on the way is such a corner, too
 
 
 def about_robot(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
@@ -155,7 +157,7 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         loaded = _fed(model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell)
     tell(0.0, "simulating")
     span, samples = motion.end - motion.start, given.whole("samples", 301, least=11, most=20_001)
-    equations = pipeline.derive(loaded, _FORMALISM)
+    equations = pipeline.derive(loaded, _SERVO if control == "computed_torque" else _FORMALISM)
     run = equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
     wanted = motion.position(run.t)
     rows = [model.coordinate_names.index(name) for name in driven]
@@ -254,11 +256,11 @@ def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) 
             raise InputError("a circle goes through the hand of three postures. Keep one more posture.")
         center, axis = _circle(places[:3])
         angle = math.radians(given.number("angle", 360.0, least=-3600, most=3600))
-        options = {"angle": angle, "point": point, "timing": timing, "q0": q[0].tolist()}
+        options = {"angle": angle, "point": point, "timing": timing, "q0": q[0].tolist(), "accuracy": _ACCURACY}
         return pipeline.circle(model, body, center, axis, float(times[-1]), **options)
     legs, at = [], q[0]
     for k, place in enumerate(places[1:]):
-        options = {"point": point, "timing": timing, "q0": at.tolist()}
+        options = {"point": point, "timing": timing, "q0": at.tolist(), "accuracy": _ACCURACY}
         legs.append(pipeline.straight_line(model, body, place, float(times[k + 1] - times[k]), **options))
         at = legs[-1].position(legs[-1].end)
     return legs[0] if len(legs) == 1 else _one_after_the_other(legs, times)
@@ -329,6 +331,7 @@ def _fed(
         body, joint, place = joint_of(model, name, "forward dynamics")
         torque = kp * wanted.position[i] + kd * wanted.rate[i]
         torque = torque if run is None else torque + run.drives[f"drive of {name}"]
+        torque[1:-1] -= np.diff(torque, 2) / 12  # straight lines between such points have the means of the torque
         where = {"joint": joint, "motion": place}
         out.torque_table(body, times.tolist(), torque.tolist(), **where, name=f"torque on {name}")
         if kp or kd:
