@@ -36,6 +36,15 @@ export class Mechanism {
   /** Calls back after every change. */
   watch(listener: () => void): void { this.listeners.push(listener); }
 
+  /** All coordinates at once, as they are given; loops are closed where they can be. */
+  place(q: ArrayLike<number>): void {
+    this.byHand = true;
+    for (let i = 0; i < this.q.length; i++) this.state[i] = q[i];
+    const before = this.state.slice();
+    if (this.closure && !this.closure.close(this.state)) this.state.set(before);
+    this.refresh();
+  }
+
   /** The run at a time, cut to its span. */
   setTime(time: number): void {
     if (!this.motion) return;
@@ -111,6 +120,13 @@ export class Mechanism {
     });
     return paths;
   }
+
+  /** Where the bodies are at any state (q..., t), twelve numbers each; the array holds until the next call. */
+  posesAt(state: Float64Array): Float64Array { return this.program.run(state); }
+  /** Closes the loops of a state; true where it could, or where there are none. */
+  closeAt(state: Float64Array): boolean { return this.closure?.close(state) ?? true; }
+  /** ∂g/∂q of the loops, row by row. */
+  slopesAt(state: Float64Array): number[][] { return this.closure?.slopes(state) ?? []; }
 
   private refresh(): void {
     this.poses = this.program.run(this.state).slice();

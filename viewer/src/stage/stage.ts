@@ -8,7 +8,7 @@ import { Cords } from "./cords";
 import { lowest } from "./extent";
 import { Flat } from "./flat";
 import { Ground } from "./ground";
-import { namer } from "./naming";
+import { isIn, namer } from "./naming";
 import { bodyOf, frame } from "./shapes";
 import { Trails } from "./trails";
 
@@ -69,6 +69,27 @@ export class Stage {
   showAxes(on: boolean): void {
     for (const each of this.axes) each.visible = on;
     this.ask();
+  }
+
+  get canvas(): HTMLCanvasElement { return this.renderer.domElement; }
+
+  /** Draws something else, too, until the function that comes back is called. */
+  add(object: THREE.Object3D): () => void {
+    this.scene.add(object);
+    this.ask();
+    return () => { this.scene.remove(object); this.ask(); };
+  }
+
+  /** The body under the pointer and where it is hit; null where there is none. */
+  pick({ clientX, clientY }: { clientX: number; clientY: number }): { body: number; at: THREE.Vector3 } | null {
+    const { left, top, width, height } = this.canvas.getBoundingClientRect(), ray = new THREE.Raycaster();
+    ray.params.Line2 = { threshold: 4 };
+    ray.setFromCamera(new THREE.Vector2((2 * (clientX - left)) / width - 1, 1 - (2 * (clientY - top)) / height), this.cameras.camera);
+    for (const { object, point } of ray.intersectObjects(this.bodies.slice(1))) {
+      const body = this.bodies.findIndex((each) => each === object || isIn(object, each));
+      if (object.visible && object.parent?.visible && body > 0) return { body, at: point };
+    }
+    return null;
   }
 
   /** The picture now. */

@@ -2,8 +2,9 @@
 
 import { tabsOf } from "../../tabs";
 import type { Room, Studio } from "../studio";
+import { tablePage } from "./table";
 import { textPage } from "./text";
 
 export function describeRoom(studio: Studio): Room {
-  return { title: "Describe", content: tabsOf([textPage(studio)]) };
+  return { title: "Describe", content: tabsOf([textPage(studio), tablePage(studio)]) };
 }
