@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "tutorials"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "index"))
+NEEDS = {"optimal-control": "casadi", "gradients": "jax"}  # libraries of others that a tutorial imports
 _BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
 
 
@@ -37,12 +38,23 @@ def blocks(text: str) -> list[Block]:
 
 
 def printed(name: str, folder: Path) -> Iterator[tuple[Block, str]]:
-    """Run the blocks of a tutorial one after the other in a folder: each with what it prints."""
+    """Run the blocks of a tutorial one after the other in a folder, which they import from: each with what it prints."""
     known: dict[str, object] = {}
     for block in blocks(page_of(name).read_text(encoding="utf-8")):
-        with chdir(folder), redirect_stdout(StringIO()) as found:
+        with _importing(folder), chdir(folder), redirect_stdout(StringIO()) as found:
             exec(compile(block.code, f"{name}.md", "exec"), known)  # our own page
         yield block, found.getvalue()
+
+
+@contextmanager
+def _importing(folder: Path) -> Iterator[None]:
+    """Modules of a folder can be imported, as scripts in it do."""
+    place = str(folder.absolute())
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)
 
 
 def rewritten(name: str, folder: Path) -> str:

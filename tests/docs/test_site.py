@@ -26,6 +26,8 @@ QUICK = ("pendulum",)
     [pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly) for name in tutorial_code.NAMES],
 )
 def test_tutorials_print_what_they_say(name, tmp_path):
+    if name in tutorial_code.NEEDS:
+        pytest.importorskip(tutorial_code.NEEDS[name], reason=f"{tutorial_code.NEEDS[name]} is not installed: make exports installs it")
     for block, printed in tutorial_code.printed(name, tmp_path):
         assert printed == block.said, block.code
     written = {path.name for path in tmp_path.iterdir()}
