@@ -27,7 +27,9 @@ QUICK = ("pendulum",)
 )
 def test_tutorials_print_what_they_say(name, tmp_path):
     if name in tutorial_code.NEEDS:
-        pytest.importorskip(tutorial_code.NEEDS[name], reason=f"{tutorial_code.NEEDS[name]} is not installed: make exports installs it")
+        pytest.importorskip(
+            tutorial_code.NEEDS[name], reason=f"{tutorial_code.NEEDS[name]} is not installed: make exports installs it"
+        )
     for block, printed in tutorial_code.printed(name, tmp_path):
         assert printed == block.said, block.code
     written = {path.name for path in tmp_path.iterdir()}
