@@ -30,7 +30,7 @@ nightly: .venv/installed
 # exported code of every language that runs here against the package, and the tutorials that use it; installs JAX, CasADi and FMPy
 exports: .venv/installed
 	$(BIN)/python -m pip install --quiet --group exports
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exporters tests/docs/test_site.py
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exporters
 
 # the vendors' robots of example-robot-data and 500 random trees against Pinocchio, contact against MuJoCo and Exudyn; installs all
 robots: .venv/installed

@@ -18,6 +18,8 @@ NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "
 NEEDS = {"optimal-control": "casadi", "gradients": "jax"}  # libraries of others that a tutorial imports
 _BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
 
+_MADE = re.compile(r"<!-- site: made (\S+) -->")
+
 
 @dataclass(frozen=True)
 class Block:
@@ -44,6 +46,18 @@ def printed(name: str, folder: Path) -> Iterator[tuple[Block, str]]:
         with _importing(folder), chdir(folder), redirect_stdout(StringIO()) as found:
             exec(compile(block.code, f"{name}.md", "exec"), known)  # our own page
         yield block, found.getvalue()
+
+
+def untrue(name: str, folder: Path) -> list[str]:
+    """What is wrong in a tutorial that is run in a folder: what its code prints, and files that are shown and not written."""
+    wrong = [
+        f"{name}.md prints\n{found}and not\n{block.said}after\n{block.code}"
+        for block, found in printed(name, folder)
+        if found != block.said
+    ]
+    files = _MADE.findall(page_of(name).read_text(encoding="utf-8"))
+    wrong += [f"{name}.md shows {file}, which it does not write." for file in files if not (folder / file).is_file()]
+    return wrong if files else [*wrong, f"{name}.md shows nothing. A tutorial ends with a moving picture."]
 
 
 @contextmanager
