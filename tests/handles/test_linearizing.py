@@ -10,68 +10,56 @@ from scipy.optimize import brentq
 import dalembert as dl
 from dalembert.errors import EngineError, InputError, NotApplicableError, SingularError
 
-# eigenvalues of the benchmark bicycle by forward speed: Table 2 of J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab,
-# Linearized dynamics equations for the balance and steer of a bicycle, Proc. R. Soc. A 463 (2007)
-MEIJAARD = {
-    0: (3.13164324790656, -3.13164324790656, 5.53094371765393, -5.53094371765393),
-    1: (3.52696170990070 + 0.80774027519930j, -3.13423125066578, -7.11008014637442),
-    2: (2.68234517512745 + 1.68066296590675j, -3.07158645641514, -8.67387984831735),
-    3: (1.70675605663975 + 2.31582447384325j, -2.63366137253667, -10.35101467245920),
-    4: (0.41325331521125 + 3.07910818603206j, -1.42944427361326, -12.15861426576447),
-    5: (-0.77534188219585 + 4.46486771378823j, -0.32286642900409, -14.07838969279822),
-    6: (-1.52644486584142 + 5.87673060598709j, -0.00406690076970, -16.08537123098026),
-    7: (-2.13875644258362 + 7.19525913329805j, 0.10268170574766, -18.15788466125262),
-    8: (-2.69348683581097 + 8.46037971396931j, 0.14327879765713, -20.27940894394569),
-    9: (-3.21675402252485 + 9.69377351531791j, 0.15790184030917, -22.43788559040858),
-    10: (-3.72016840437287 + 10.90681139476287j, 0.16105338653172, -24.62459635017404),
-}
-
-
-def bicycle():
-    """The Whipple bicycle with the numbers of the benchmark, x forward and z down, as in the paper."""
-    model = dl.Model("whipple-bicycle", gravity=(0, 0, 9.81)).parameters(w=1.02, c=0.08, r=0.3, f=0.35)
-    model.coordinates("x", "y", "z", "yaw", "lean", "pitch", "steer", "rear", "front")
-    slides = [model.prismatic(axis, name) for axis, name in zip(np.eye(3).tolist(), "xyz", strict=True)]
-    turns = [model.revolute((0, 0, 1), "yaw"), model.revolute((1, 0, 0), "lean"), model.revolute((0, 1, 0), "pitch")]
-    body = {"mass": 85, "center": (0.3, 0, "r - 0.9"), "inertia": (9.2, 11, 2.8, 0, 2.4, 0)}
-    model.body("frame", joint=[*slides, *turns], **body)
-    model.body("hub", parent="frame", joint=model.revolute((0, 1, 0), "rear"), mass=2, inertia=(0.0603, 0.12, 0.0603))
-    axis, place = (np.sin(np.pi / 10), 0, np.cos(np.pi / 10)), ("w + c", 0, "r")
-    body = {"mass": 4, "center": ("0.9 - w - c", 0, -0.7), "inertia": (0.05892, 0.06, 0.00708, 0, -0.00756, 0)}
-    model.body("fork", parent="frame", joint=model.revolute(axis, "steer", place), **body)
-    wheel = model.revolute((0, 1, 0), "front", ("-c", 0, "-f"))
-    model.body("wheel", parent="fork", joint=wheel, mass=3, inertia=(0.1405, 0.28, 0.1405))
-    model.rolling_disk("hub", "r", normal=(0, 0, -1), name="behind").rolling_disk("wheel", "f", normal=(0, 0, -1))
-    return model.start({"z": "-r"}, {})
-
 
 def at_speed(v):
-    return {"z": -0.3}, {"x": v, "rear": -v / 0.3, "front": -v / 0.35}
+    """The bicycle of the gallery upright and straight on."""
+    return {}, {"x": v, "y": 0, "lean": 0, "rear": -v / 0.3, "front": -v / 0.35}
 
 
 def apart(found, printed):
     """How far the printed eigenvalues, with their conjugates, and what was found are from each other."""
-    wanted = np.array([x for y in printed for x in {complex(y), complex(y).conjugate()}])
+    wanted = np.array([x for re, im in printed for x in {complex(re, im), complex(re, -im)}])
     assert len(found) == len(wanted)
     return max(np.abs(found - x).min() for x in wanted)
 
 
 @pytest.mark.parametrize(
-    "speeds", [(0, 5, 10), pytest.param(tuple(MEIJAARD), marks=pytest.mark.nightly)], ids=("some", "all")
+    "speeds", [(0, 5, 10), pytest.param(range(11), marks=pytest.mark.nightly)], ids=("some", "all")
 )
 def test_the_benchmark_bicycle_has_its_published_eigenvalues(speeds):
-    model, worst = bicycle(), 0.0
+    model, published = dl.load("whipple-bicycle"), dl.gallery.expected("whipple-bicycle")["benchmark"]
     for v in speeds:
-        printed = MEIJAARD[v]
+        printed = published["eigenvalues"][str(v)]
         linear = dl.linearize(model, at=at_speed(v))
         assert linear.kind == ("steady motion" if v else "equilibrium")
         assert linear.followers == ("x", "y", "yaw", "rear", "front")
-        values = linear.essential().eigenvalues
-        worst = max(worst, apart(values[np.argsort(np.abs(values))][1:], printed))  # the speed itself has the zero
-    assert worst < 1e-11
-    assert linear.full.states[-1].startswith("lambda(")
+        rest = linear.essential()
+        values = rest.eigenvalues[np.argsort(np.abs(rest.eigenvalues))]
+        assert apart(values[1:], printed) < published["tolerance"]  # the speed itself has the zero
+        # lean and steer by the printed matrices, beside the speed
+        M, C1, K0, K2 = (np.array(published[key]) for key in ("M", "C1", "K0", "K2"))
+        assert rest.states == ("lean", "steer", "forward", "leaning", "steering")
+        for found, wanted in ((rest.mass, M), (rest.damping, v * C1), (rest.stiffness, 9.81 * K0 + v**2 * K2)):
+            assert np.abs(found[1:, -2:] - wanted).max() < published["tolerance"]
     finite = linear.full.eigenvalues
-    assert apart(finite[np.argsort(np.abs(finite))][-4:], MEIJAARD[10]) < 1e-9
+    assert linear.full.states[-1].startswith("lambda(")
+    assert apart(finite[np.argsort(np.abs(finite))][-4:], published["eigenvalues"]["10"]) < 1e-9
+
+
+@pytest.mark.nightly
+def test_the_benchmark_bicycle_is_stable_between_its_published_speeds():
+    published = dl.gallery.expected("whipple-bicycle")["benchmark"]
+    found = dl.root_locus("whipple-bicycle", "dot(x)", [published["weave"], published["capsize"]], at=at_speed)
+    weave, capsize = found.eigenvalues.T
+    assert np.abs(weave[np.abs(weave.imag) > 1].real).max() < 1e-11
+    assert np.sort(np.abs(capsize))[6] < 1e-11  # beside five followers and the speed
+    beside = [share * published[key] for key in ("weave", "capsize") for share in (0.999, 1.001)]
+    assert dl.root_locus("whipple-bicycle", "dot(x)", beside, at=at_speed).unstable.tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def by_kane(model, q, qd):
