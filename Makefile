@@ -32,7 +32,7 @@ exports: .venv/installed
 	$(BIN)/python -m pip install --quiet --group exports
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exporters
 
-# the vendors' robots of example-robot-data and 500 random trees against Pinocchio, contact against MuJoCo and Exudyn; installs all
+# the vendors' robots of example-robot-data and 500 random trees against Pinocchio, contact and modes against MuJoCo and Exudyn; installs all
 robots: .venv/installed
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/robots
