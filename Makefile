@@ -27,7 +27,7 @@ nightly: .venv/installed
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or hypothesis"
 
-# exported code of every language that runs here against the package; installs JAX, CasADi and FMPy
+# exported code of every language that runs here against the package, linear equations in python-control; installs JAX, CasADi, FMPy, control
 exports: .venv/installed
 	$(BIN)/python -m pip install --quiet --group exports
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exporters

@@ -91,6 +91,18 @@ def rolling_disc() -> tuple[me.KanesMethod, dict]:
     return kane, {r: 0.4, m: 2.0, g: 9.81}
 
 
+def system_of(kane: me.KanesMethod, fixed: me.Point) -> me.System:
+    """The same as SymPy's `System`, with its equations formed."""
+    system = me.System(kane.frame, fixed)
+    system.add_coordinates(*kane.q)
+    system.add_speeds(*kane.u)
+    system.add_kdes(*(x.diff(t) - rate for x, rate in kane.kindiffdict().items() if (x := x.args[0])))
+    system.add_bodies(*kane.bodies)
+    system.add_loads(*(me.Force(point, force) for point, force in kane.loads))
+    system.form_eoms()
+    return system
+
+
 def four_bar() -> tuple[me.System, dict, dict]:
     """Three links of SymPy's joints, closed by two equations."""
     q, u = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4")
