@@ -174,6 +174,7 @@ def test_modes_of_two_equal_pendulums_on_a_spring():
     scene = modes.scene(1)
     assert scene.run is not None
     assert np.allclose(scene.run.q[:, 0], 0.3 * modes.shapes[:, 1].real)
+    assert [channel.key for channel in scene.run.channels] == ["p", "q"]  # the page plots how they move
 
 
 def test_what_cannot_be_linearised_is_refused():
