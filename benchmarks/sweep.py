@@ -1,13 +1,15 @@
 """Many runs of the cart-pendulum: lanes and cores against one by one, against SciPy and joblib, and what a sweep costs.
 
-    python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask] [--json]
+    python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask [CHUNKS]] [--json]
 
 Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest x
 and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by one by
 `simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's KanesMethod through
 `lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured first; then what it says
 of `--runs` is set beside what they took. `--simulated` workers wait as long as a chunk takes in place of working on it. `--dask`
-adds a local cluster.
+makes chunks of 1000 runs by workers of our own and by a local cluster of as many, each after its start, which is told apart: as it
+comes, and without the profiler that looks at its threads a hundred times a second and with a slower tick of its loops. Its timers go
+on while a crowded machine lets the work wait, so its CPU time is also told with timers for the time of the work alone.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -38,6 +41,8 @@ MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
 VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}
 OBSERVE = ["max(x)", "final(energy)"]
 TOLERANCE = 1e-10
+FEW_TIMERS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
+_IDLE = 5.0  # seconds in which a cluster is watched that has nothing to do
 
 
 def swept(runs: int, **more: Any) -> Any:
@@ -167,11 +172,16 @@ def peer(count: int, processes: int) -> tuple[float, float]:
 
 
 @contextmanager
-def dask_cluster(count: int) -> Iterator[Any]:
+def dask_cluster(count: int, settings: dict[str, Any]) -> Iterator[Any]:
+    from dask import config
     from distributed import Client, LocalCluster
 
     options = {"n_workers": count, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(host="127.0.0.1", **options) as cluster, Client(cluster) as client:
+    with (
+        config.set(settings),
+        LocalCluster(host="127.0.0.1", **options) as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 
@@ -201,31 +211,50 @@ class Clocked:
         return out
 
 
-def dask(count: int, chunks: int = 20) -> dict[str, float]:
-    """CPU seconds of all processes of a local cluster for a sweep, and by how much that is more than the work itself."""
-    with dask_cluster(count) as client:
-        swept(4 * count * 64, executor=client, chunk=64)  # workers compile
+def own(count: int, chunks: int) -> dict[str, float]:
+    """CPU seconds of a sweep by worker processes of our own, and of their start."""
+    small = replace(question_of(count), given_chunk=1)
+    start, ready = spent(lambda: list(workers.by_processes(small, range(count), count)))
+    took, wall = spent(lambda: swept(chunks * CHUNK, workers=count))
+    return {
+        "CPU s to start": start,
+        "wall s to start": ready,
+        "CPU s per chunk": (took - start) / chunks,
+        "wall s per chunk": (wall - ready) / chunks,
+    }
+
+
+def dask(count: int, chunks: int, ours: dict[str, float], settings: dict[str, Any]) -> dict[str, float]:
+    """The same by a local cluster, and by how much all its processes take more than the work itself and than workers of our own."""
+    begun, wall = time.process_time(), time.perf_counter()
+    with dask_cluster(count, settings) as client:
 
         def used() -> float:
             return time.process_time() + sum(client.run(time.process_time).values())
 
+        swept(4 * count * 64, executor=client, chunk=64)  # workers import and compile
+        start, ready = used() - begun, time.perf_counter() - wall
         before, wall = used(), time.perf_counter()
-        time.sleep(10.0)
+        time.sleep(_IDLE)
         idle = (used() - before) / (time.perf_counter() - wall)
         executor = Clocked(client.get_executor(), count)
         before, wall = used(), time.perf_counter()
         swept(chunks * CHUNK, executor=executor)
-        wall, took = time.perf_counter() - wall, used() - before
-    work = executor.seconds
-    rest = (took - work - idle * wall) / chunks
-    found = {
-        "chunks": chunks,
-        "CPU s": took,
+        wall, took = (time.perf_counter() - wall) / chunks, (used() - before) / chunks
+    work = executor.seconds / chunks
+    quiet = took - idle * (wall - work / count)
+    return {
+        "CPU s to start": start,
+        "wall s to start": ready,
+        "CPU s per chunk": took,
         "of it work": work,
-        "wall s": wall,
-        "CPU s per second of an idle cluster": idle,
+        "wall s per chunk": wall,
+        "CPU s per second when idle": idle,
+        "CPU % more than the work": 100 * (took / work - 1),
+        "with timers for the time of the work": 100 * (quiet / work - 1),
+        "CPU % more than our workers": 100 * (took / ours["CPU s per chunk"] - 1),
+        "wall % more than our workers": 100 * (wall / ours["wall s per chunk"] - 1),
     }
-    return {**found, "overhead %": 100 * (took / work - 1), "ms per chunk besides idling": 1e3 * rest}
 
 
 def simulated(part: dict[str, float], count: int, rounds: int = 3) -> dict[str, float]:
@@ -251,7 +280,7 @@ def main() -> None:
     parser.add_argument("--peer", type=int, default=8)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--simulated", type=int, nargs="*", default=[100, 1000])
-    parser.add_argument("--dask", action="store_true")
+    parser.add_argument("--dask", type=int, nargs="?", const=20, default=0, metavar="CHUNKS")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     part = parts(given.workers)
@@ -272,7 +301,9 @@ def main() -> None:
             "largest difference of x": off,
         }
     if given.dask:
-        out["dask"] = dask(given.workers)
+        out["workers of our own"] = ours = own(given.workers, given.dask)
+        out["Dask as it comes"] = dask(given.workers, given.dask, ours, {})
+        out["Dask with few timers"] = dask(given.workers, given.dask, ours, FEW_TIMERS)
     out["simulated workers"] = [simulated(part, count) for count in given.simulated]
     print(json.dumps(out, indent=2) if given.json else told(out))
 
