@@ -2,14 +2,15 @@
 
     python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask [CHUNKS]] [--json]
 
-Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest x
-and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by one by
-`simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's KanesMethod through
-`lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured first; then what it says
-of `--runs` is set beside what they took. `--simulated` workers wait as long as a chunk takes in place of working on it. `--dask`
-makes chunks of 1000 runs by workers of our own and by a local cluster of as many, each after its start, which is told apart: as it
-comes, and without the profiler that looks at its threads a hundred times a second and with a slower tick of its loops. Its timers go
-on while a crowded machine lets the work wait, so its CPU time is also told with timers for the time of the work alone.
+Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest
+x and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by
+one by `simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's
+KanesMethod through `lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured
+first; then what it says of `--runs` is set beside what they took; the last of them is what wall times are compared with.
+`--simulated` workers wait as long as a chunk takes in place of working on it. `--dask` makes chunks of 1000 runs by workers of
+our own and by a local cluster of as many, each after its start, which is told apart: as it comes, and without the profiler
+that looks at its threads a hundred times a second and with a slower tick of its loops. Its timers go on while a crowded
+machine lets the work wait, so its CPU time is also told with timers for the time of the work alone.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[s
 # others
 
 
-def alone(count: int) -> float:
-    """CPU seconds of a run by `simulate`, with what is kept of it."""
+def alone(count: int) -> tuple[float, float]:
+    """CPU and wall seconds of a run by `simulate`, with what is kept of it."""
     eom, question = dl.derive(MODEL), question_of(count + 1)
     points = Points(question.variation)(0, count + 1).T.tolist()
 
@@ -142,7 +143,8 @@ def alone(count: int) -> float:
         return float(run["x"].max()), float(run.energy[-1])
 
     one(*points[0])
-    return spent(lambda: [one(*point) for point in points[1:]])[0] / count
+    took, wall = spent(lambda: [one(*point) for point in points[1:]])
+    return took / count, wall / count
 
 
 def peer_run(length: float, mass: float) -> tuple[float, float]:
@@ -302,12 +304,16 @@ def main() -> None:
     given = parser.parse_args()
     part = parts(given.workers)
     out: dict[str, Any] = {"parts": part, "sweeps": checked(part, given.runs, given.workers)}
+    whole = (
+        out["sweeps"][-1]["wall s"] / given.runs[-1] if given.runs else math.nan
+    )  # s per run, all cores, start included
     if given.alone:
-        took = alone(given.alone)
+        took, wall = alone(given.alone)
         out["one by one"] = {
             "runs": given.alone,
             "µs per run": took * 1e6,
             "lanes are faster": took * 1e6 / part["µs per run"],
+            "lanes and cores are faster, wall": wall / whole,
         }
     if given.peer:
         took, off = peer(given.peer, given.workers)
@@ -315,6 +321,7 @@ def main() -> None:
             "runs": given.peer,
             "ms per run": took * 1e3,
             "times ours": took * 1e6 / part["µs per run"],
+            "times ours, wall on as many cores": took / given.workers / whole,
             "largest difference of x": off,
         }
     if given.dask:

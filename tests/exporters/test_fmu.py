@@ -28,7 +28,9 @@ def test_the_description_names_states_parameters_and_outputs():
     assert float(variables["l"].get("start")) == 0.2
     assert {"ddot(x)", "lambda(wheel)", "rod2.x", "rod2.R33"} <= set(variables)
     assert [int(each.get("valueReference")) for each in variables.values()] == list(range(len(variables)))
-    assert all(root.find(kind).get("providesDirectionalDerivatives") == "true" for kind in ("ModelExchange", "CoSimulation"))
+    assert all(
+        root.find(kind).get("providesDirectionalDerivatives") == "true" for kind in ("ModelExchange", "CoSimulation")
+    )
     listed = {each.get("valueReference") for each in root.findall("ModelStructure/Output")}
     assert listed == {each.get("valueReference") for each in variables.values() if each.get("causality") == "output"}
 
