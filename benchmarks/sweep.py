@@ -80,6 +80,7 @@ def best(work: Callable[[], Any], rounds: int = 3) -> float:
 
 def parts(count: int) -> dict[str, float]:
     """What a chunk and a run cost, the driver, the checkpoint and the start of a worker."""
+    first = spent(lambda: swept(2, workers=1))[0]  # imports, derivation, machine code
     question = question_of(100_000)
     points = Points(question.variation)(0, CHUNK)
     answer(question, points[:, :64])  # compiles
@@ -99,6 +100,7 @@ def parts(count: int) -> dict[str, float]:
     few = question_of(2)
     starting = spent(lambda: list(workers.by_processes(few, [0], 1)))[0]
     return {
+        "s once, the first sweep": first,
         "steps per run": steps,
         "µs per run": run * 1e6,
         "ns per step": run / steps * 1e9,
@@ -112,7 +114,7 @@ def parts(count: int) -> dict[str, float]:
 
 
 def predicted(part: dict[str, float], runs: int, count: int) -> float:
-    """CPU seconds by the cost model."""
+    """CPU seconds by the cost model, in a process that has made a sweep before."""
     chunks = math.ceil(runs / CHUNK)
     each = part["ms per chunk besides"] + part["ms per chunk, driver"] + part["ms per chunk, checkpoint"]
     started = count if count > 1 and chunks > 1 else 0
