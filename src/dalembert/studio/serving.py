@@ -106,12 +106,13 @@ def serve(
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
-            uvicorn.Server(_settings(studio)).run(sockets=[door])
+            uvicorn.Server(settings(studio)).run(sockets=[door])
         except KeyboardInterrupt:
             print("The studio is closed.")
 
 
-def _settings(studio: Studio) -> uvicorn.Config:
+def settings(studio: Studio) -> uvicorn.Config:
+    """How the server runs: everything is bounded."""
     return uvicorn.Config(
         studio.app,
         http=Prompt,

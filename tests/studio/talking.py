@@ -1,0 +1,99 @@
+"""A studio in this process, whose workers are copies of it, and clients that talk to it."""
+
+import contextlib
+import http.client
+import json
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from websockets.sync.client import ClientConnection, connect
+
+from dalembert.studio import serving, tasks, workers
+from dalembert.studio.app import Options, Studio
+
+TOKEN = "token-of-the-test"
+SECONDS = 60.0  # that anything may take on a busy machine
+TEXT = """name = "pendulum"
+gravity = [0, -9.81, 0]
+coordinates.theta = { start = 1 }
+[[body]]
+name = "rod"
+mass = 1
+center = [1, 0, 0]
+joint = { type = "revolute", axis = [0, 0, 1], angle = "theta" }
+"""
+
+
+@contextlib.contextmanager
+def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
+    """Workers are copies of this process, with more tasks if need be: nothing is loaded again."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system cannot copy a process")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "_CONTEXT", multiprocessing.get_context("fork"))
+        for name, task in (more or {}).items():
+            patch.setitem(tasks.TASKS, name, task)
+        yield
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a studio is."""
+
+    host: str  # with the port
+    token: str
+    studio: Studio | None = None
+
+    def ask(self, path: str, method: str = "GET", body: object = None, **headers: str) -> tuple[int, bytes]:
+        """Status and body of the answer to a request with the token."""
+        line = http.client.HTTPConnection(self.host, timeout=SECONDS)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        with contextlib.closing(line):
+            line.request(method, f"/{self.token}/{path}", body, named)  # type: ignore[arg-type]
+            answer = line.getresponse()
+            return answer.status, answer.read()
+
+    def talk(self, key: str = "0123456789abcdef", **options: Any) -> ClientConnection:
+        """A websocket of a tab."""
+        given = {"origin": f"http://{self.host}", "max_size": None, "open_timeout": SECONDS, **options}
+        return connect(f"ws://{self.host}/{self.token}/talk/{key}", **given)
+
+
+def heard(socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool] = lambda said: True) -> dict[str, Any]:
+    """The first message that is wanted."""
+    while not wanted(said := json.loads(socket.recv(SECONDS))):
+        pass
+    return said
+
+
+def answer(socket: ClientConnection, number: int, task: str, given: object = None) -> dict[str, Any]:
+    """The answer to a question."""
+    socket.send(json.dumps({"ask": number, "task": task, "given": {} if given is None else given}))
+    return heard(socket, lambda said: said.get("ask") == number and "progress" not in said)
+
+
+@contextlib.contextmanager
+def studio_here(
+    root: Path, more: dict[str, tasks.Task] | None = None, options: Options = Options(quick_seconds=SECONDS)
+) -> Iterator[Place]:
+    """A studio in a thread of this process."""
+    with copies(more), serving.listening("127.0.0.1", 0) as door:
+        number = door.getsockname()[1]
+        studio = Studio(root, TOKEN, serving.names("127.0.0.1", number), first={"text": TEXT}, options=options)
+        server = uvicorn.Server(serving.settings(studio))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield Place(f"127.0.0.1:{number}", TOKEN, studio)
+        finally:
+            server.should_exit = True
+            thread.join()
