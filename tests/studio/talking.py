@@ -4,6 +4,8 @@ import contextlib
 import http.client
 import json
 import multiprocessing
+import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ import pytest
 import uvicorn
 from websockets.sync.client import ClientConnection, connect
 
-from dalembert.studio import serving, tasks, workers
+from dalembert.studio import serving, tasks, worker, workers
 from dalembert.studio.app import Options, Studio
 
 TOKEN = "token-of-the-test"
@@ -38,9 +40,23 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
         pytest.skip("this system cannot copy a process")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "_CONTEXT", multiprocessing.get_context("fork"))
+        patch.setattr(worker, "work", _alone(worker.work))
         for name, task in (more or {}).items():
             patch.setitem(tasks.TASKS, name, task)
         yield
+
+
+def _alone(work: Callable[..., None]) -> Callable[..., None]:
+    """A copy has all sockets of this process; it keeps its own pipe only."""
+
+    def alone(pipe: Any, *rest: Any) -> None:
+        for name in os.listdir("/dev/fd"):
+            with contextlib.suppress(OSError):
+                if int(name) != pipe.fileno() and stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                    os.close(int(name))
+        work(pipe, *rest)
+
+    return alone
 
 
 @dataclass(frozen=True)
