@@ -28,6 +28,7 @@ const PATHS = {
   undo: "M9 5v4h6a5 5 0 0 1 0 10h-5v-2h5a3 3 0 0 0 0-6H9v4L3 10z",
   redo: "M15 5v4H9a5 5 0 0 0 0 10h5v-2H9a3 3 0 0 1 0-6h6v4l6-5z",
   reset: "M12 5V2L7 6l5 4V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z",
+  away: "M6.4 5L12 10.6 17.6 5 19 6.4 13.4 12 19 17.6 17.6 19 12 13.4 6.4 19 5 17.6 10.6 12 5 6.4z",
 };
 export type Icon = keyof typeof PATHS;
 

@@ -1,7 +1,7 @@
 // The talk with the server: questions with numbers, answers with the same; it is taken up again when it breaks.
 
 export interface Failure { kind: "input" | "work" | "defect" | "cancelled" | "lost"; text: string; problems?: Problem[] }
-export interface Problem { path: string; fact: string; advice: string; line?: number }
+export interface Problem { path: string; fact: string; advice: string; blocking?: boolean; line?: number | null; place?: (string | number)[] }
 export interface Welcome {
   draft: unknown; drafts: { key: string; name: string; time: number }[];
   first?: { text: string; described: unknown }; // what a new tab begins with
@@ -35,6 +35,9 @@ export class Link {
     private readonly state: (open: boolean) => void, private readonly saved: (done: boolean, why: string) => void) {
     this.open(false);
   }
+
+  /** The key of this tab. */
+  get tab(): string { return this.key(false); }
 
   /** Asks for a task; progress is told on the way. */
   ask<T>(task: string, given: object = {}, tell: Tell = () => {}): Question<T> {

@@ -32,18 +32,20 @@ function begin(): void {
   const works = new Works(), theatre = new Theatre();
   const state = element("span", { class: "badge", role: "status" }, "connecting");
   let welcomed = false;
-  const link = new Link(tabKey, (said) => { if (welcomed) draft.save(); else { welcomed = true; greet(said); } },
+  let welcome = (_: Welcome): void => undefined;
+  const welcomedBy = new Promise<Welcome>((done) => { welcome = done; });
+  const link = new Link(tabKey, (said) => { if (welcomed) draft.save(); else { welcomed = true; welcome(said); greet(said); } },
     (open) => { state.textContent = open ? "saved" : "not connected"; },
     (done, why) => { state.textContent = done ? "saved" : "not saved"; if (!done) works.say(why, "warning"); });
   const draft = new Draft(link);
-  const studio: Studio = { link, draft, theatre, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
+  const studio: Studio = { link, draft, theatre, welcomed: welcomedBy, work: (title, question) => works.show(title, question), say: (words, kind) => works.say(words, kind) };
 
-  const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)]);
+  const side = tabsOf([describeRoom(studio), understandRoom(studio), moveRoom(studio), takeRoom(studio)], "Rooms");
   const help = new Help(studio);
   const title = element("h1", {}, "dalembert studio");
   const undo = button("Undo", "undo", () => draft.undo(), "Ctrl+Z"), redo = button("Redo", "redo", () => draft.redo(), "Ctrl+Y");
   const header = element("header", {}, title, element("p", {}), state, undo, redo, help.button, theatre.theme.switch);
-  document.body.append(element("main", { class: "dalembert studio" }, header, theatre.root, splitter(), side), help.root, works.root);
+  document.body.append(element("div", { class: "dalembert studio" }, header, element("main", {}, theatre.root, splitter(), side)), help.root, works.root);
   theatre.theme.apply();
   onKeys({ d: () => theatre.theme.flip() });
 
@@ -51,7 +53,7 @@ function begin(): void {
   draft.watch((found) => {
     if (found.name) title.textContent = found.name;
     if (found.scene) theatre.show({ ...found.scene, tabs: [] }, { keep: true });
-    else if (!theatre.shown) theatre.empty(found.problems.length ? "The text has to be mended before there is something to see." : "This model is given by its energies: there is nothing to draw.");
+    else if (!theatre.shown || !found.problems.length) theatre.empty(found.problems.length ? "The text has to be mended before there is something to see." : "This model is given by its energies: there is nothing to draw.");
   });
 
   window.studio = { text: () => draft.text, change: (text) => draft.change(text), problems: () => draft.described.problems, shown: () => theatre.shown };
