@@ -5,7 +5,10 @@ import http.client
 import json
 import multiprocessing
 import os
+import re
 import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -97,12 +100,18 @@ def answer(socket: ClientConnection, number: int, task: str, given: object = Non
 
 @contextlib.contextmanager
 def studio_here(
-    root: Path, more: dict[str, tasks.Task] | None = None, options: Options = Options(quick_seconds=SECONDS)
+    root: Path, more: dict[str, tasks.Task] | None = None, options: Options | None = None
 ) -> Iterator[Place]:
     """A studio in a thread of this process."""
     with copies(more), serving.listening("127.0.0.1", 0) as door:
         number = door.getsockname()[1]
-        studio = Studio(root, TOKEN, serving.names("127.0.0.1", number), first={"text": TEXT}, options=options)
+        studio = Studio(
+            root,
+            TOKEN,
+            serving.names("127.0.0.1", number),
+            first={"text": TEXT},
+            options=options or Options(quick_seconds=SECONDS),
+        )
         server = uvicorn.Server(serving.settings(studio))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
@@ -113,3 +122,51 @@ def studio_here(
         finally:
             server.should_exit = True
             thread.join()
+
+
+@dataclass(frozen=True)
+class Program(Place):
+    """The program `dalembert studio` under way."""
+
+    process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def below(self) -> list[int]:
+        """The processes that it has started, and those that they have."""
+        found, looked = [], [self.pid]
+        while looked:
+            with contextlib.suppress(OSError):
+                text = Path(f"/proc/{looked[0]}/task/{looked[0]}/children").read_text()
+                looked += map(int, text.split())
+                found += map(int, text.split())
+            looked = looked[1:]
+        return found
+
+    def memory(self) -> dict[int, int]:
+        """The memory of each of its processes, in MB."""
+        found = {}
+        for pid in (self.pid, *self.below()):
+            with contextlib.suppress(OSError, StopIteration):
+                lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                found[pid] = int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) // 1024
+        return found
+
+
+@contextlib.contextmanager
+def program(folder: Path, *words: str) -> Iterator[Program]:
+    """The program in a folder, until the end of the block."""
+    command = [sys.executable, "-m", "dalembert", "studio", "--no-browser", *words]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            line = ""
+            while not (found := re.search(r"http://([^/]+)/([^/]+)/", line)):
+                line = process.stdout.readline()
+                assert line or process.poll() is None, "the studio ended before it gave its address"
+            yield Program(found.group(1), found.group(2), None, process)
+        finally:
+            process.kill()

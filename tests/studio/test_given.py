@@ -59,11 +59,13 @@ GETTERS = (
 @pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))
 def test_every_getter_gives_its_kind_or_a_short_sentence(value):
     for get in GETTERS:
+        said = ""
         try:
             get(Given({"x": value}))
         except InputError as error:
-            assert len(str(error)) < 500
-            assert str(error).startswith("studio")
+            said = str(error)
+        assert len(said) < 500
+        assert said.startswith("studio") or not said
 
 
 @pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))

@@ -7,23 +7,20 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 
 import pytest
-from talking import SECONDS, TEXT, TOKEN, Place, answer, heard, studio_here
+from talking import SECONDS, TEXT, TOKEN, Place, answer, heard, program, studio_here
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from dalembert import gallery
 from dalembert.cli import main
 from dalembert.errors import InputError, WorkError
-from dalembert.studio import folder as rooms
-from dalembert.studio import serving, talk, upload
+from dalembert.studio import serving, talk
 from dalembert.studio.app import Studio
 from dalembert.studio.folder import OWN, Folder
 from dalembert.studio.opening import opened
-from dalembert.studio.tasks import TASKS, Task
+from dalembert.studio.tasks import Task
 from dalembert.viewer import studio_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -55,7 +52,11 @@ def request(studio, path="/", method="GET", headers=HERE, pieces=(), kind="http"
 
     async def coming():
         for piece in pieces:
-            yield {"type": "http.disconnect"} if piece is None else {"type": "http.request", "body": piece, "more_body": True}
+            yield (
+                {"type": "http.disconnect"}
+                if piece is None
+                else {"type": "http.request", "body": piece, "more_body": True}
+            )
         yield {"type": "http.request", "body": b"", "more_body": False}
         await asyncio.Event().wait()
 
@@ -463,5 +464,56 @@ def test_options_are_looked_at(words, capsys):
 def test_help_says_what_there_is(capsys):
     assert main(["studio", "--help"]) == 0
     said = capsys.readouterr().out
-    for word in ("MODEL", "--port", "--host", "--no-browser", "--workers", "--memory", "--seconds", "dalembert studio four-bar"):
+    for word in (
+        "MODEL",
+        "--port",
+        "--host",
+        "--no-browser",
+        "--workers",
+        "--memory",
+        "--seconds",
+        "dalembert studio four-bar",
+    ):
         assert word in said
+
+
+# at night: the program itself
+
+
+LONG = {"text": TEXT, "duration": 1e5, "samples": 2}
+
+
+def all_gone(pids):
+    """Whether none of these processes is left, if need be within a while."""
+    end = time.monotonic() + SECONDS
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_is_left_behind(tmp_path, how):
+    with program(tmp_path) as place, place.talk(close_timeout=1) as tab:
+        heard(tab)
+        assert "result" in answer(tab, 1, "describe", {"text": TEXT})
+        tab.send(json.dumps({"ask": 2, "task": "simulate", "given": LONG}))
+        heard(tab)
+        pids = place.below()
+        assert len(pids) >= 3
+        os.kill(place.pid, how)
+        assert place.process.wait(SECONDS) == (0 if how == signal.SIGINT else -how)
+        assert all_gone(pids)
+
+
+@pytest.mark.nightly
+def test_several_studios_in_one_folder(tmp_path):
+    with program(tmp_path) as one, program(tmp_path, "cart-pendulum", "--host", "localhost") as other:
+        assert one.host != other.host
+        for place, name in ((one, "four-bar"), (other, "cart-pendulum")):
+            with place.talk() as tab:
+                assert heard(tab)["first"]["described"]["name"] == name
+                tab.send(json.dumps({"save": {"name": name}}))
+                assert heard(tab, lambda said: "saved" in said)["saved"]
+        assert Place(one.host, other.token).ask("")[0] == 403
