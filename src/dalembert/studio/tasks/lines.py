@@ -138,13 +138,16 @@ def _plain(key: str) -> str:
     """A key without its quotation marks."""
     if key[0] not in "\"'":
         return key
-    return tomllib.loads(f"x = {key}")["x"] if "\\" in key else key[1:-1]
+    try:
+        return tomllib.loads(f"x = {key}")["x"]
+    except tomllib.TOMLDecodeError:
+        raise _Lost from None
 
 
 # from messages to places
 
 _SYNTAX = re.compile(r"(?:^|, )line (\d+)(?:,|$)")
-_STEP = re.compile(r"(\w+)(?: (\d+))?(?: \([^()]*\))?((?:\[\d+\])*)")
+_STEP = re.compile(r"(?:^|(\w+))(?: (\d+))?(?: \([^()]*\))?((?:\[\d+\])*)")
 _KEY_SAID = re.compile(r"there is no key (?:or section )?('.*?'|\".*?\")(?: here)?\.|`(\w+)`")
 _NAMED = {"parameters": "parameter", "coordinates": "coordinate", "speeds": "speed", "limits": "limit of"}
 _OTHER_WORDS = {
@@ -200,11 +203,11 @@ class Text:
             if longer and path[len(name) : len(name) + 1] in _AFTER and place in self.places:
                 best, rest = place, path[len(name) :]
         for step in _STEP.finditer(rest) if best else ():
-            key, number, entries = step.groups()
-            if (*best, key) not in self.places:
+            key, number, entries = step.groups("")
+            if key and (*best, key) not in self.places:
                 continue
-            best = (*best, key)
-            for each in re.findall(r"\d+", f"{number or ''}{entries}"):
+            best = (*best, key) if key else best
+            for each in re.findall(r"\d+", f"{number} {entries}"):
                 best = (*best, int(each)) if (*best, int(each)) in self.places else best
         return best
 
