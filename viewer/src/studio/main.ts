@@ -7,6 +7,7 @@ import { tabsOf } from "../tabs";
 import { describeRoom } from "./describe/room";
 import { Draft, type Kept } from "./draft";
 import { Link, type Problem, type Welcome } from "./link";
+import { patiently } from "./patience";
 import { moveRoom } from "./move/room";
 import type { Studio } from "./studio";
 import { takeRoom } from "./take/room";
@@ -59,7 +60,7 @@ function begin(): void {
   async function greet({ draft: kept }: Welcome): Promise<void> {
     if (kept) { draft.restore(kept as Kept); return; }
     const name = document.body.dataset["model"] || "four-bar";
-    const { text } = await link.ask<{ text: string }>("example", { name }).answer;
+    const { text } = await patiently(() => link.ask<{ text: string }>("example", { name }).answer);
     draft.change(text);
   }
 }
