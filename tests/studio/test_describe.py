@@ -10,7 +10,6 @@ import pytest
 from dalembert import gallery
 from dalembert.errors import DalembertError
 from dalembert.studio.folder import Folder
-from dalembert.studio.given import Given
 from dalembert.studio.tasks import TASKS
 
 GALLERY = Path(gallery.__file__).parent
@@ -44,9 +43,15 @@ def test_a_broken_text_keeps_its_forms_as_long_as_it_is_toml(tmp_path):
     assert asked(tmp_path, "describe", text="name = ")["outline"] is None
 
 
-@pytest.mark.parametrize("value", ["inf", "nan", "1979-05-27", "[[[1]], {}]", "{ a = { b = [1] } }", "9" * 400, '"<b>"'])
+@pytest.mark.parametrize(
+    "value", ["inf", "nan", "1979-05-27", "[[[1]], {}]", "{ a = { b = [1] } }", "9" * 400, '"<b>"']
+)
 def test_any_value_becomes_plain_data(tmp_path, value):
-    asked(tmp_path, "describe", text=f"name = {value}\nbody = [{value}]\nparameters = {value}\nsimulation.step = {value}\n")
+    asked(
+        tmp_path,
+        "describe",
+        text=f"name = {value}\nbody = [{value}]\nparameters = {value}\nsimulation.step = {value}\n",
+    )
 
 
 def test_examples_have_titles_stories_and_pictures(tmp_path, monkeypatch):

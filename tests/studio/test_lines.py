@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dalembert import gallery
-from dalembert.studio.tasks.describe import describe
 from dalembert.studio.given import Given
+from dalembert.studio.tasks.describe import describe
 from dalembert.studio.tasks.lines import Text, places
 
 GALLERY = Path(gallery.__file__).parent
@@ -55,7 +55,9 @@ def keyed(text, place, at):
     return isinstance(place[-1], int) or name in line or "\\" in line
 
 
-@pytest.mark.parametrize("text", [ODD, *(path.read_text("utf-8") for path in FILES)], ids=["odd", *(p.parent.name for p in FILES)])
+@pytest.mark.parametrize(
+    "text", [ODD, *(path.read_text("utf-8") for path in FILES)], ids=["odd", *(p.parent.name for p in FILES)]
+)
 def test_everything_that_is_read_has_its_place(text):
     found = places(text)
     assert set(found) == set(paths(tomllib.loads(text)))
@@ -63,7 +65,27 @@ def test_everything_that_is_read_has_its_place(text):
 
 
 def test_places_of_a_text_that_is_no_toml_end_somewhere():
-    pieces = ["[", "[[", "]", "{", "}", '"', "'", '"""', "=", ".", ",", "#", "\n", "a", "1", " ", "\\", "b = ", "[[body]]\n"]
+    pieces = [
+        "[",
+        "[[",
+        "]",
+        "{",
+        "}",
+        '"',
+        "'",
+        '"""',
+        "=",
+        ".",
+        ",",
+        "#",
+        "\n",
+        "a",
+        "1",
+        " ",
+        "\\",
+        "b = ",
+        "[[body]]\n",
+    ]
     chance = random.Random(3)
     for _ in range(2000):
         places("".join(chance.choices(pieces, k=chance.randrange(30))))
@@ -108,7 +130,7 @@ joint = [
         (HEAD + CART.replace('"theta"', '"thata"'), 20, ("body", 1, "joint", 1, "angle")),
         (HEAD + CART + "[[spring]]\nbodies = ['cart', 'cart']\nstiffness = 1", 23, ("spring", 0, "bodies")),
         (HEAD + CART + "[[force]]\nbody = 'leg'\nforce = [0, 0, 0]", 23, ("force", 0, "body")),
-        (HEAD + CART + "[[joint_stop]]\nname = 'end'\nbody = 'arm'\njoint = 1\nlower = 2\nupper = 1\nstiffness = 1", 22, ("joint_stop", 0)),
+        (HEAD + CART + "[[joint_stop]]\nbody = 'arm'\njoint = 1\nlower = 2\nupper = 1\nstiffness = 1", 22, ("joint_stop", 0)),
         (HEAD + CART + "speeds.u = 3", 22, ("body", 1, "speeds")),
         (HEAD + CART + "[speeds]\nu = 'dot(y)'", 23, ("speeds", "u")),
         (HEAD + CART + "[limits]\nx = { lower = 'q' }", 23, ("limits", "x", "lower")),

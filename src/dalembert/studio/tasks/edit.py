@@ -138,12 +138,12 @@ def _put(tree: Tree, place: Place, text: str) -> None:
     """Puts a value, as it is written, at a place."""
     *way, last = place
     holder = _inside(tree, way)
-    if not isinstance(holder, dict):
+    if not isinstance(holder, dict) or not isinstance(last, str):
         raise _nowhere(last)
     value = tomlkit.value(text)
     if isinstance(holder, InlineTable) and last not in holder:
         if not holder and way:
-            key = last if _BARE.fullmatch(str(last)) else written(last)
+            key = last if _BARE.fullmatch(last) else written(last)
             _inside(tree, way[:-1])[way[-1]] = tomlkit.value(f"{{ {key} = {text} }}")
             return
         value.trivia.trail = " "
@@ -340,8 +340,8 @@ def _replaced(tree: Tree, change: Change) -> None:
         for each in given if isinstance(given, list) else given.values() if section in NAMED else [given]:
             if isinstance(each, dict):
                 _walk(each, each, keys, change)
-        for name, short in list(given.items()) if section in SHORT and given else ():
-            if isinstance(short, str):
+        for name in list(given) if section in SHORT else ():
+            if isinstance(given[name], str):
                 _assign(given, name, "value", change)
 
 

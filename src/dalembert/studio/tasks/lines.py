@@ -25,14 +25,17 @@ _BLANK = re.compile(r"(?:[\s,]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 _STRING = re.compile(
-    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}|' + r"'''(?:[^']|'{1,2}(?!'))*'{3,5}|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'",
+    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}|'
+    + r"'''(?:[^']|'{1,2}(?!'))*'{3,5}|"
+    + r'"(?:[^"\\\n]|\\.)*"|'
+    + r"'[^'\n]*'",
     re.DOTALL,
 )
 _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 
 def places(text: str) -> dict[Place, int]:
-    """Where everything begins in a text that can be read as TOML: tables at their headers, values at their keys, entries at themselves.
+    """Where everything begins in a text that can be read as TOML: tables at their headers, values at their keys.
 
     >>> text = 'name = "arm"\\n[[body]]\\nmass = 2\\njoint = { type = "fixed" }'
     >>> found = places(text)

@@ -63,7 +63,13 @@ _USUAL = {
     "a formula of x, y and z in quotation marks": "z",
     "numbers or formulas": [1, -1],
 }
-_POSITIVE = {"semi_axes": [0.1, 0.1, 0.1], "size": [0.1, 0.1, 0.1], "radius": 0.1, "force": [0, 0, 0], "torque": [0, 0, 0]}
+_POSITIVE = {
+    "semi_axes": [0.1, 0.1, 0.1],
+    "size": [0.1, 0.1, 0.1],
+    "radius": 0.1,
+    "force": [0, 0, 0],
+    "torque": [0, 0, 0],
+}
 
 
 def new_name(stem: str, taken: Collection[str]) -> str:
