@@ -64,7 +64,9 @@ class Folder:
         try:
             text = json.dumps(draft, allow_nan=False)
         except (ValueError, RecursionError):
-            raise InputError("the draft cannot be kept: it is nested too deeply, or holds a number that is none.") from None
+            raise InputError(
+                "the draft cannot be kept: it is nested too deeply, or holds a number that is none."
+            ) from None
         if len(text) > MAX_DRAFT:
             raise InputError(f"the draft has {len(text)} characters. Expected at most {MAX_DRAFT}.")
         write_text(self._made("drafts", key, ".json"), text)

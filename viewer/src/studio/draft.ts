@@ -23,6 +23,7 @@ export class Draft {
   private past: string[] = [];
   private future: string[] = [];
   private timer = 0;
+  private touched = false; // whether there is something to keep
   private asked = 0;
   private last = { origin: null as unknown, time: 0 };
   private readonly onText: ((text: string, origin: unknown) => void)[] = [];
@@ -68,25 +69,37 @@ export class Draft {
   /** What was kept of an earlier time. */
   restore(kept: Kept): void {
     Object.assign(this.settings, kept.settings);
-    this.set(kept.text, null);
+    this.set(kept.text, null, 0);
+  }
+
+  /** A text that has been looked at already; it is kept when it is changed. */
+  begin(text: string, found: Described): void {
+    this.set(text, null);
+    window.clearTimeout(this.timer);
+    this.touched = false;
+    this.described = found;
+    this.onDescribed.forEach((each) => each(found));
   }
 
   /** Remembers a choice of a room. */
   keep(room: string, choice: unknown): void {
     this.settings[room] = choice;
+    this.touched = true;
     this.save();
   }
 
-  private set(text: string, origin: unknown): void {
+  private set(text: string, origin: unknown, wait = WAIT): void {
     this.text = text;
+    this.touched = true;
     this.run = "";
     this.onText.forEach((each) => each(text, origin));
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.save(); void this.look(); }, WAIT);
+    this.timer = window.setTimeout(() => { this.save(); void this.look(); }, wait);
   }
 
-  private save(): void {
-    this.link.save({ name: this.name, text: this.text, settings: this.settings } satisfies Kept);
+  /** Keeps all on the server. */
+  save(): void {
+    if (this.touched) this.link.save({ name: this.name, text: this.text, settings: this.settings } satisfies Kept);
   }
 
   private async look(): Promise<void> {

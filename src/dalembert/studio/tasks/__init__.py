@@ -12,7 +12,22 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, edit, examples, outline, simulate, take
+from dalembert.studio.tasks import (
+    describe,
+    edit,
+    equations,
+    evidence,
+    examples,
+    help,
+    outline,
+    rest,
+    robot,
+    simulate,
+    sweep,
+    table,
+    take,
+    understand,
+)
 
 
 @dataclass(frozen=True)
@@ -36,9 +51,29 @@ TASKS: dict[str, Task] = {
     "format": Task(outline.file_format, quick=True),
     "edit": Task(edit.edit, quick=True),
     "import": Task(describe.taken_in),
+    "choices": Task(simulate.choices, quick=True),
+    "written": Task(simulate.written, quick=True),
+    "prepare": Task(simulate.prepare),
     "simulate": Task(simulate.simulate),
+    "equilibria": Task(rest.equilibria),
+    "modes": Task(rest.modes),
+    "mode": Task(rest.mode),
+    "sweep": Task(sweep.sweep),
+    "read_table": Task(table.read_table, quick=True),
+    "write_table": Task(table.write_table, quick=True),
+    "robot": Task(robot.about_robot, quick=True),
+    "reach": Task(robot.reach),
+    "follow": Task(robot.follow),
+    "drive_along": Task(robot.drive_along),
     "kinds": Task(take.kinds, quick=True),
     "take": Task(take.take),
+    "declared": Task(understand.declared, quick=True),
+    "understand": Task(understand.understand),
+    "equations": Task(equations.equations),
+    "prove": Task(evidence.prove),
+    "verify": Task(evidence.verify),
+    "compare": Task(evidence.compare),
+    "help": Task(help.table, quick=True),
 }
 
 

@@ -5,6 +5,7 @@ import type { Room, Studio } from "../studio";
 import { readFile, takeDropped } from "./drop";
 import { formsPage } from "./forms";
 import { galleryPage } from "./gallery";
+import { tablePage } from "./table";
 import { textPage } from "./text";
 import { undoEverywhere } from "./undo";
 
@@ -12,7 +13,7 @@ export function describeRoom(studio: Studio): Room {
   const { draft, theatre } = studio;
   const open = (title: string): void => [...content.querySelectorAll<HTMLElement>("[role=tab]")].find((each) => each.textContent === title)?.click();
   const take = (file: File): void => void readFile(studio, file).then((done) => { if (done) open("Text"); });
-  const content = tabsOf([galleryPage(studio, open, take), textPage(studio), formsPage(studio)]);
+  const content = tabsOf([galleryPage(studio, open, take), textPage(studio), formsPage(studio), tablePage(studio)]);
   takeDropped(take);
   undoEverywhere(draft);
   // with problems the last sound scene stays, greyed

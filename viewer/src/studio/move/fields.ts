@@ -1,0 +1,48 @@
+// Small parts of forms: numbers, choices, buttons, sections that open.
+
+import { element } from "../../dom";
+
+/** A number with a label; empty means as the model has it, which the placeholder says. */
+export function numberField(label: string, changed: (value: number | undefined) => void, unit = ""): { root: HTMLElement; input: HTMLInputElement } {
+  const input = element("input", { type: "number", step: "any" });
+  input.addEventListener("change", () => changed(input.value === "" ? undefined : Number(input.value)));
+  return { root: labelled(label, input, unit), input };
+}
+
+/** A choice of words. */
+export function choiceField(label: string, changed: (value: string) => void): { root: HTMLElement; select: HTMLSelectElement } {
+  const select = element("select", {});
+  select.addEventListener("change", () => changed(select.value));
+  return { root: labelled(label, select), select };
+}
+
+/** Other options; the chosen one stays where it is still there. */
+export function offer(select: HTMLSelectElement, options: { value: string; text: string }[], chosen = select.value): void {
+  select.replaceChildren(...options.map(({ value, text }) => element("option", { value }, text)));
+  if (options.some(({ value }) => value === chosen)) select.value = chosen;
+}
+
+/** A switch with words. */
+export function checkField(label: string, on: boolean, changed: (on: boolean) => void): { root: HTMLElement; input: HTMLInputElement } {
+  const input = element("input", { type: "checkbox" });
+  input.checked = on;
+  input.addEventListener("change", () => changed(input.checked));
+  return { root: element("label", { class: "check" }, input, ` ${label}`), input };
+}
+
+export function wordButton(name: string, act: () => void, title = "", kind = ""): HTMLButtonElement {
+  const made = element("button", { type: "button", class: `word ${kind}`.trim(), ...(title ? { title } : {}) }, name);
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** A part of a page that opens. */
+export function section(title: string, open: boolean, ...content: Node[]): HTMLDetailsElement {
+  const made = element("details", { class: "section" }, element("summary", {}, element("span", { class: "title" }, title)), ...content);
+  made.open = open;
+  return made;
+}
+
+function labelled(label: string, control: HTMLElement, unit = ""): HTMLElement {
+  return element("label", { class: "field" }, element("span", { class: "label" }, unit ? `${label} [${unit}]` : label), control);
+}
