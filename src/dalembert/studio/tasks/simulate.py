@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
@@ -147,9 +148,13 @@ def _told(run: Trajectory, moved: str) -> dict[str, Any]:
         "events": [{"name": each.name, "t": each.t} for each in run.happened[:_MOST_EVENTS]],
         "integrator": run.integrator,
         "formalism": run.formalism,
-        "energy_error": float(run.energy_error),
-        "constraint_error": float(run.constraint_error),
+        "energy_error": _finite(run.energy_error),
+        "constraint_error": _finite(run.constraint_error),
     }
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
 
 
 def _bare_scene(run: Trajectory) -> dict[str, Any]:

@@ -14,10 +14,10 @@ import type { Setup } from "./setup";
 
 export interface Simulated {
   run: string; scene: SceneData; tables: string; status: string; notes: string[]; events: { name: string; t: number }[];
-  integrator: string; formalism: string; energy_error: number; constraint_error: number; seconds: number;
+  integrator: string; formalism: string; energy_error: number | null; constraint_error: number | null; seconds: number;
 }
 
-const QUICK: [string, string][] = [["energy", "Energy"], ["violation", "Drift"], ["reactions", "Reactions"], ["multipliers", "Multipliers"]];
+const QUICK: [string, string][] = [["energy", "Energy"], ["violation", "Drift"], ["reactions", "Reactions"]];
 
 export function simulatePage(studio: Studio, setup: Setup): Room {
   const { draft, link, theatre } = studio;
@@ -73,7 +73,7 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
       return made;
     }),
     wordButton("Phase portrait", () => { phase.root.open = true; phase.root.scrollIntoView({ block: "start" }); }),
-    wordButton("Arrows of reactions", () => theatre.root.querySelector<HTMLButtonElement>("[data-kind=reaction]")?.click(), "On the stage"));
+    wordButton("Reaction arrows", () => theatre.root.querySelector<HTMLButtonElement>("[data-kind=reaction]")?.click(), "On the stage"));
 
   theatre.watch((shown) => {
     const moves = Boolean(shown?.scene.run);
