@@ -24,7 +24,10 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
   const plots = element("div", {}), phase = new Phase(), runs = new Runs();
   const result = new Result((time) => { theatre.shown?.player.pause(); theatre.shown?.player.seek(time); });
   const start = element("button", { type: "button", class: "word primary" }, "Simulate");
-  let asked = 0;
+  let asked = 0, busy = false;
+  const refresh = (): void => { start.disabled = busy || !setup.choices; };
+  setup.watch(refresh);
+  refresh();
 
   /** Puts a run on the stage; the film goes on where it was if the mechanism is the same. */
   const show = (found: Simulated, label: string): void => {
@@ -38,10 +41,12 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
   };
 
   const run = async (): Promise<void> => {
-    start.disabled = true;
+    busy = true;
+    refresh();
     const { text } = draft, label = labelOf(setup);
     const found = await studio.work<Simulated>("Simulation", (tell) => setup.whenReady(() => link.ask("simulate", { ...setup.given, keep: true }, tell)));
-    start.disabled = false;
+    busy = false;
+    refresh();
     if (!found || text !== draft.text) return;
     draft.run = found.run;
     show(found, label);
