@@ -11,7 +11,21 @@ from dalembert.studio.folder import OWN, Folder
 
 KEY = "0123456789abcdef"
 BAD_KEYS = ("", "short", "../../../etc", "A" * 16, "a" * 33, "abcdefgh/", "abcdefgh\x00", "abcd efgh", "abcdefg\n")
-BAD_NAMES = ("", ".", "..", "../secret", "a/b", "/etc/passwd", "a\\b", ".hidden", "C:\\x", "a\x00b", "x" * 200, "a\n", "é")
+BAD_NAMES = (
+    "",
+    ".",
+    "..",
+    "../secret",
+    "a/b",
+    "/etc/passwd",
+    "a\\b",
+    ".hidden",
+    "C:\\x",
+    "a\x00b",
+    "x" * 200,
+    "a\n",
+    "é",
+)
 
 
 @pytest.mark.parametrize("key", BAD_KEYS)

@@ -20,6 +20,12 @@ export class Closure {
     return Math.max(0, ...Array.from(this.program.run(state).subarray(0, this.rows), Math.abs));
   }
 
+  /** ∂g/∂q row by row. */
+  slopes(state: Float64Array): number[][] {
+    const { count, rows } = this, out = this.program.run(state);
+    return Array.from({ length: rows }, (_, i) => Array.from(out.subarray(rows + i * count, rows + (i + 1) * count)));
+  }
+
   /** Moves coordinate k of a state (q..., t) towards a value, step by step; true when it gets there. */
   move(state: Float64Array, k: number, value: number, step: number): boolean {
     const begin = state[k], way = value - begin;

@@ -138,6 +138,13 @@ export class Mechanism {
     return paths;
   }
 
+  /** Where the bodies are at any state (q..., t), twelve numbers each; the array holds until the next call. */
+  posesAt(state: Float64Array): Float64Array { return this.program.run(state); }
+  /** Closes the loops of a state; true where it could, or where there are none. */
+  closeAt(state: Float64Array): boolean { return this.closure?.close(state) ?? true; }
+  /** ∂g/∂q of the loops, row by row. */
+  slopesAt(state: Float64Array): number[][] { return this.closure?.slopes(state) ?? []; }
+
   private refresh(): void {
     this.poses = this.program.run(this.state).slice();
     this.listeners.forEach((each) => each());

@@ -74,11 +74,11 @@ def write_toml(model: Elements, path: str | Path) -> None:
 
 def _blocks(model: Elements) -> Iterator[str]:
     """The head, the tables and the elements, each as a block of lines."""
-    yield "".join(f"# {line}\n" for note in model.notes for line in _comment(note)) + _lines(head(model))
+    yield "".join(f"# {line}\n" for note in model.notes for line in _comment(note)) + lines_of(head(model))
     for name, entries in sections(model):
         yield from _table(name, entries)
     for kind, element in elements(model):
-        yield f"[[{kind}]]\n{_lines(element)}"
+        yield f"[[{kind}]]\n{lines_of(element)}"
     for name, entries in last_sections(model):
         yield from _table(name, entries)
 
@@ -90,10 +90,10 @@ def _comment(note: str) -> list[str]:
 
 def _table(name: str, entries: Element) -> Iterator[str]:
     if entries:
-        yield f"[{name}]\n{_lines(entries)}"
+        yield f"[{name}]\n{lines_of(entries)}"
 
 
-def _lines(entries: Element) -> str:
+def lines_of(entries: Element) -> str:
     return "".join(f"{key} = {_several(value)}\n" for key, value in given(entries).items())
 
 

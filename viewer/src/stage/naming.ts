@@ -26,6 +26,7 @@ export function namer(canvas: HTMLElement, bodiesOf: () => THREE.Object3D[], cam
   return label;
 }
 
-function isIn(object: THREE.Object3D | null, body: THREE.Object3D): boolean {
+/** Whether an object is part of another. */
+export function isIn(object: THREE.Object3D | null, body: THREE.Object3D): boolean {
   return object !== null && (object === body || isIn(object.parent, body));
 }

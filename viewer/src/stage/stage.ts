@@ -8,7 +8,7 @@ import { drawnOf, type Drawn } from "./drawn";
 import { lowest } from "./extent";
 import { Flat } from "./flat";
 import { Ground } from "./ground";
-import { namer } from "./naming";
+import { isIn, namer } from "./naming";
 import type { Trails } from "./trails";
 
 export interface Paint { background: string; grid: string; strength: number; shadow: number }
@@ -86,6 +86,27 @@ export class Stage {
       });
     }
     this.ask();
+  }
+
+  get canvas(): HTMLCanvasElement { return this.renderer.domElement; }
+
+  /** Draws something else, too, until the function that comes back is called. */
+  add(object: THREE.Object3D): () => void {
+    this.scene.add(object);
+    this.ask();
+    return () => { this.scene.remove(object); this.ask(); };
+  }
+
+  /** The body under the pointer and where it is hit; null where there is none. */
+  pick({ clientX, clientY }: { clientX: number; clientY: number }): { body: number; at: THREE.Vector3 } | null {
+    const { left, top, width, height } = this.canvas.getBoundingClientRect(), ray = new THREE.Raycaster();
+    ray.params.Line2 = { threshold: 4 };
+    ray.setFromCamera(new THREE.Vector2((2 * (clientX - left)) / width - 1, 1 - (2 * (clientY - top)) / height), this.cameras.camera);
+    for (const { object, point } of ray.intersectObjects(this.drawn.bodies.slice(1))) {
+      const body = this.drawn.bodies.findIndex((each) => each === object || isIn(object, each));
+      if (object.visible && object.parent?.visible && body > 0) return { body, at: point };
+    }
+    return null;
   }
 
   /** The picture now. */

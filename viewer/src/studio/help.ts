@@ -17,7 +17,8 @@ const KEYS: [string, string][] = [
 
 /** A small question mark that explains a quantity; `key` is that of the table in tasks/help.py. */
 export function helpFor(_: Studio, key: string): HTMLElement {
-  const made = element("button", { type: "button", class: "help-mark", "aria-label": "What is this?", title: "What is this?" }, "?");
+  const name = `Explain: ${key.replaceAll("_", " ")}`;
+  const made = element("button", { type: "button", class: "help-mark", "aria-label": name, title: name }, "?");
   made.addEventListener("click", (event) => {
     event.preventDefault(); // in a label or a summary
     document.dispatchEvent(new CustomEvent(ASKED, { detail: key }));

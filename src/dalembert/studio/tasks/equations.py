@@ -14,6 +14,7 @@ from dalembert.show.breaking import LINE
 from dalembert.show.shortening import BUDGET
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
+from dalembert.studio.tasks.help import named
 from dalembert.studio.tasks.models import description_of
 
 _Part = dict[str, str]
@@ -35,7 +36,7 @@ def equations(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     whole = latex.page(page) if page else "\n\n".join(step.to_latex() for step in reading.steps())
     return {
         "title": about.title,
-        "source": about.source,
+        "source": named(about.source),
         "counts": page.counts if page else "",
         "notes": notes,
         "parts": parts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dalembert import formalisms, pipeline
@@ -11,6 +12,8 @@ from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
 from dalembert.tables import Table, Tabular
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -26,9 +29,9 @@ def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     over = (
         "Accelerations and reactions of every formalism were evaluated exactly, in a field of about 2¹²⁷ numbers, at a random "
         f"point: positions, time, velocities that fulfil the constraints, {point}. Two functions that differ anywhere would "
-        f"agree there with a probability of at most 2^{found.exponent}."
+        f"agree there with a probability of at most 2{str(found.exponent).translate(_RAISED)}."
     )
-    return {"holds": found.proved, "over": [over], **_shown(found)}
+    return {"holds": found.proved, "over": over, **_shown(found)}
 
 
 def verify(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -45,7 +48,7 @@ def verify(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         f"All were evaluated at the same {found.states} random states that fulfil the constraints, on the engines "
         f"{', '.join(found.engines)}. The table has the largest relative difference of each to the first of them."
     )
-    return {"holds": found.agrees, "over": [over], **_shown(found, _roads(found))}
+    return {"holds": found.agrees, "over": over, **_shown(found, _roads(found))}
 
 
 def _roads(found: Agreement) -> Table:
@@ -73,8 +76,11 @@ def compare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         "norms over all samples: of the relative drift of the energy balance, of the violation of the constraints on velocity "
         "level, and of the relative drift of the first ignorable momentum."
     )
-    return {"holds": None, "over": [over], **_shown(found)}
+    return {"holds": None, "over": over, **_shown(found)}
 
 
 def _shown(found: Tabular, *more: Table) -> dict[str, str]:
-    return {"tables": "\n".join(table.html() for table in (*found.tables(), *more))}
+    """The sentence above the first table by itself, and all tables."""
+    first, *rest = found.tables()
+    tables = (replace(first, title=""), *rest, *more)
+    return {"sentence": first.title, "tables": "\n".join(table.html() for table in tables)}

@@ -42,6 +42,20 @@ QUANTITIES: dict[str, Entry] = {
         r"q = (q_1, \dots, q_n), \quad \dot{q} = \frac{d q}{d t}",
         "papers/volterra (1)",
     ),
+    "tree": Entry(
+        "Tree and loops",
+        "Every body is carried by another one, or by the world, through its joints. A joint that would close a ring is cut: its "
+        "loop becomes constraints, drawn as a broken line.",
+        r"t = N \dot{\theta}, \quad J \dot{\theta} = 0",
+        "papers/denoc (36), (50)–(54)",
+    ),
+    "formalisms": Entry(
+        "Formalisms",
+        "Ways from the same model to its equations of motion, each by its own road. They differ in variables and in the number "
+        "of equations, and agree in the motion. Those that cannot treat a model say why.",
+        r"n \text{ coordinates}, \; d \text{ degrees of freedom}, \; s \text{ ignorable}",
+        "papers/volterra Table 1",
+    ),
     "mobility": Entry(
         "Mobility, degrees of freedom",
         "In how many independent ways the system can move: coordinates less independent constraints. It is counted by the "
@@ -111,8 +125,8 @@ QUANTITIES: dict[str, Entry] = {
     ),
     "violation": Entry(
         "Constraint violation",
-        "By how much the motion has left its constraints: on position level, and on velocity level. `Project` brings it back "
-        "after every step.",
+        "By how much the motion has left its constraints: on position level, and on velocity level. A projection "
+        "brings it back on the way.",
         r"\| \varphi(q, t) \|, \quad \| a \dot{q} + b \|",
         "papers/volterra (1)",
     ),

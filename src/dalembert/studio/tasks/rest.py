@@ -97,9 +97,7 @@ def modes(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         "reason": linear.reason,
         "stable": linear.stable,
         "followers": list(linear.followers),
-        "modes": [
-            {**data, "moves": row[-1]} for data, row in zip(found.to_dict()[:_MOST_MODES], words, strict=False)
-        ],
+        "modes": [{**data, "moves": row[-1]} for data, row in zip(found.to_dict()[:_MOST_MODES], words, strict=False)],
     }
 
 

@@ -78,11 +78,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
         project=given.switch("project", True),
         progress=lambda share: tell(share),
-        **{
-            name: given.number(name, least=1e-300)
-            for name in ("rtol", "atol", "max_step", "step")
-            if name in given
-        },
+        **{name: given.number(name, least=1e-300) for name in ("rtol", "atol", "max_step", "step") if name in given},
     )
     name = ""
     if given.switch("keep", True):
@@ -160,7 +156,15 @@ def _finite(value: float | None) -> float | None:
 def _bare_scene(run: Trajectory) -> dict[str, Any]:
     """The scene of a model that is given by its energies: its time histories, and nothing to be drawn."""
     model, origin = run.equations.model, [0.0, 0.0, 0.0]
-    view = {"up": [0, 1, 0], "planar": True, "eye": [0, 0, 1], "target": origin, "size": 1.0, "unit": 1.0, "follow": None}
+    view = {
+        "up": [0, 1, 0],
+        "planar": True,
+        "eye": [0, 0, 1],
+        "target": origin,
+        "size": 1.0,
+        "unit": 1.0,
+        "follow": None,
+    }
     free = {"low": None, "high": None, "turns": False, "given": False}
     coordinates = [
         {"name": each.name, "label": for_text(each.name), "unit": each.unit, "start": float(x), **free}

@@ -73,13 +73,14 @@ export class Column {
   private written(found: Written): Node[] {
     const notes = found.notes.map((note) => element("p", { class: "note" }, htmlOf(note)));
     if (found.unfinished) notes.push(element("p", { class: "note" }, `Note: ${found.unfinished}`));
-    return [element("h2", {}, found.title), element("p", { class: "note" }, [found.counts, found.source.replaceAll("papers/", "")].filter(Boolean).join(" · ")), ...notes,
+    return [element("h2", {}, found.title), element("p", { class: "note" }, [found.counts, found.source].filter(Boolean).join(" · ")), ...notes,
       ...found.parts.map((part) => this.piece(part))];
   }
 
   private piece({ kind, html, latex }: Piece): HTMLElement {
     if (kind === "heading") return element("h3", {}, htmlOf(html));
     const root = element("div", { class: `piece ${kind}` }, htmlOf(html));
+    root.querySelectorAll("table").forEach((each) => each.setAttribute("role", "presentation")); // lines below each other
     if (!latex) return root;
     const copy = element("button", { type: "button", class: "copy", title: "Copy LaTeX", "aria-label": "Copy LaTeX of this equation" }, "LaTeX");
     copy.addEventListener("click", () => void copied(this.studio, latex));

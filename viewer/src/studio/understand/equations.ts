@@ -20,16 +20,23 @@ export function equationsPage(studio: Studio, knowledge: Knowledge): Room {
   const second = new Column(studio, "Second", how, (key) => keep({ second: key }));
   const view = element("select", { "aria-label": "What is shown" }, element("option", { value: "page" }, "Equations"), element("option", { value: "steps" }, "Steps"));
   const budget = element("input", { type: "number", min: "0", max: "600", step: "1" });
-  const beside = switchOf("Side by side", (on) => keep({ beside: on })), numbers = switchOf("Numbers", (on) => keep({ numbers: on }));
+  let isWide = false;
+  const widen = (on: boolean): void => {
+    if (on === isWide) return;
+    isWide = on;
+    wide.setAttribute("aria-pressed", String(on));
+    document.querySelector(".splitter")?.dispatchEvent(new CustomEvent("share", { detail: on ? WIDE : NARROW }));
+  };
+  const beside = switchOf("Side by side", (on) => { keep({ beside: on, wide: on }); widen(on); }), numbers = switchOf("Numbers", (on) => keep({ numbers: on }));
   const wide = switchOf("Wide", (on) => { keep({ wide: on }); widen(on); });
   numbers.title = "Numbers in place of the parameters";
   view.addEventListener("change", () => { keep({ view: view.value }); refresh(); });
   budget.addEventListener("change", () => { if (budget.validity.valid && budget.value) { keep({ budget: Number(budget.value) }); refresh(); } });
   for (const each of [beside, numbers]) each.addEventListener("click", () => refresh());
-  const time = element("label", { class: "field" }, "short forms", budget, "s", helpFor(studio, "budget"));
+  const time = element("label", { class: "field" }, "short forms", budget, "s");
   const words = element("p", { class: "note", role: "status" });
   const columns = element("div", { class: "columns" }, first.root, second.root);
-  const content = element("div", { class: "equations" }, element("div", { class: "row" }, view, beside, wide, numbers, time), words, columns);
+  const content = element("div", { class: "equations" }, element("div", { class: "row" }, view, beside, wide, numbers, time, helpFor(studio, "budget")), words, columns);
 
   function refresh(): void {
     const now = choice();
@@ -40,7 +47,8 @@ export function equationsPage(studio: Studio, knowledge: Knowledge): Room {
 
   async function look(): Promise<void> {
     const now = choice();
-    for (const [each, on] of [[beside, now.beside], [numbers, now.numbers], [wide, now.wide]] as const) each.setAttribute("aria-pressed", String(on));
+    for (const [each, on] of [[beside, now.beside], [numbers, now.numbers]] as const) each.setAttribute("aria-pressed", String(on));
+    widen(now.wide);
     view.value = now.view;
     budget.value = String(now.budget);
     words.textContent = whyNot(studio);
@@ -64,9 +72,4 @@ function switchOf(name: string, act: (on: boolean) => void): HTMLButtonElement {
     act(on);
   });
   return made;
-}
-
-/** More room for the pages, or as much as usual. */
-function widen(on: boolean): void {
-  document.querySelector(".splitter")?.dispatchEvent(new CustomEvent("share", { detail: on ? WIDE : NARROW }));
 }

@@ -6,7 +6,7 @@ import { htmlOf } from "../html";
 import type { Room, Studio } from "../studio";
 import { isSeen, whyNot, type Formalism, type Knowledge } from "./knowledge";
 
-interface Found { holds: boolean | null; over: string[]; tables: string }
+interface Found { holds: boolean | null; sentence: string; over: string; tables: string }
 
 export function evidencePage(studio: Studio, knowledge: Knowledge): Room {
   const { draft } = studio;
@@ -24,7 +24,7 @@ export function evidencePage(studio: Studio, knowledge: Knowledge): Room {
   const card = (task: string, title: string, help: string, about: string, given: () => object, ...fields: HTMLElement[]): HTMLElement => {
     const result = new Result(studio, task, title, given);
     results.push(result);
-    return element("section", { class: "card" }, element("h2", {}, title, " ", helpFor(studio, help)), element("p", { class: "note" }, about),
+    return element("section", { class: "card" }, element("div", { class: "head" }, element("h2", {}, title), helpFor(studio, help)), element("p", { class: "note" }, about),
       element("div", { class: "row" }, result.run, ...fields), result.root);
   };
   const cards = element("div", { class: "prose" },
@@ -84,6 +84,6 @@ class Result {
     this.text = text;
     this.compareWith(draft.text);
     const mark = found.holds === null ? [] : [element("p", { class: found.holds ? "verdict holds" : "verdict" }, found.holds ? "✓ It holds" : "✗ It is not shown")];
-    this.root.replaceChildren(this.old, ...mark, htmlOf(found.tables), ...found.over.map((each) => element("p", { class: "note" }, each)));
+    this.root.replaceChildren(this.old, ...mark, element("p", {}, element("b", {}, found.sentence)), element("p", { class: "note" }, found.over), htmlOf(found.tables));
   }
 }

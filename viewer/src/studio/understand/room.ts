@@ -12,5 +12,5 @@ export function understandRoom(studio: Studio): Room {
   const pages = [structurePage(studio, knowledge), equationsPage(studio, knowledge), evidencePage(studio, knowledge)];
   const shown = (): void => pages.forEach((each) => each.shown?.()); // each looks whether it is seen
   studio.draft.watch(shown);
-  return { title: "Understand", content: tabsOf(pages), shown };
+  return { title: "Understand", content: tabsOf(pages, "Understand"), shown };
 }

@@ -8,7 +8,7 @@ import { isSeen, whyNot, type Knowledge, type Part } from "./knowledge";
 import { markable } from "./tree";
 
 const ORDER = ["tree", "mobility", "ignorable", "speeds", "formalisms", "declared"];
-const EXPLAINED: Record<string, string> = { mobility: "mobility", ignorable: "ignorable", speeds: "speeds", declared: "coordinates" };
+const EXPLAINED: Record<string, string> = { tree: "tree", mobility: "mobility", ignorable: "ignorable", speeds: "speeds", formalisms: "formalisms", declared: "coordinates" };
 
 export function structurePage(studio: Studio, knowledge: Knowledge): Room {
   const { draft, link } = studio;
@@ -48,9 +48,8 @@ export function structurePage(studio: Studio, knowledge: Knowledge): Room {
 }
 
 function sectionOf(studio: Studio, { key, title, html }: Part): HTMLElement {
-  const heading = element("h2", {}, title), root = element("section", {}, heading, htmlOf(html));
-  const help = EXPLAINED[key];
-  if (help) heading.append(" ", helpFor(studio, help));
+  const help = EXPLAINED[key], head = element("div", { class: "head" }, element("h2", {}, title), ...(help ? [helpFor(studio, help)] : []));
+  const root = element("section", {}, head, htmlOf(html));
   if (key === "tree") markable(studio, root);
   return root;
 }

@@ -1,0 +1,112 @@
+// Denavit–Hartenberg frames on the stage: axes with their names, and the lengths a and d between them as dashed lines.
+
+import * as THREE from "three";
+import { Line2 } from "three/examples/jsm/lines/Line2.js";
+import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
+import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
+import { frame } from "../../stage/shapes";
+import { times, type Matrix } from "./linear";
+
+export interface Row { coordinate: string; kind: string; theta: number; d: number; a: number; alpha: number }
+export interface FrameTable { convention: "dh" | "mdh"; base: Matrix; tool: Matrix; body: string; rows: Row[] }
+interface Step { before: Matrix; middle: Matrix; after: Matrix } // around the first of the two moves of a row
+
+const COLORS = { x: "#e5484d", z: "#3e7bfa", a: "#e0812c", d: "#8a5fd6" };
+
+/** The frames of a table at coordinates, from the base on, and the step to each. */
+export function framesOf(table: FrameTable, at: (name: string) => number): { frames: Matrix[]; steps: Step[] } {
+  const frames = [table.base], steps: Step[] = [];
+  for (const row of table.rows) {
+    const q = row.coordinate ? at(row.coordinate) : 0;
+    const along = screw("z", row.theta + (row.kind === "revolute" ? q : 0), row.d + (row.kind === "prismatic" ? q : 0));
+    const across = screw("x", row.alpha, row.a), before = frames[frames.length - 1];
+    const [first, second] = table.convention === "dh" ? [along, across] : [across, along];
+    const middle = times(before, first), after = times(middle, second);
+    steps.push({ before, middle, after });
+    frames.push(after);
+  }
+  return { frames, steps };
+}
+
+/** A turn about an axis and a slide along it. */
+function screw(axis: "x" | "z", angle: number, length: number): Matrix {
+  const c = Math.cos(angle), s = Math.sin(angle);
+  return axis === "z"
+    ? [[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, length], [0, 0, 0, 1]]
+    : [[1, 0, 0, length], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]];
+}
+
+/** All that is drawn of a table. */
+export class Frames {
+  readonly group = new THREE.Group();
+  private readonly axes: THREE.Object3D[] = [];
+  private readonly lines: { line: Line2; label: THREE.Sprite }[] = []; // two for each row
+
+  constructor(private readonly table: FrameTable, private readonly size: number) {
+    const own = 0.17 * size;
+    for (let i = 0; i <= table.rows.length; i++) {
+      const axes = frame(own);
+      axes.matrixAutoUpdate = false;
+      for (const [name, way] of [["x", [1, 0, 0]], ["z", [0, 0, 1]]] as const) {
+        const label = word(`${name}${small(i)}`, COLORS[name], 0.075 * size);
+        label.position.fromArray(way).multiplyScalar(1.2 * own);
+        axes.add(label);
+      }
+      this.axes.push(axes);
+    }
+    table.rows.forEach((_, i) => {
+      const names = table.convention === "dh" ? (["d", "a"] as const) : (["a", "d"] as const);
+      for (const name of names) this.lines.push({ line: dashed(COLORS[name], 0.025 * size), label: word(`${name}${small(i + 1)}`, COLORS[name], 0.075 * size) });
+    });
+    this.group.add(...this.axes, ...this.lines.flatMap(({ line, label }) => [line, label]));
+    this.group.traverse((each) => { each.renderOrder = 2; });
+  }
+
+  /** Puts everything where it is at coordinates. */
+  refresh(at: (name: string) => number): void {
+    const { frames, steps } = framesOf(this.table, at);
+    frames.forEach((T, i) => {
+      this.axes[i].matrix.set(...(T.flat() as Parameters<THREE.Matrix4["set"]>));
+      this.axes[i].matrixWorldNeedsUpdate = true;
+    });
+    steps.forEach(({ before, middle, after }, i) => {
+      this.draw(2 * i, before, middle);
+      this.draw(2 * i + 1, middle, after);
+    });
+  }
+
+  private draw(index: number, from: Matrix, to: Matrix): void {
+    const { line, label } = this.lines[index], ends = [from, to].flatMap((T) => [0, 1, 2].map((r) => T[r][3]));
+    const far = Math.hypot(ends[3] - ends[0], ends[4] - ends[1], ends[5] - ends[2]);
+    line.visible = label.visible = far > 0.01 * this.size;
+    if (!line.visible) return;
+    line.geometry.setPositions(ends);
+    line.computeLineDistances();
+    line.userData.points = ends;
+    label.position.set((ends[0] + ends[3]) / 2, (ends[1] + ends[4]) / 2, (ends[2] + ends[5]) / 2);
+  }
+}
+
+function dashed(color: string, dash: number): Line2 {
+  return new Line2(new LineGeometry(), new LineMaterial({ color, linewidth: 2.5, dashed: true, dashSize: dash, gapSize: 0.7 * dash, depthTest: false, transparent: true }));
+}
+
+const small = (n: number): string => Array.from(String(n), (c) => "₀₁₂₃₄₅₆₇₈₉"[Number(c)]).join("");
+
+/** A short word that always faces the reader, drawn over everything. */
+function word(text: string, color: string, height: number): THREE.Sprite {
+  const canvas = document.createElement("canvas"), pen = canvas.getContext("2d")!;
+  Object.assign(canvas, { width: 128, height: 64 });
+  pen.font = "600 44px ui-sans-serif, system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.lineWidth = 7;
+  pen.lineJoin = "round";
+  pen.strokeStyle = "rgb(255 255 255 / 85%)";
+  pen.strokeText(text, 64, 32);
+  pen.fillStyle = color;
+  pen.fillText(text, 64, 32);
+  const made = new THREE.Sprite(new THREE.SpriteMaterial({ map: new THREE.CanvasTexture(canvas), depthTest: false, transparent: true, toneMapped: false }));
+  made.scale.set(2 * height, height, 1);
+  return made;
+}
