@@ -196,11 +196,11 @@ def test_two_runs_are_laid_over(page: Page):
 @pytest.mark.nightly
 def test_a_long_run_is_cancelled_and_nothing_else(page: Page):
     moved(page)
-    page.get_by_label("Duration").fill("100000")
+    page.get_by_label("Duration [s]").fill("100000")
     page.get_by_role("button", name="Simulate", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Simulation: cancelled.")).to_be_visible()
     expect(page.get_by_role("group", name="Film")).to_be_visible()  # the run that was there is still there
-    page.get_by_label("Duration").fill("1")
+    page.get_by_label("Duration [s]").fill("1")
     page.get_by_role("button", name="Simulate", exact=True).click()
     expect(page.locator(".clock")).to_contain_text("/ 1.0")

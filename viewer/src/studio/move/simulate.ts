@@ -2,6 +2,7 @@
 
 import type { SceneData } from "../../data";
 import { element, written } from "../../dom";
+import type { Question, Tell } from "../link";
 import type { Room, Studio } from "../studio";
 import { wordButton } from "./fields";
 import { howSection, lengthFields, startSection } from "./how";
@@ -40,18 +41,19 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
     runs.show(label, found.scene.run);
   };
 
-  const run = async (): Promise<void> => {
+  const run = async (asking: (tell: Tell) => Question<Simulated>): Promise<void> => {
     busy = true;
     refresh();
     const { text } = draft, label = labelOf(setup);
-    const found = await studio.work<Simulated>("Simulation", (tell) => setup.whenReady(() => link.ask("simulate", { ...setup.given, keep: true }, tell)));
+    const found = await studio.work<Simulated>("Simulation", asking);
     busy = false;
     refresh();
     if (!found || text !== draft.text) return;
     draft.run = found.run;
     show(found, label);
   };
-  start.addEventListener("click", () => void run());
+  start.addEventListener("click", () => void run((tell) => setup.whenReady(() => link.ask("simulate", { ...setup.given, keep: true }, tell))));
+  link.resumes<Simulated>("simulate", (asking) => void run(asking)); // after the page was loaded again
 
   const live = new Live<Simulated>(
     () => { asked = performance.now(); return setup.whenReady(() => link.ask<Simulated>("simulate", { ...setup.given, keep: false })).answer; },
