@@ -2,8 +2,11 @@
 
 import { tabsOf } from "../../tabs";
 import type { Room, Studio } from "../studio";
+import { robotPage } from "./robot";
 import { simulatePage } from "./simulate";
+import { Postures, waypointsPage } from "./waypoints";
 
 export function moveRoom(studio: Studio): Room {
-  return { title: "Move", content: tabsOf([simulatePage(studio)]) };
+  const postures = new Postures(studio);
+  return { title: "Move", content: tabsOf([simulatePage(studio), robotPage(studio, postures), waypointsPage(studio, postures)]) };
 }
