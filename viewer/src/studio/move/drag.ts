@@ -34,7 +34,7 @@ export class Drag {
     this.controls.getHelper().visible = false;
     this.controls.addEventListener("change", () => stage.ask());
     this.controls.addEventListener("dragging-changed", ({ value }) => { stage.cameras.orbit.enabled = !value; this.busy = Boolean(value); shown.player.pause(); if (!value) this.follow(); });
-    this.controls.addEventListener("objectChange", () => this.go());
+    this.controls.addEventListener("objectChange", () => this.pulled());
     this.removers = [stage.add(this.goal), stage.add(this.controls.getHelper()), stage.add(this.ball)];
     this.listen();
     this.follow();
@@ -88,13 +88,17 @@ export class Drag {
     this.removers.forEach((each) => each());
   }
 
+  /** The hand goes to a pose, or to a position; what is left. */
+  go(position: number[], rotation?: number[]): number {
+    this.hand.limits = this.limits;
+    return this.hand.reach({ position, ...(rotation ? { rotation } : {}) });
+  }
+
   /** The hand goes to where the gizmo was moved. */
-  private go(): void {
+  private pulled(): void {
     const m = new THREE.Matrix4().makeRotationFromQuaternion(this.goal.quaternion).elements;
     const rotation = [m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]];
-    this.hand.limits = this.limits;
-    const turned = this.gizmo === "rotate" || this.hold;
-    this.told(this.hand.reach({ position: this.goal.position.toArray(), ...(turned ? { rotation } : {}) }));
+    this.told(this.go(this.goal.position.toArray(), this.gizmo === "rotate" || this.hold ? rotation : undefined));
   }
 
   /** A body that is pressed goes with the pointer, in the plane that faces the reader. */

@@ -7,14 +7,14 @@ import type { Room, Studio } from "../studio";
 import type { Shown } from "../theatre";
 import { Drag, type Gizmo } from "./drag";
 import { checkField, choiceField, offer, wordButton } from "./fields";
-import { anglesOf, type Limits } from "./hand";
+import { anglesOf, rotationOf, type Limits } from "./hand";
 import type { Postures } from "./waypoints";
 
 interface About { limits: Limits; body: string; driven: string[] }
 interface Reached { reached: boolean; message: string; singular: string; manipulability: number; postures: Record<string, number>[]; why: string }
 
 const NEAR = 0.02; // smallest by largest singular value, below which a posture is called singular
-const DEGREES = 180 / Math.PI;
+const DEGREES = 180 / Math.PI, PARTS = ["x", "y", "z", "roll", "pitch", "yaw"];
 
 export function robotPage(studio: Studio, postures: Postures): Room {
   const page = new RobotPage(studio, postures);
@@ -28,14 +28,13 @@ class RobotPage {
   private readonly gizmo = choiceField("Handle at the hand", (kind) => this.drag?.use(kind as Gizmo));
   private readonly hold = checkField("Keep its orientation", false, (on) => { if (this.drag) this.drag.hold = on; });
   private readonly show = checkField("Ellipsoid of velocities", false, () => this.refresh());
-  private readonly pose = element("dl", { class: "pose", "aria-label": "Pose of the hand" });
-  private readonly readings: HTMLElement[] = [];
+  private readonly pose = PARTS.map((part) => number(`Pose of the hand, ${part}`, () => {}));
   private readonly matrix = matrixOf("Pose of the hand in the world");
   private readonly meter = element("meter", { min: "0", max: "1", low: "0.05", "aria-label": "Smallest by largest singular value" });
   private readonly note = element("p", { role: "status" });
   private readonly left = element("p", { class: "hint", role: "status" });
   private readonly sliders = element("div", {});
-  private readonly target = ["x", "y", "z", "roll", "pitch", "yaw"].map((c) => number(`Target, ${c}`, () => {}));
+  private readonly target = PARTS.map((c) => number(`Target, ${c}`, () => {}));
   private readonly turned = checkField("with orientation", false, () => this.target.slice(3).forEach((each) => { each.disabled = !this.turned.input.checked; }));
   private readonly found = element("div", { "aria-live": "polite" });
   private drag: Drag | null = null;
@@ -44,18 +43,15 @@ class RobotPage {
 
   constructor(private readonly studio: Studio, private readonly postures: Postures) {
     offer(this.gizmo.select, [{ value: "none", text: "none: drag bodies" }, { value: "translate", text: "arrows: move" }, { value: "rotate", text: "rings: turn" }]);
-    for (const name of ["x", "y", "z", "roll", "pitch", "yaw"]) {
-      const reading = element("dd", {});
-      this.readings.push(reading);
-      this.pose.append(element("dt", {}, name), reading);
-    }
+    this.pose.forEach((each, i) => each.addEventListener("input", () => this.steer(i)));
     this.target.slice(3).forEach((each) => { each.disabled = true; });
     const keep = wordButton("Keep this posture", () => postures.keep(), "Adds it to the postures of the page Trajectory");
     this.root = element("div", { class: "robot" },
       element("p", { class: "hint" }, "Drag a body on the stage: the others follow, loops stay closed, limits are kept. With Shift the view turns instead."),
       element("div", { class: "row" }, this.body.root, element("label", {}, "Point ", ...this.point), keep),
       element("div", { class: "row" }, this.gizmo.root, this.hold.root), this.left,
-      element("h3", {}, "Pose of the hand"), this.pose,
+      element("h3", {}, "Pose of the hand: positions, and angles in °"),
+      element("div", { class: "pose" }, ...this.pose.map((each, i) => element("label", {}, PARTS[i], each))),
       element("details", {}, element("summary", {}, "As a matrix"), this.matrix.root),
       element("div", { class: "meter" }, this.meter, this.show.root), this.note,
       this.sliders, this.reaching());
@@ -112,7 +108,7 @@ class RobotPage {
 
   private tell(left: number): void {
     const unit = this.studio.theatre.shown?.scene.view.unit ?? 1;
-    this.left.textContent = left > 1e-3 * unit ? `The pointer is out of reach by ${written(left, 3)}.` : "";
+    this.left.textContent = left > 1e-3 * unit ? `The target is out of reach by ${written(left, 3)}.` : "";
   }
 
   /** Once for all changes before the next picture. */
@@ -126,7 +122,13 @@ class RobotPage {
     if (!this.drag || !this.root.clientWidth) { this.drag?.draw(null); return; }
     this.postures.hand = { body: this.body.select.value, point: this.point.map((each) => Number(each.value)) };
     const { position, rotation: R } = this.drag.at.pose(), angles = anglesOf(R).map((x) => x * DEGREES);
-    [...position, ...angles].forEach((x, i) => { this.readings[i].textContent = i < 3 ? written(x) : `${written(x)}°`; });
+    const unit = this.studio.theatre.shown?.scene.view.unit ?? 1;
+    [...position, ...angles].forEach((x, i) => {
+      const field = this.pose[i];
+      if (document.activeElement === field && Math.abs(Number(field.value) - x) < (i < 3 ? 1e-4 * unit : 0.01)) return; // as it was typed
+      field.step = i < 3 ? String(10 ** Math.floor(Math.log10(unit / 20))) : "1";
+      if (document.activeElement !== field || this.studio.theatre.shown?.player.playing) field.value = String(Number(x.toFixed(i < 3 ? 5 : 3)));
+    });
     this.matrix.show([[R[0], R[1], R[2], position[0]], [R[3], R[4], R[5], position[1]], [R[6], R[7], R[8], position[2]], [0, 0, 0, 1]]);
     const ability = this.drag.at.ability(), near = ability.smallest < NEAR;
     this.meter.value = Math.min(1, ability.smallest);
@@ -138,8 +140,17 @@ class RobotPage {
     this.drag.follow();
   }
 
+  /** The hand follows a number that is typed or stepped: a position moves it, an angle turns it where it is. */
+  private steer(index: number): void {
+    const values = this.pose.map((each) => Number(each.value));
+    if (!this.drag || !values.every(Number.isFinite) || this.pose[index].value === "") return;
+    this.studio.theatre.shown?.player.pause();
+    const turned = index > 2 || this.hold.input.checked;
+    this.tell(this.drag.go(values.slice(0, 3), turned ? rotationOf(values.slice(3).map((x) => x / DEGREES)) : undefined));
+  }
+
   private reaching(): HTMLElement {
-    const here = wordButton("As it is now", () => this.readings.forEach((each, i) => { this.target[i].value = (each.textContent ?? "").replace("−", "-").replace("°", ""); }));
+    const here = wordButton("As it is now", () => this.pose.forEach((each, i) => { this.target[i].value = each.value; }));
     const go = wordButton("Go there", () => { void this.reach(); });
     return element("fieldset", {}, element("legend", {}, "Inverse kinematics of a typed pose"),
       element("div", { class: "row" }, element("label", {}, "x y z ", ...this.target.slice(0, 3)), here),
