@@ -84,7 +84,9 @@ def reach(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
     postures, why = [found.q], ""
     if found.converged and given.switch("branches"):
         try:
-            postures = list(pipeline.inverse_kinematics(model, body, target, point=point, q0=start, branches=True).branches)
+            postures = list(
+                pipeline.inverse_kinematics(model, body, target, point=point, q0=start, branches=True).branches
+            )
         except DalembertError as error:
             why = str(error)
     return {
@@ -155,7 +157,9 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     elif control == "computed_torque":
         loaded = pipeline.computed_torque(_started(model, start), {name: motion[name] for name in driven}, gains)
     else:
-        loaded = _fed(model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell)
+        loaded = _fed(
+            model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell
+        )
     tell(0.0, "simulating")
     span, samples = motion.end - motion.start, given.whole("samples", 301, least=11, most=20_001)
     equations = pipeline.derive(loaded, _SERVO if control == "computed_torque" else _FORMALISM)
@@ -222,7 +226,7 @@ def _loaded(given: Given) -> Model:
         body, point = _hand(given, model)
         model.body(PAYLOAD, parent=body, joint=model.fixed(tuple(point)), mass=mass)
     if not given.switch("gravity", True):
-        model.gravity = (0, 0, 0)
+        model.gravity_given = (0, 0, 0)
     return model
 
 
@@ -238,7 +242,9 @@ def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]
     ]
     return Profile(
         tuple(
-            in_turn([(leg.formulas[i], leg.end) for leg in legs], float(q[-1, i])) if len(legs) > 1 else legs[0].formulas[i]
+            in_turn([(leg.formulas[i], leg.end) for leg in legs], float(q[-1, i]))
+            if len(legs) > 1
+            else legs[0].formulas[i]
             for i in range(q.shape[1])
         ),
         0.0,
@@ -273,7 +279,9 @@ def _circle(places: Sequence[np.ndarray]) -> tuple[list[float], list[float]]:
     a, b = places[1] - places[0], places[2] - places[0]
     n = np.cross(a, b)
     if np.linalg.norm(n) < 1e-6 * max(float(a @ a), float(b @ b), 1e-300):
-        raise InputError("the hands of the first three postures lie on a line, so no circle goes through them. Move one.")
+        raise InputError(
+            "the hands of the first three postures lie on a line, so no circle goes through them. Move one."
+        )
     # the circumcentre of a triangle: p₀ + (|b|² a − |a|² b) × n … with n = a × b
     to = np.cross((a @ a) * b - (b @ b) * a, n) / (2 * (n @ n))
     center = places[0] + to

@@ -253,7 +253,9 @@ def _cells_of(data: Mapping[str, Any]) -> dict[str, Any]:
             turned = unit == "deg" and link.get("type", "revolute") == "revolute"
             cells["start"] = _degrees(start) if turned else start
         texts = {key: _text(x) for key, x in cells.items()}
-        rows.append({"name": str(link.get("name", "")), "type": link.get("type", "revolute"), **texts, "coordinate": coordinate})
+        rows.append(
+            {"name": str(link.get("name", "")), "type": link.get("type", "revolute"), **texts, "coordinate": coordinate}
+        )
     return {
         "name": str(data.get("name", "robot")),
         "convention": convention,

@@ -52,7 +52,7 @@ export class Postures {
 
   private now(index: number): Cells {
     const { shown } = this.studio.theatre, last = this.sheet.rows[index - 1];
-    const q = Object.fromEntries(this.names.map((name, i) => [name, String(Number((shown?.mechanism.state[i] ?? 0).toPrecision(9)))]));
+    const q = Object.fromEntries(this.names.map((name, i) => [name, String(Number((shown?.mechanism.state[i] ?? 0).toPrecision(6)))]));
     return { time: last ? String(Number(last["time"]) + 1) : "0", ...q };
   }
 }

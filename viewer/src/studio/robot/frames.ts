@@ -11,7 +11,7 @@ export interface Row { coordinate: string; kind: string; theta: number; d: numbe
 export interface FrameTable { convention: "dh" | "mdh"; base: Matrix; tool: Matrix; body: string; rows: Row[] }
 interface Step { before: Matrix; middle: Matrix; after: Matrix } // around the first of the two moves of a row
 
-const COLORS = { x: "#e5484d", z: "#3e7bfa", a: "#e0812c", d: "#8a5fd6" };
+const COLORS = { x: "#e5484d", z: "#3e7bfa", a: "#c2187a", d: "#7c3aed" };
 
 /** The frames of a table at coordinates, from the base on, and the step to each. */
 export function framesOf(table: FrameTable, at: (name: string) => number): { frames: Matrix[]; steps: Step[] } {
