@@ -22,7 +22,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "src" / "dalembert" / "viewer"
 FILES = ("viewer.js", "viewer.css", "studio.js", "studio.css")
-NOTICES = ("three", "uplot")  # what the script contains of others
+# what the scripts contain of others
+NOTICES = {
+    "viewer": ("three", "uplot"),
+    "studio": (
+        *("three", "uplot", "crelt", "style-mod", "w3c-keyname", "@marijn/find-cluster-break"),
+        *(f"@lezer/{name}" for name in ("common", "highlight")),
+        *(f"@codemirror/{name}" for name in ("autocomplete", "commands", "language", "legacy-modes", "lint", "state", "view")),
+    ),
+}
 OPTIONS = "--bundle --minify --format=iife --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning"
 
 
@@ -69,9 +77,12 @@ def run(folder: Path, words: str) -> None:
         )
 
 
-def notices(folder: Path) -> str:
-    """The licences of the libraries in the script, as a comment."""
-    texts = [f"{name}\n\n{(folder / 'node_modules' / name / 'LICENSE').read_text('utf-8').strip()}" for name in NOTICES]
+def notices(folder: Path, names: tuple[str, ...]) -> str:
+    """The licences of the libraries in a script, as a comment; one that several share stands there once."""
+    shared: dict[str, list[str]] = {}
+    for name in names:
+        shared.setdefault((folder / "node_modules" / name / "LICENSE").read_text("utf-8").strip(), []).append(name)
+    texts = [f"{', '.join(those)}\n\n{text}" for text, those in shared.items()]
     return "/*\nThis file contains:\n\n" + "\n\n".join(texts).replace("*/", "* /") + "\n*/\n"
 
 
@@ -95,8 +106,8 @@ def build() -> None:
             "node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css"
             f" studio=src/studio/main.ts studio=src/studio/studio.css {OPTIONS} --outdir=out",
         )
-        head = f"/* {digest()} */\n{notices(folder)}"
         for file in FILES:
+            head = f"/* {digest()} */\n{notices(folder, NOTICES[Path(file).stem])}"
             text = head + (folder / "out" / file).read_text("utf-8")
             (PACKAGE / file).write_text(text, "utf-8", newline="\n")
 

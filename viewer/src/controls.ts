@@ -23,13 +23,14 @@ export class Controls {
     this.scrub.addEventListener("input", () => { player.pause(); player.seek(Number(this.scrub.value)); });
     const loop = toggle("Loop", "loop", player.loop, (on) => { player.loop = on; }, "L");
     this.root.append(
-      button("To the start", "first", () => player.seek(begin), "Home"),
+      button("To the start", "first", () => player.seek(player.begin), "Home"),
       this.start,
-      button("To the end", "last", () => { player.pause(); player.seek(end); }, "End"),
+      button("To the end", "last", () => { player.pause(); player.seek(player.end); }, "End"),
       this.scrub, this.clock, this.speeds(), loop,
     );
     player.watch(() => this.refresh());
     mechanism.watch(() => this.refresh());
+    mechanism.watchScene(() => { this.scrub.min = String(player.begin); this.scrub.max = String(player.end); });
     this.refresh();
     this.listen(loop);
   }

@@ -5,36 +5,53 @@ import type { SceneData } from "./data";
 import { Motion } from "./motion";
 import { Program } from "./program";
 
+interface Parts { motion: Motion | null; program: Program; closure: Closure | null }
 export interface Pose { position: number[]; rotation: number[][] }
 const WORLD = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1];
 
 export class Mechanism {
-  readonly motion: Motion | null;
   readonly state: Float64Array; // q..., t
   byHand: boolean;
-  private readonly program: Program;
-  private readonly closure: Closure | null;
+  private parts: Parts;
   private readonly listeners: (() => void)[] = [];
+  private readonly renewals: (() => void)[] = [];
   private poses: Float64Array;
 
-  constructor(readonly scene: SceneData) {
+  constructor(public scene: SceneData) {
     const { coordinates, run } = scene;
-    this.motion = run ? new Motion(run) : null;
+    this.parts = partsOf(scene);
     this.byHand = !run;
-    this.program = new Program(scene.kinematics);
-    const given = new Set(coordinates.flatMap((each, i) => (each.given ? [i] : [])));
-    this.closure = scene.closure ? new Closure(scene.closure, coordinates.length, given) : null;
     this.state = Float64Array.from([...coordinates.map((each) => each.start), this.motion?.begin ?? 0]);
     if (this.motion) this.motion.at(this.motion.begin, this.q);
     else this.closure?.close(this.state); // starts are rounded
     this.poses = this.program.run(this.state).slice();
   }
 
+  get motion(): Motion | null { return this.parts.motion; }
+  private get program(): Program { return this.parts.program; }
+  private get closure(): Closure | null { return this.parts.closure; }
   get q(): Float64Array { return this.state.subarray(0, this.state.length - 1); }
   get time(): number { return this.state[this.state.length - 1]; }
 
   /** Calls back after every change. */
   watch(listener: () => void): void { this.listeners.push(listener); }
+  /** Calls back when there is another scene of it. */
+  watchScene(listener: () => void): void { this.renewals.push(listener); }
+
+  /** Whether a scene is one of the same bodies and coordinates. */
+  fits({ coordinates, bodies, run }: SceneData): boolean {
+    const names = (all: { name: string }[]): string => JSON.stringify(all.map((each) => each.name));
+    return !run === !this.scene.run && names(coordinates) === names(this.scene.coordinates) && names(bodies) === names(this.scene.bodies);
+  }
+
+  /** Another scene that fits, such as a run with other parameters; the time stays, and so does what was moved by hand. */
+  renew(scene: SceneData): void {
+    this.scene = scene;
+    this.parts = partsOf(scene);
+    this.renewals.forEach((each) => each());
+    if (this.byHand) this.place(this.q);
+    else this.setTime(this.time);
+  }
 
   /** All coordinates at once, as they are given; loops are closed where they can be. */
   place(q: ArrayLike<number>): void {
@@ -132,4 +149,13 @@ export class Mechanism {
     this.poses = this.program.run(this.state).slice();
     this.listeners.forEach((each) => each());
   }
+}
+
+function partsOf({ coordinates, run, kinematics, closure }: SceneData): Parts {
+  const given = new Set(coordinates.flatMap((each, i) => (each.given ? [i] : [])));
+  return {
+    motion: run ? new Motion(run) : null,
+    program: new Program(kinematics),
+    closure: closure ? new Closure(closure, coordinates.length, given) : null,
+  };
 }

@@ -1,10 +1,10 @@
 // Time histories, one panel for each group and unit, with one cursor for all of them and for the film.
 
 import uPlot from "uplot";
-import { numbersOf, type Channel } from "./data";
+import { numbersOf, type Channel, type RunData } from "./data";
 import { element, written } from "./dom";
 import type { Mechanism } from "./mechanism";
-import { along, type Motion } from "./motion";
+import { along } from "./motion";
 import type { Player } from "./player";
 import { colorOf } from "./theme";
 
@@ -14,15 +14,21 @@ const TITLES: Record<string, string> = {
 };
 const OPEN = new Set(["coordinates", "speeds", "energy"]);
 const MANY = 4; // panels that are open at first
-const COLORS = ["#3b82f6", "#f2762e", "#16a37b", "#d6479a", "#c79208", "#7c6cf0", "#0ea5c6", "#d2473f", "#7fa31a", "#9a6b45"];
+const DASHES = [[6, 4], [2, 3], [10, 3, 2, 3], [1, 2], [12, 4]]; // of channels, in runs that are laid over
+export const COLORS = ["#3b82f6", "#f2762e", "#16a37b", "#d6479a", "#c79208", "#7c6cf0", "#0ea5c6", "#d2473f", "#7fa31a", "#9a6b45"];
+
+/** Another run that is drawn beside the present one, thinner and dashed, in a colour of its own. */
+export interface Overlay { color: string; run: RunData }
+interface Laid { color: string; t: Float64Array; values: (Float64Array | null)[] } // null: it has no such channel
 
 class Panel {
   readonly root: HTMLDetailsElement;
   private readonly place = element("div", { class: "plot" });
-  private readonly values: Float64Array[];
   private readonly readings: HTMLElement[] = [];
   private readonly marker = element("div", { class: "marker" });
   private readonly hidden = new Set<number>();
+  private values: Float64Array[];
+  private laid: Laid[] = [];
   private plot: uPlot | null = null;
 
   constructor(private readonly channels: Channel[], private readonly mechanism: Mechanism, private readonly player: Player, open: boolean) {
@@ -30,7 +36,7 @@ class Panel {
     this.values = channels.map((each) => numbersOf(each.values));
     const title = element("summary", {}, element("span", { class: "title" }, TITLES[group] ?? group), element("span", { class: "unit" }, unit));
     const chips = element("div", { class: "chips" }, ...channels.map((each, i) => this.chip(each, i)));
-    this.root = element("details", { class: "panel" }, title, chips, this.place);
+    this.root = element("details", { class: "panel", "data-group": group }, title, chips, this.place);
     this.root.open = open;
     this.root.addEventListener("toggle", () => this.show());
     new ResizeObserver(() => this.resize()).observe(this.place);
@@ -43,6 +49,22 @@ class Panel {
     this.show();
   }
 
+  /** Other values of the same channels. */
+  renew(channels: Channel[]): void {
+    this.values = channels.map((each) => numbersOf(each.values));
+    this.plot?.setData(this.table());
+    this.refresh();
+  }
+
+  /** Other runs to lay over. */
+  overlay(overlays: Overlay[]): void {
+    this.laid = overlays.map(({ color, run }) => {
+      const found = this.channels.map(({ key }) => run.channels.find((each) => each.key === key));
+      return { color, t: numbersOf(run.t), values: found.map((each) => (each ? numbersOf(each.values) : null)) };
+    }).filter(({ values }) => values.some((each) => each !== null));
+    this.repaint();
+  }
+
   refresh(): void {
     const { motion, time, byHand } = this.mechanism;
     if (!motion || !this.root.open) return;
@@ -51,7 +73,7 @@ class Panel {
   }
 
   private show(): void {
-    if (this.root.open && !this.plot && this.place.clientWidth && this.mechanism.motion) this.plot = this.plotted(this.mechanism.motion);
+    if (this.root.open && !this.plot && this.place.clientWidth && this.mechanism.motion) this.plot = this.plotted();
     this.refresh();
   }
 
@@ -59,6 +81,22 @@ class Panel {
     if (!this.plot) this.show();
     else if (this.place.clientWidth) this.plot.setSize({ width: this.place.clientWidth, height: HEIGHT });
     this.refresh();
+  }
+
+  /** Times and values of this run and of those laid over, on the times of all of them. */
+  private table(): uPlot.AlignedData {
+    const own: uPlot.AlignedData = [this.mechanism.motion!.t, ...this.values];
+    if (!this.laid.length) return own;
+    return uPlot.join([own, ...this.laid.map(({ t, values }) => [t, ...values.filter((each) => each !== null)] as uPlot.AlignedData)]);
+  }
+
+  /** The lines of the plot: of this run, then of those laid over; each knows its channel. */
+  private lines(): (uPlot.Series & { channel: number })[] {
+    const own = this.channels.map(({ label }, channel) => ({ label, channel, stroke: COLORS[channel % COLORS.length], width: 1.6 }));
+    const laid = this.laid.flatMap(({ color, values }) => this.channels.flatMap(({ label }, channel) =>
+      (values[channel] ? [{ label, channel, stroke: color, width: 1.2, dash: DASHES[channel % DASHES.length] }] : [])));
+    return [...laid.length ? own.map((each) => ({ ...each, width: 2 })) : own, ...laid].map((each) =>
+      ({ ...each, pxAlign: 0, points: { show: false }, show: !this.hidden.has(each.channel) }));
   }
 
   private chip(channel: Channel, i: number): HTMLButtonElement {
@@ -69,13 +107,13 @@ class Panel {
     chip.addEventListener("click", () => {
       const show = this.hidden.delete(i) || (this.hidden.add(i), false);
       chip.setAttribute("aria-pressed", String(show));
-      this.plot?.setSeries(i + 1, { show });
+      this.lines().forEach((line, k) => { if (line.channel === i) this.plot?.setSeries(k + 1, { show }); });
     });
     return chip;
   }
 
-  private plotted(motion: Motion): uPlot {
-    const plot = new uPlot(optionsOf(this.channels, this.place.clientWidth, this.hidden), [motion.t, ...this.values], this.place);
+  private plotted(): uPlot {
+    const plot = new uPlot({ ...optionsOf(this.place.clientWidth), series: [{}, ...this.lines()] }, this.table(), this.place);
     plot.over.append(this.marker);
     const seek = (event: PointerEvent): void => {
       this.player.pause();
@@ -89,41 +127,67 @@ class Panel {
 
 const HEIGHT = 156;
 
-function optionsOf(channels: Channel[], width: number, hidden: ReadonlySet<number>): uPlot.Options {
+/** How plots look, but for their lines. */
+export function optionsOf(width: number, height = HEIGHT): Omit<uPlot.Options, "series"> {
   const ink = colorOf("--faint"), line = colorOf("--line"), font = `11px ${colorOf("--font")}`;
   const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
   const values = (_: uPlot, splits: number[]): string[] => splits.map((x) => written(x));
   return {
     width,
-    height: HEIGHT,
+    height,
     padding: [8, 12, 0, 0],
     pxAlign: 0,
     legend: { show: false },
     cursor: { sync: { key: "dalembert" }, drag: { x: false, y: false }, points: { size: 6 }, y: false },
     scales: { x: { time: false } },
     axes: [{ ...axis, size: 24, gap: 4, values }, { ...axis, size: 54, gap: 6, values }],
-    series: [{}, ...channels.map((each, i) => ({
-      label: each.label, stroke: COLORS[i % COLORS.length], width: 1.6, pxAlign: 0, points: { show: false }, show: !hidden.has(i),
-    }))],
   };
 }
 
 export class Panels {
   readonly root = element("div", { class: "panels" });
-  private readonly panels: Panel[];
+  private panels = new Map<string, Panel>(); // by group, unit and channels
+  private overlays: Overlay[] = [];
 
-  constructor(mechanism: Mechanism, player: Player) {
-    const groups = new Map<string, Channel[]>();
-    for (const each of mechanism.scene.run?.channels ?? []) {
+  constructor(private readonly mechanism: Mechanism, private readonly player: Player) {
+    this.renew();
+    mechanism.watch(() => this.panels.forEach((each) => each.refresh()));
+    mechanism.watchScene(() => this.renew());
+  }
+
+  repaint(): void { this.panels.forEach((each) => each.repaint()); }
+
+  /** Draws other runs beside the present one. */
+  overlay(overlays: Overlay[]): void {
+    this.overlays = overlays;
+    this.panels.forEach((each) => each.overlay(overlays));
+  }
+
+  /** Opens the panels of a group and brings the first of them into view; false where there is none. */
+  open(group: string): boolean {
+    const found = [...this.root.children].filter((each): each is HTMLDetailsElement => each instanceof HTMLDetailsElement && each.dataset["group"] === group);
+    for (const each of found) each.open = true;
+    found[0]?.scrollIntoView({ block: "start" });
+    return found.length > 0;
+  }
+
+  /** The panels of the present run; those that are there already only get other values. */
+  private renew(): void {
+    const before = this.panels, groups = new Map<string, Channel[]>();
+    for (const each of this.mechanism.scene.run?.channels ?? []) {
       const key = `${each.group} ${each.unit}`;
       groups.set(key, [...(groups.get(key) ?? []), each]);
     }
     let open = 0;
-    this.panels = [...groups.values()].map((channels) =>
-      new Panel(channels, mechanism, player, OPEN.has(channels[0].group) && open++ < MANY));
-    this.root.append(...this.panels.map((each) => each.root));
-    mechanism.watch(() => this.panels.forEach((each) => each.refresh()));
+    this.panels = new Map([...groups].map(([key, channels]) => {
+      const name = JSON.stringify([key, ...channels.map((each) => each.key)]), known = before.get(name);
+      const wanted = OPEN.has(channels[0].group) && open++ < MANY;
+      if (known) known.renew(channels);
+      const made = known ?? new Panel(channels, this.mechanism, this.player, wanted);
+      if (!known && this.overlays.length) made.overlay(this.overlays);
+      return [name, made];
+    }));
+    const roots = [...this.panels.values()].map((each) => each.root);
+    if (roots.length !== this.root.childElementCount || roots.some((each, i) => each !== this.root.children[i])) this.root.replaceChildren(...roots);
   }
-
-  repaint(): void { this.panels.forEach((each) => each.repaint()); }
 }

@@ -2,7 +2,7 @@
 
 import { element } from "./dom";
 
-/** A separator that sets the share of the pages, in percent of the width. */
+/** A separator that sets the share of the pages, in percent of the width; by hand, or by an event "share" with the percent. */
 export function splitter(): HTMLElement {
   const made = element("div", { class: "splitter", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the pages", "aria-valuemin": "20", "aria-valuemax": "75" });
   let share = 40;
@@ -19,6 +19,7 @@ export function splitter(): HTMLElement {
     event.stopPropagation();
     set(share + step);
   });
+  made.addEventListener("share", (event) => set((event as CustomEvent<number>).detail));
   set(share);
   return made;
 }

@@ -15,9 +15,9 @@ export function written(title: string, index: number): Page {
 let lists = 0; // tabs may stand within tabs
 
 /** A list of tabs and the page of the chosen one; arrows go from tab to tab. */
-export function tabsOf(pages: Page[]): HTMLElement {
+export function tabsOf(pages: Page[], name = "Details"): HTMLElement {
   const key = lists++ ? `-${lists}` : "";
-  const list = element("div", { role: "tablist", class: "tabs" });
+  const list = element("div", { role: "tablist", class: "tabs", "aria-label": name });
   const body = element("div", { class: "pages" });
   const tabs = pages.map(({ title }, i) =>
     element("button", { type: "button", role: "tab", id: `tab${key}-${i}`, "aria-controls": `page${key}-${i}` }, title));
@@ -43,5 +43,5 @@ export function tabsOf(pages: Page[]): HTMLElement {
   list.append(...tabs);
   body.append(...pages.map((each) => each.content));
   choose(0);
-  return element("section", { class: "side", "aria-label": "Details" }, list, body);
+  return element("section", { class: "side", "aria-label": name }, list, body);
 }

@@ -22,7 +22,7 @@ def add(subparsers: shared.Subparsers) -> None:
     text = "the address to listen at (default: %(default)s, this machine only; another one lets others in who know the token)"
     parser.add_argument("--host", default="127.0.0.1", help=text)
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="long tasks at once (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=3, metavar="N", help="long tasks at once (default: %(default)s)")
     parser.add_argument(
         "--memory", type=float, default=4.0, metavar="GB", help="memory of a worker (default: %(default)s)"
     )
@@ -46,6 +46,8 @@ def run(arguments: Namespace) -> int:
     from dalembert.studio.app import Options
     from dalembert.studio.serving import serve
 
-    options = Options(arguments.model, arguments.workers, arguments.seconds, memory=int(arguments.memory * 2**30))
-    serve(Path.cwd(), options, host=arguments.host, port=arguments.port, browser=not arguments.no_browser)
+    options = Options(arguments.workers, arguments.seconds, memory=int(arguments.memory * 2**30))
+    serve(
+        Path.cwd(), arguments.model, options, host=arguments.host, port=arguments.port, browser=not arguments.no_browser
+    )
     return 0

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from dalembert.expressions.numbers import written_out
 from dalembert.formalisms import citation, find
-from dalembert.model.overview import tables_of
+from dalembert.reports import structure
 from dalembert.reports.contents import Contents
 from dalembert.reports.provenance import versions
 from dalembert.show import html
-from dalembert.show.diagram import tree_in_svg
 from dalembert.show.prose import markdown
 from dalembert.show.units import units_of
 from dalembert.show.webpage import Tab
@@ -43,7 +41,7 @@ def _story(contents: Contents) -> Iterator[str]:
     yield f"<p>{escape(words)}</p>"
     yield from (table.html() for table in run.tables())
     if run.notes:
-        yield _list(run.notes)
+        yield structure.listed(run.notes)
 
 
 def _equations(contents: Contents) -> Iterator[str]:
@@ -97,26 +95,10 @@ def _reactions(contents: Contents) -> Iterator[str]:
 
 
 def _model(contents: Contents) -> Iterator[str]:
-    """The tree, what was declared, and what follows from it."""
-    model, known = contents.model, contents.known
-    if tree := tree_in_svg(model):
-        yield f'<h2>Bodies, joints and loops</h2>\n<div class="wide">{tree}</div>'
-    yield "<h2>Mobility</h2>"
-    yield from (table.html() for table in known.moves.tables())
-    rows = tuple(
-        (name, "yes" if name in known.moves.ignorable else "no", known.known.reasons[name])
-        for name in known.known.reasons
-    )
-    yield "<h2>Ignorable coordinates</h2>"
-    yield Table(("coordinate", "ignorable", "reason"), rows).html()
-    yield "<h2>As declared</h2>"
-    title, *declared = tables_of(model)
-    yield f"<p>{escape(title.title)}</p>"
-    gravity = ", ".join(written_out(g) for g in model.gravity)
-    yield f"<p>Gravity: ({escape(gravity)})</p>"
-    yield from (table.html() for table in declared)
-    if model.notes:
-        yield _list(model.notes)
+    """The tree, what follows from the declarations, and the declarations."""
+    model = contents.model
+    for part in (*structure.drawn(model), *structure.followed(contents.known), *structure.declared(model)):
+        yield f"<h2>{part.title}</h2>\n{part.html}"
 
 
 def _sources(contents: Contents, command: str) -> Iterator[str]:
@@ -134,6 +116,3 @@ def _sources(contents: Contents, command: str) -> Iterator[str]:
 def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
-
-def _list(sentences: tuple[str, ...]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in sentences)}</ul>"

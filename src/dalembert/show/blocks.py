@@ -226,8 +226,8 @@ class Block(Value):
         """The equation letter = value in LaTeX for an aligned environment."""
         return " \\\\\n".join(self.lines())
 
-    def lines(self) -> list[str]:
-        """Its lines in LaTeX: a matrix where that fits, else the entries that are not zero, long ones across lines."""
+    def lines(self, limit: float = breaking.LINE) -> list[str]:
+        """Its lines in LaTeX: a matrix where `limit` points are enough, else entries that are not zero, long ones across lines."""
         if self.is_text:
             return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
         if self.is_long:
@@ -236,10 +236,10 @@ class Block(Value):
             return [rf"{self.latex} &: \text{{{_EMPTY}}}"]
         if self.of:
             named = [(self._letter_of(name), part) for name, part in zip(self.of, self.parts, strict=True)]
-            grids = [part._grid_in_latex(letter) for letter, part in named]
+            grids = [part._grid_in_latex(letter, limit) for letter, part in named]
             if all(grids):
                 return [f"{letter} &= {grid}" for (letter, _), grid in zip(named, grids, strict=True)]
-        elif grid := self._grid_in_latex(self.latex):
+        elif grid := self._grid_in_latex(self.latex, limit):
             return [f"{self.latex} &= {grid}"]
         parts, entries = self._written
         named = [(self.entry(index), entries[index]) for index in np.ndindex(*entries.shape)]
@@ -248,7 +248,7 @@ class Block(Value):
             for name, value in (*named, *parts)
             if value != 0
         ]
-        return breaking.broken(rows or [(self.latex, "0")])
+        return breaking.broken(rows or [(self.latex, "0")], limit)
 
     def _letter_of(self, name: str) -> str:
         """The letter of the part that belongs to a body or a speed."""
@@ -258,14 +258,14 @@ class Block(Value):
     def _in_latex(self, value: object) -> str:
         return latex.expression(se.sympify(value), self.letters)
 
-    def _grid_in_latex(self, letter: str) -> str | None:
+    def _grid_in_latex(self, letter: str, limit: float) -> str | None:
         """The matrix in brackets, a column as its transpose where that fits; None where it is too wide or too tall."""
         if not self.entries.size or self._written[0]:
             return None
         rows = _rows(self.entries)
         cells = [[self._in_latex(x) for x in row] for row in rows]
         turned = self.entries.ndim == 1 and len(cells) > 1
-        room = breaking.LINE - breaking.width(letter) - 40
+        room = limit - breaking.width(letter) - 40
         for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if turned else []) + [(cells, "")]:
             wide = sum(max(breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
             if len(table) <= _TALL and len(table[0]) <= latex.MOST_COLUMNS and wide <= room:

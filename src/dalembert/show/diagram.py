@@ -104,7 +104,8 @@ def _drawn(box: _Box) -> str:
     top = box.y - _HEIGHT / 2
     shape = f'<rect x="{box.x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{_HEIGHT}" rx="6" stroke-width="{weight}"/>'
     name = _text(_short(box.name), box.x + box.width / 2, box.y + 4.5, middle=True)
-    return shape + name + (_text(box.said, box.right + 8, box.y + 4, size=11) if box.said else "")
+    said = _text(box.said, box.right + 8, box.y + 4, size=11) if box.said else ""
+    return f'<g data-body="{escape(box.name)}">{shape}{name}</g>{said}'
 
 
 def _said(body: Body) -> str:

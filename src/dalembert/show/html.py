@@ -69,9 +69,7 @@ def fragment(parts: Iterable[str]) -> str:
 def page(found: Page) -> str:
     """A page as a section of a document."""
     out = [f"<h2>{escape(found.model)} — {escape(found.title)}</h2>", f"<p>{escape(found.counts)}.</p>"]
-    out += [
-        f'<p class="note">{_sentence(latex.sentence(f"{note[:1].upper()}{note[1:]}."))}</p>' for note in found.notes
-    ]
+    out += [f'<p class="note">{sentence(f"{note[:1].upper()}{note[1:]}.")}</p>' for note in found.notes]
     for section in found.sections:
         out.append(equations(latex.heading(found, section), section.equation, latex.lines(found, section)))
     return "<section>\n" + "\n".join(out) + "\n</section>"
@@ -82,15 +80,15 @@ def steps(title: str, found: Iterable[Step]) -> str:
     out = [f"<h2>{escape(title)}</h2>"]
     for step in found:
         if len(step.blocks) > 1:
-            out.append(f"<h3>{_sentence(latex.sentence(step.heading))}</h3>")
+            out.append(f"<h3>{sentence(step.heading)}</h3>")
         out += [equations(part.heading_in_latex, part.equation, part.lines()) for part in step.blocks]
     return "<section>\n" + "\n".join(out) + "\n</section>"
 
 
 def equations(heading: str, equation: str, lines: list[str]) -> str:
     """A heading in LaTeX with the number of its equation, and aligned lines."""
-    number = f' <span class="number">{_sentence(latex.sentence(equation))}</span>' if equation else ""
-    said = f"<p>{_sentence(heading)}{number}</p>"
+    number = f' <span class="number">{sentence(equation)}</span>' if equation else ""
+    said = f"<p>{_from_latex(heading)}{number}</p>"
     if not lines:
         return said
     rows = []
@@ -126,7 +124,16 @@ def math(tex: str, display: str = "true") -> str:
     return re.sub(r"^<math[^>]*>", '<math displaystyle="true">' if display == "true" else "<math>", found)
 
 
-def _sentence(tex: str) -> str:
+def sentence(words: str) -> str:
+    """Words in which what is not plain text is a formula.
+
+    >>> sentence("the momenta p_1 & p_2")
+    'the momenta <math><mrow><msub><mi>p</mi><mn>1</mn></msub></mrow></math> &amp; <math><mrow><msub><mi>p</mi><mn>2</mn></msub></mrow></math>'
+    """
+    return _from_latex(latex.sentence(words))
+
+
+def _from_latex(tex: str) -> str:
     """LaTeX text with formulas between dollars."""
     parts = re.split(r"(?<!\\)\$", tex)
     return "".join(math(part, "false") if i % 2 else escape(_plain(part)) for i, part in enumerate(parts))

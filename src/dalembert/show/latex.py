@@ -114,9 +114,10 @@ def equations(heading: str, equation: str, rows: list[str]) -> str:
     return f"{said}:\n\\begin{{align*}}\n" + " \\\\\n".join(rows) + "\n\\end{align*}" if rows else f"{said}."
 
 
-def lines(found: Page, section: Section) -> list[str]:
-    """The lines of a section."""
-    return breaking.broken([(expression(a, found.letters), expression(b, found.letters)) for a, b in section.rows])
+def lines(found: Page, section: Section, limit: float = breaking.LINE) -> list[str]:
+    """The lines of a section, none longer than `limit` points where that can be."""
+    rows = [(expression(a, found.letters), expression(b, found.letters)) for a, b in section.rows]
+    return breaking.broken(rows, limit)
 
 
 def heading(found: Page, section: Section) -> str:

@@ -92,12 +92,12 @@ class WrittenLaw(Value):
         """Its words."""
         return f"${latex.words_in_latex(self.words, self.letters)}$"
 
-    def lines(self) -> list[str]:
-        """Its rows in LaTeX, aligned at the sign of equality, long ones across lines."""
+    def lines(self, limit: float = breaking.LINE) -> list[str]:
+        """Its rows in LaTeX, aligned at the sign of equality, those longer than `limit` points across lines."""
         if self.is_long:
             return [rf"&\text{{{self._length}}}"]
         rows = zip(self.left, self.right, strict=True)
-        return breaking.broken([(self._in_latex(a), self._in_latex(b)) for a, b in rows])
+        return breaking.broken([(self._in_latex(a), self._in_latex(b)) for a, b in rows], limit)
 
     def _in_latex(self, side: Formula) -> str:
         return latex.expression(side, self.letters)

@@ -37,12 +37,7 @@ def sweep_figure(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
 
     if path is not None:
         files.require_suffix(Path(path), FORMATS, "a figure")
-    if "reason" not in found:
-        raise InputError("plot_sweep: the Dataset has no `reason`. Expected the result of a sweep.")
-    good = found["reason"] == ""
-    if not bool(good.any()):
-        raise InputError("plot_sweep: no run has numbers. Look at `reason`.")
-    panels = [_panel(found, str(name), good) for name in found.data_vars if name != "reason"]
+    panels = sweep_panels(found)
     columns = min(_ACROSS, len(panels))
     rows = -(-len(panels) // columns)
     figure = Plot(figsize=(4.8 * columns, 2.6 * rows + 0.4), layout="constrained")
@@ -54,6 +49,16 @@ def sweep_figure(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
     if path is not None:
         save(figure, Path(path))
     return figure
+
+
+def sweep_panels(found: xarray.Dataset) -> list[Panel]:
+    """What there is to draw of a sweep, a panel for each thing observed."""
+    if "reason" not in found:
+        raise InputError("plot_sweep: the Dataset has no `reason`. Expected the result of a sweep.")
+    good = found["reason"] == ""
+    if not bool(good.any()):
+        raise InputError("plot_sweep: no run has numbers. Look at `reason`.")
+    return [_panel(found, str(name), good) for name in found.data_vars if name != "reason"]
 
 
 def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gzip
+import hashlib
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from dalembert.errors import InputError
+from dalembert.errors import DalembertError, InputError
 from dalembert.studio.folder import Folder
 from dalembert.studio.guard import POLICY, Guard
-from dalembert.studio.talk import Talk
+from dalembert.studio.talk import Tabs
+from dalembert.studio.upload import received
 from dalembert.studio.workers import Workers
 from dalembert.viewer import studio_file
 
@@ -32,7 +36,7 @@ _PAGE = """<!DOCTYPE html>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="studio.css">
 </head>
-<body data-model="{model}" data-nonce="{nonce}">
+<body data-nonce="{nonce}">
 <noscript>The studio needs JavaScript.</noscript>
 <script src="studio.js"></script>
 </body>
@@ -42,67 +46,104 @@ _PAGE = """<!DOCTYPE html>
 
 @dataclass(frozen=True)
 class Options:
-    """How a studio runs: what it opens, and the bounds of its work."""
+    """The bounds of a studio's work."""
 
-    model: str = ""  # the name of an example, or of a file in the folder
-    workers: int = 2
+    workers: int = 3  # long tasks at once; one is kept for other tabs
     seconds: float = 3600.0  # of a long task
     quick_seconds: float = 30.0
     memory: int = 4 << 30  # bytes of a worker
 
 
 class Studio:
-    """The rooms of one studio: a folder, workers, and the app that brings them together."""
+    """The rooms of one studio: a folder, workers, tabs, and the app that brings them together."""
 
-    def __init__(self, root: Path, token: str, hosts: list[str], options: Options = Options()) -> None:
-        self.folder, self.options = Folder(root), options
-        self.quick = Workers(self.folder.root, 1, options.quick_seconds, options.memory)
-        self.long = Workers(self.folder.root, options.workers, options.seconds, options.memory)
+    def __init__(
+        self,
+        root: Path,
+        token: str,
+        hosts: list[str],
+        *,
+        port: int | None = None,
+        first: dict[str, Any] | None = None,
+        options: Options = Options(),
+    ) -> None:
+        """`hosts` and `port` are for the guard; `first` is what a new tab begins with, see `opening`."""
+        self.folder = Folder(root)
+        self.quick = Workers(self.folder.root, 2, options.quick_seconds, options.memory)
+        self.long = Workers(self.folder.root, options.workers, options.seconds, options.memory, patient=True)
+        self._tabs = Tabs(self.folder, self.quick, self.long, first or {})
+        self._receiving = asyncio.Semaphore(4)  # uploads at once
+        self._assets = {name: _Asset(name, kind) for name, kind in _KINDS.items()}
         routes = [
             Route("/", self._page),
+            Route("/upload", self._upload, methods=["POST"]),
             Route("/{name:str}", self._asset),
             Route("/files/{name:str}", self._file),
             WebSocketRoute("/talk/{tab:str}", self._talk),
         ]
-        self.app: ASGIApp = Guard(Starlette(routes=routes, lifespan=self._living), token, hosts)
+        self.app: ASGIApp = Guard(Starlette(routes=routes, lifespan=self._living), token, hosts, port)
 
     @contextlib.asynccontextmanager
     async def _living(self, app: Starlette) -> AsyncIterator[None]:
-        self.quick.start()
-        self.long.start()
+        starting = [asyncio.create_task(each.start()) for each in (self.quick, self.long)]
         try:
             yield
         finally:
+            self._tabs.end()
+            for each in starting:
+                each.cancel()
             self.quick.end()
             self.long.end()
 
     async def _page(self, request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
-        page = _PAGE.format(model=escape(self.options.model, quote=True), nonce=nonce)
-        return HTMLResponse(page, headers={"content-security-policy": POLICY.format(nonce=nonce)})
+        return HTMLResponse(_PAGE.format(nonce=nonce), headers={"content-security-policy": POLICY.format(nonce=nonce)})
 
     async def _asset(self, request: Request) -> Response:
-        kinds = {"studio.js": "text/javascript", "studio.css": "text/css"}
-        name = request.path_params["name"]
-        if name not in kinds:
-            return PlainTextResponse("There is nothing at this address.\n", 404)
-        return Response(studio_file(name), media_type=kinds[name])
+        asset = self._assets.get(request.path_params["name"])
+        return asset.answer(request) if asset else _nothing()
 
     async def _file(self, request: Request) -> Response:
         try:
-            path = self.folder.file(request.path_params["name"])
+            path = await asyncio.to_thread(self.folder.file, request.path_params["name"])
         except InputError as error:
             return PlainTextResponse(f"{error}\n", 404)
         # what is taken away is never shown inside the studio's own origin
         return FileResponse(path, filename=path.name, headers={"content-security-policy": "sandbox"})
 
+    async def _upload(self, request: Request) -> Response:
+        """Keeps a dropped file; what is larger than the bound is cut off while it is read."""
+        try:
+            key = await received(request, self.folder, self._receiving)
+        except DalembertError as error:
+            # the rest of the body is not waited for
+            return PlainTextResponse(f"{error}\n", 413, {"connection": "close"})
+        return JSONResponse({"key": key})
+
     async def _talk(self, socket: WebSocket) -> None:
         await socket.accept()
-        tab = socket.path_params["tab"]
-        try:
-            draft = self.folder.draft(tab)
-        except InputError as error:
-            await socket.close(4400, str(error)[:100])
-            return
-        await socket.send_json({"draft": draft, "drafts": self.folder.drafts()})
-        await Talk(socket, tab, self.folder, self.quick, self.long).go_on()
+        await self._tabs.talk(socket, socket.path_params["tab"])
+
+
+_KINDS = {"studio.js": "text/javascript", "studio.css": "text/css"}
+
+
+class _Asset:
+    """A script or a style sheet, packed once; a page that is loaded again asks only whether it has changed."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        self._plain, self._kind = studio_file(name).encode(), kind
+        self._packed = gzip.compress(self._plain, 5)
+        self._tag = f'"{hashlib.sha256(self._plain).hexdigest()[:16]}"'
+
+    def answer(self, request: Request) -> Response:
+        headers = {"etag": self._tag, "cache-control": "private, no-cache", "vary": "accept-encoding"}
+        if request.headers.get("if-none-match") == self._tag:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(self._packed, media_type=self._kind, headers={**headers, "content-encoding": "gzip"})
+        return Response(self._plain, media_type=self._kind, headers=headers)
+
+
+def _nothing() -> Response:
+    return PlainTextResponse("There is nothing at this address.\n", 404)

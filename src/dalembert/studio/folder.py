@@ -6,19 +6,23 @@ letters and digits. Files are written completely or not at all; nothing that was
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
 import secrets
 from pathlib import Path
+from time import time as now
 from typing import Any
 
 from dalembert.errors import InputError
 from dalembert.exporters.files import write_text
 
 OWN = ".dalembert-studio"
-MOST_DRAFTS, MOST_RUNS = 50, 40  # the newest are kept
+MOST_DRAFTS, MOST_RUNS, MOST_UPLOADS = 50, 40, 20  # the newest are kept
 MAX_DRAFT = 4_000_000  # characters
+MAX_UPLOAD = 20_000_000  # bytes
+LEFT_BEHIND = 86_400.0  # seconds after which a file that was not completed is removed
 _KEY = re.compile(r"[a-z0-9]{8,32}")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,150}")
 
@@ -33,7 +37,7 @@ class Folder:
 
     def free(self, stem: str, suffix: str) -> Path:
         """A path in the folder at which nothing is, for a file of this name."""
-        clean = re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:80] or "model"
+        clean = _clean(stem)
         for count in itertools.count(1):
             path = self.root / (f"{clean}{suffix}" if count == 1 else f"{clean}-{count}{suffix}")
             if not path.exists() and not path.is_symlink():
@@ -57,10 +61,15 @@ class Folder:
 
     def save_draft(self, key: str, draft: dict[str, Any]) -> None:
         """Keeps what a tab is working on."""
-        text = json.dumps(draft, ensure_ascii=False, allow_nan=False)
+        try:
+            text = json.dumps(draft, allow_nan=False)
+        except (ValueError, RecursionError):
+            raise InputError(
+                "the draft cannot be kept: it is nested too deeply, or holds a number that is none."
+            ) from None
         if len(text) > MAX_DRAFT:
             raise InputError(f"the draft has {len(text)} characters. Expected at most {MAX_DRAFT}.")
-        write_text(self._own("drafts", key, ".json"), text)
+        write_text(self._made("drafts", key, ".json"), text)
         self._trim("drafts", MOST_DRAFTS)
 
     def draft(self, key: str) -> dict[str, Any] | None:
@@ -68,21 +77,17 @@ class Folder:
         path = self._own("drafts", key, ".json")
         try:
             found = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
     def drafts(self) -> list[dict[str, Any]]:
         """Key, name and time of all drafts, the newest first."""
-        place = self.root / OWN / "drafts"
-        found = (
-            sorted(place.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True) if place.is_dir() else []
-        )
+        found = [(path, time) for path, time in _newest(self.root / OWN / "drafts") if _KEY.fullmatch(path.stem)]
         out = []
-        for path in found[:MOST_DRAFTS]:
-            draft = self.draft(path.stem) if _KEY.fullmatch(path.stem) else None
-            if draft is not None:
-                out.append({"key": path.stem, "name": str(draft.get("name", "")), "time": path.stat().st_mtime})
+        for path, time in found[:MOST_DRAFTS]:
+            if (draft := self.draft(path.stem)) is not None:
+                out.append({"key": path.stem, "name": str(draft.get("name", ""))[:200], "time": time})
         return out
 
     # runs: results that later tasks need
@@ -90,7 +95,7 @@ class Folder:
     def new_run(self) -> tuple[str, Path]:
         """A key and the path for a run."""
         key = secrets.token_hex(8)
-        path = self._own("runs", key, ".nc")
+        path = self._made("runs", key, ".nc")
         self._trim("runs", MOST_RUNS - 1)
         return key, path
 
@@ -101,17 +106,58 @@ class Folder:
             raise InputError("this run is no longer kept. Simulate again.")
         return path
 
+    # uploads: files that were dropped on the page
+
+    def new_upload(self, name: str) -> tuple[str, Path]:
+        """A key and the path for a file that comes from the page; of its name, what can do no harm is kept."""
+        key = secrets.token_hex(8)
+        path = self._made("uploads", key, f"-{_clean(name.replace(chr(92), '/').rpartition('/')[2])}")
+        self._trim("uploads", MOST_UPLOADS - 1)
+        return key, path
+
+    def upload(self, key: str) -> tuple[str, Path]:
+        """Name and path of a file that came from the page."""
+        place = self._own("uploads", key, "").parent
+        found = next(place.glob(f"{key}-*"), None)
+        if found is None:
+            raise InputError("this file is no longer kept. Drop it on the page again.")
+        return found.name.removeprefix(f"{key}-"), found
+
     def _own(self, kind: str, key: str, suffix: str) -> Path:
         if not _KEY.fullmatch(key):
             raise InputError(f"studio: got the key '{key[:40]}'. Expected 8 to 32 small letters and digits.")
         place = self.root / OWN / kind
-        place.mkdir(parents=True, exist_ok=True)
+        if place.resolve() != place:  # a link that came with the folder
+            raise InputError(f"{place} leads elsewhere. Expected a folder of the studio's own: remove it.")
+        return place / f"{key}{suffix}"
+
+    def _made(self, kind: str, key: str, suffix: str) -> Path:
+        """The same, and a folder to write it to."""
+        path = self._own(kind, key, suffix)
+        path.parent.mkdir(parents=True, exist_ok=True)
         ignore = self.root / OWN / ".gitignore"
         if not ignore.exists():
             write_text(ignore, "*\n")
-        return place / f"{key}{suffix}"
+        return path
 
     def _trim(self, kind: str, most: int) -> None:
-        place = self.root / OWN / kind
-        for path in sorted(place.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)[most:]:
-            path.unlink(missing_ok=True)
+        kept = 0
+        for path, time in _newest(self.root / OWN / kind):
+            partial = path.name.startswith(".")  # under way, or left behind by a process that was ended
+            kept += not partial
+            if (kept > most and not partial) or (partial and now() - time > LEFT_BEHIND):
+                path.unlink(missing_ok=True)
+
+
+def _newest(place: Path) -> list[tuple[Path, float]]:
+    """Files and their times, the newest first; other processes may remove some meanwhile."""
+    found = []
+    for path in place.iterdir() if place.is_dir() else ():
+        with contextlib.suppress(FileNotFoundError):
+            found.append((path, path.stat().st_mtime))
+    return sorted(found, key=lambda each: each[1], reverse=True)
+
+
+def _clean(name: str) -> str:
+    """A name of letters, digits and few signs, which keeps its ending."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[-80:].strip("-.") or "model"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import reprlib
+import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -12,6 +14,7 @@ Tell = Callable[..., None]  # takes the share that is done, from 0 to 1, and wor
 
 MAX_TEXT = 2_000_000  # characters
 MAX_ITEMS = 10_000
+MAX_NAME = 200  # characters
 
 
 class Given:
@@ -41,7 +44,7 @@ class Given:
         if name not in self and default is not None:
             return default
         value = self._values.get(name)
-        if not isinstance(value, str) or len(value) > most:
+        if not isinstance(value, str) or len(value) > most or not _is_unicode(value):
             raise self._wrong(name, f"a text of at most {most} characters")
         return value
 
@@ -59,7 +62,7 @@ class Given:
         if name not in self and default is not None:
             return default
         value = self._values.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
             raise self._wrong(name, "a number")
         if not least <= value <= most:
             raise self._wrong(name, f"a number from {least:g} to {most:g}")
@@ -84,8 +87,10 @@ class Given:
         value = self._values.get(name) or {}
         if not isinstance(value, dict) or len(value) > MAX_ITEMS:
             raise self._wrong(name, "numbers by name")
+        if any(len(key) > MAX_NAME or not _is_unicode(key) for key in value):
+            raise self._wrong(name, f"numbers by names of at most {MAX_NAME} characters")
         inner = Given(value)
-        return {str(key): inner.number(key) for key in value}
+        return {key: inner.number(key) for key in value}
 
     def items(self, name: str) -> list[Any]:
         """A list of bounded length; empty where nothing is given."""
@@ -103,6 +108,15 @@ class Given:
         return [Given({name: each}).choice(name, known) for each in self.items(name)]
 
 
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a pair
+        return False
+    return True
+
+
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    short = reprlib.Repr()  # which goes into nothing deeply
+    short.maxlevel, short.maxdict, short.maxlist, short.maxstring, short.maxlong = 2, 3, 3, 60, 60
+    return short.repr(value)

@@ -17,11 +17,10 @@ interface Drawn { data: ArrowData; point: Float64Array; vector: Float64Array; ob
 
 export class Arrows {
   readonly group = new THREE.Group();
-  readonly shown = new Set<string>();
   private readonly drawn: Drawn[];
   private readonly way = new THREE.Vector3();
 
-  constructor(private readonly mechanism: Mechanism, private readonly thickness: number) {
+  constructor(private readonly mechanism: Mechanism, private readonly thickness: number, readonly shown = new Set<string>()) {
     this.drawn = (mechanism.scene.run?.arrows ?? []).map((data) => {
       const object = arrow(KINDS[data.kind]?.color ?? "#888888", data.kind === "torque");
       object.traverse((part) => { part.renderOrder = 1; }); // over the bodies, as in a free-body diagram

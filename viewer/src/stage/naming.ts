@@ -4,14 +4,18 @@ import * as THREE from "three";
 import { element } from "../dom";
 import type { Cameras } from "./cameras";
 
-/** A label beside the pointer that names what it rests on. */
-export function namer(canvas: HTMLElement, bodies: THREE.Object3D[], cameras: Cameras): HTMLElement {
+/** A label beside the pointer that names what it rests on; a click there is told as the event "body". */
+export function namer(canvas: HTMLElement, bodiesOf: () => THREE.Object3D[], cameras: Cameras): HTMLElement {
   const label = element("div", { class: "name-tag" }), ray = new THREE.Raycaster();
   ray.params.Line2 = { threshold: 4 };
   label.hidden = true;
   canvas.addEventListener("pointerleave", () => { label.hidden = true; });
+  canvas.addEventListener("click", () => { // after a drag the label is hidden
+    if (!label.hidden) canvas.dispatchEvent(new CustomEvent("body", { bubbles: true, detail: label.textContent }));
+  });
   canvas.addEventListener("pointermove", (event) => {
     const { left, top, width, height } = canvas.getBoundingClientRect(), x = event.clientX - left, y = event.clientY - top;
+    const bodies = bodiesOf();
     ray.setFromCamera(new THREE.Vector2((2 * x) / width - 1, 1 - (2 * y) / height), cameras.camera);
     const hit = event.buttons ? undefined : ray.intersectObjects(bodies).find(({ object }) => object.parent?.visible);
     label.hidden = !hit;

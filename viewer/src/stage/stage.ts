@@ -2,61 +2,57 @@
 
 import * as THREE from "three";
 import type { Mechanism } from "../mechanism";
-import { Arrows } from "./arrows";
+import type { Arrows } from "./arrows";
 import { Cameras } from "./cameras";
-import { Cords } from "./cords";
+import { drawnOf, type Drawn } from "./drawn";
 import { lowest } from "./extent";
 import { Flat } from "./flat";
 import { Ground } from "./ground";
 import { isIn, namer } from "./naming";
-import { bodyOf, frame } from "./shapes";
-import { Trails } from "./trails";
+import type { Trails } from "./trails";
 
 export interface Paint { background: string; grid: string; strength: number; shadow: number }
 
+const MARKED = "#1d4ed8";
+
 export class Stage {
   readonly cameras: Cameras;
-  readonly arrows: Arrows;
-  readonly trails: Trails;
   readonly solid: boolean; // whether there is WebGL
   private readonly renderer: THREE.WebGLRenderer | Flat;
   private readonly scene = new THREE.Scene();
-  private readonly bodies: THREE.Group[];
-  private readonly axes: THREE.Object3D[];
-  private readonly cords: Cords;
+  private drawn: Drawn;
   private readonly ground: Ground;
   private readonly lights = new THREE.Group();
   private readonly followed: number;
   private readonly start: THREE.Vector3;
   private readonly sizes = new ResizeObserver(() => this.resize());
   private waiting = 0;
-  private drawn = false;
+  private begun = false;
 
   constructor(private readonly place: HTMLElement, private readonly mechanism: Mechanism) {
-    const { view, bodies } = mechanism.scene, unit = view.unit ?? view.size;
+    const { view } = mechanism.scene;
     this.solid = hasWebGL();
     this.renderer = this.solid ? rendererOf() : new Flat();
     place.prepend(this.renderer.domElement);
     this.renderer.domElement.setAttribute("role", "img");
     this.renderer.domElement.setAttribute("aria-label", `The mechanism ${mechanism.scene.model.name}`);
-    this.bodies = bodies.map((body) => bodyOf(body, view));
     this.cameras = new Cameras(view, this.renderer.domElement, () => this.ask());
-    this.arrows = new Arrows(mechanism, 0.012 * Math.min(view.size, 2.5 * unit));
-    this.trails = new Trails(mechanism);
-    this.cords = new Cords(mechanism, 0.04 * unit);
+    this.drawn = drawnOf(mechanism);
     this.ground = this.grounded();
     this.lit();
-    this.scene.add(this.ground.group, this.lights, ...this.bodies, this.cords.group, this.arrows.group, this.trails.group);
-    this.axes = this.bodies.map((body) => body.add(frame(0.25 * unit)).children.at(-1)!);
-    this.showAxes(false);
-    if (this.solid) place.append(namer(this.renderer.domElement, this.bodies.slice(1), this.cameras));
+    this.scene.add(this.ground.group, this.lights, this.drawn.group);
+    if (this.solid) place.append(namer(this.renderer.domElement, () => this.drawn.bodies.slice(1), this.cameras));
     this.followed = view.follow ? mechanism.bodyIndex(view.follow) : 0;
     this.start = this.placeOf(this.followed);
     mechanism.watch(() => this.refresh());
+    mechanism.watchScene(() => this.renew());
     this.sizes.observe(place);
     this.resize();
     this.refresh();
   }
+
+  get arrows(): Arrows { return this.drawn.arrows; }
+  get trails(): Trails { return this.drawn.trails; }
 
   /** Colours of a theme. */
   paint({ background, grid, strength, shadow }: Paint): void {
@@ -67,7 +63,28 @@ export class Stage {
 
   /** The axes of all bodies and of the world. */
   showAxes(on: boolean): void {
-    for (const each of this.axes) each.visible = on;
+    for (const each of this.drawn.axes) each.visible = on;
+    this.ask();
+  }
+
+  /** Other shapes, arrows and trails on the same canvas, seen as before. */
+  private renew(): void {
+    const { arrows, trails, axes, group } = this.drawn;
+    this.drawn = drawnOf(this.mechanism, arrows.shown);
+    this.drawn.trails.group.visible = trails.group.visible;
+    this.showAxes(axes[0].visible);
+    this.scene.remove(group);
+    this.scene.add(this.drawn.group);
+    group.traverse((each) => { if (each instanceof THREE.Mesh) each.geometry.dispose(); });
+  }
+
+  /** Makes a body shine, or none. */
+  mark(name: string | null): void {
+    for (const body of this.drawn.bodies) {
+      body.traverse((each) => {
+        if (each instanceof THREE.Mesh && each.material instanceof THREE.MeshStandardMaterial) each.material.emissive.set(body.name === name ? MARKED : "#000000");
+      });
+    }
     this.ask();
   }
 
@@ -85,8 +102,8 @@ export class Stage {
     const { left, top, width, height } = this.canvas.getBoundingClientRect(), ray = new THREE.Raycaster();
     ray.params.Line2 = { threshold: 4 };
     ray.setFromCamera(new THREE.Vector2((2 * (clientX - left)) / width - 1, 1 - (2 * (clientY - top)) / height), this.cameras.camera);
-    for (const { object, point } of ray.intersectObjects(this.bodies.slice(1))) {
-      const body = this.bodies.findIndex((each) => each === object || isIn(object, each));
+    for (const { object, point } of ray.intersectObjects(this.drawn.bodies.slice(1))) {
+      const body = this.drawn.bodies.findIndex((each) => each === object || isIn(object, each));
       if (object.visible && object.parent?.visible && body > 0) return { body, at: point };
     }
     return null;
@@ -115,7 +132,8 @@ export class Stage {
   }
 
   refresh(): void {
-    this.bodies.forEach((body, i) => {
+    const { bodies, arrows, trails, cords } = this.drawn;
+    bodies.forEach((body, i) => {
       const [x, y, z, ...r] = Array.from(this.mechanism.placeOf(i));
       body.matrix.set(r[0], r[1], r[2], x, r[3], r[4], r[5], y, r[6], r[7], r[8], z, 0, 0, 0, 1);
       body.matrixWorldNeedsUpdate = true;
@@ -126,16 +144,16 @@ export class Stage {
       this.ground.follow(moved);
       this.lights.position.copy(moved);
     }
-    this.arrows.refresh();
-    this.trails.refresh();
-    this.cords.refresh();
+    arrows.refresh();
+    trails.refresh();
+    cords.refresh();
     this.ask();
   }
 
   private draw(): void {
     cancelAnimationFrame(this.waiting);
     this.waiting = 0;
-    this.drawn = true;
+    this.begun = true;
     this.renderer.render(this.scene, this.cameras.camera);
   }
 
@@ -146,7 +164,7 @@ export class Stage {
     this.renderer.setPixelRatio(ratio);
     this.renderer.setSize(width, height);
     this.cameras.resize(width, height);
-    if (this.drawn) this.draw(); // at once: the canvas is empty now
+    if (this.begun) this.draw(); // at once: the canvas is empty now
   }
 
   private placeOf(body: number): THREE.Vector3 {
@@ -158,7 +176,7 @@ export class Stage {
   private grounded(): Ground {
     const { view } = this.mechanism.scene;
     const normal = view.planar ? new THREE.Vector3(...view.eye).sub(this.cameras.target).normalize() : new THREE.Vector3(...view.up).normalize();
-    const depth = lowest(this.mechanism, this.bodies, normal) - (view.planar ? 0.012 : 0.002) * view.size;
+    const depth = lowest(this.mechanism, this.drawn.bodies, normal) - (view.planar ? 0.012 : 0.002) * view.size;
     const at = this.cameras.target.clone();
     return new Ground(at.addScaledVector(normal, depth - at.dot(normal)), normal, view.size);
   }

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _SAMPLES = 120  # of a run, for the view
 _CLOSED = 1e-6
 _TRAILS = 4
+_AWAY = 4.0  # lengths of the mechanism
 _LONGEST = 4.0  # trail, in sizes of the view
 _THIN, _SEEN, _THICK = 0.022, 0.008, 0.15  # radius of rods: usual, in sizes of the view at least, at most
 
@@ -122,7 +123,7 @@ class _Making:
 
     def _reach(self, unit: float) -> float:
         """The size of a view of all joints, ends and mass centres along the samples."""
-        points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
+        points = {WORLD: self._tied}
         for name, placed in self.layout.placed.items():
             points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
         clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
@@ -207,7 +208,7 @@ class _Making:
     @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
         """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
-        points = {WORLD: np.reshape(self.layout.ends[WORLD], (-1, 3))}
+        points = {WORLD: self._tied}
         for part in self.parts[0][1:]:
             drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
             points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
@@ -219,6 +220,17 @@ class _Making:
             below = heights[WORLD] - min(float(each.min()) for each in heights.values())
             clouds[WORLD] = np.concatenate([clouds[WORLD], clouds[WORLD] - up[:, None, None] * below], axis=1)
         return clouds
+
+    @property
+    def _tied(self) -> np.ndarray:
+        """Points of the world on which something hangs, (k, 3); not the zero of a slide from which its body stays far away."""
+        unit, zeros = self.layout.unit, []
+        for name, placed in self.layout.placed.items():
+            if placed.body.parent == WORLD and placed.slides:
+                far = np.linalg.norm(self.places[name][1] - placed.attached.p[:, None], axis=0).min()
+                zeros += [placed.attached.p] if far > _AWAY * unit > 0 else []
+        ends = [end for end in self.layout.ends[WORLD] if not any(np.array_equal(end, zero) for zero in zeros)]
+        return np.reshape(ends, (-1, 3))
 
     @cached_property
     def view(self) -> View:

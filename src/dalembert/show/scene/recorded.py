@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,20 +44,30 @@ class Acting:
 def recorded_of(run: Trajectory, layout: Layout, poses: Poses, unit: float) -> Recorded:
     """The samples of a run, thinned where they are very many."""
     reactions = _reactions(run)
+    plain, few = _samples(run, reactions)
+    at = poses.at(run.q[:, few], run.t[few])
+    forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at), *_loads(run, layout, at, few)]
+    return replace(plain, arrows=tuple(_arrows(forces, units_of(run), unit)))
+
+
+def histories_of(run: Trajectory) -> Recorded:
+    """The samples of a run that cannot be drawn, since its model is given by its energies.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model.from_energies("ball", coordinates=["x"], kinetic="dot(x)**2/2", potential="9.81*x")
+    >>> [channel.key for channel in histories_of(dl.simulate(model, 1.0, samples=11)).channels[:3]]
+    ['x', 'dot(x)', 'ddot(x)']
+    """
+    return _samples(run, {})[0]
+
+
+def _samples(run: Trajectory, reactions: Mapping[str, JointReaction]) -> tuple[Recorded, np.ndarray]:
+    """The samples without arrows, and which of the run's they are."""
     channels = [*_coordinates(run), *_energies(run), *_constraints(run), *_joints(run, reactions), *_efforts(run)]
     every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _NUMBERS))
     few = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
-    at = poses.at(run.q[:, few], run.t[few])
-    forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at), *_loads(run, layout, at, few)]
-    return Recorded(
-        run.formalism,
-        run.t[few],
-        run.q[:, few],
-        run.qd[:, few],
-        run.qdd[:, few],
-        tuple(Channel(*head, values=values[few]) for *head, values in channels),
-        tuple(_arrows(forces, units_of(run), unit)),
-    )
+    shown = tuple(Channel(*head, values=values[few]) for *head, values in channels)
+    return Recorded(run.formalism, run.t[few], run.q[:, few], run.qd[:, few], run.qdd[:, few], shown, ()), few
 
 
 def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arrow]:

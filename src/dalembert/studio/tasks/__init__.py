@@ -12,7 +12,22 @@ from typing import Any
 
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import describe, robot, simulate, table, take
+from dalembert.studio.tasks import (
+    describe,
+    edit,
+    equations,
+    evidence,
+    examples,
+    help,
+    outline,
+    rest,
+    robot,
+    simulate,
+    sweep,
+    table,
+    take,
+    understand,
+)
 
 
 @dataclass(frozen=True)
@@ -28,10 +43,22 @@ class Task:
 
 
 TASKS: dict[str, Task] = {
-    "gallery": Task(describe.gallery, quick=True),
-    "example": Task(describe.example, quick=True),
+    "examples": Task(examples.examples, quick=True),
+    "example": Task(examples.example, quick=True),
+    "draft": Task(examples.draft, quick=True),
+    "picture": Task(examples.picture),
     "describe": Task(describe.describe, quick=True),
+    "format": Task(outline.file_format, quick=True),
+    "edit": Task(edit.edit, quick=True),
+    "import": Task(describe.taken_in),
+    "choices": Task(simulate.choices, quick=True),
+    "written": Task(simulate.written, quick=True),
+    "prepare": Task(simulate.prepare),
     "simulate": Task(simulate.simulate),
+    "equilibria": Task(rest.equilibria),
+    "modes": Task(rest.modes),
+    "mode": Task(rest.mode),
+    "sweep": Task(sweep.sweep),
     "read_table": Task(table.read_table, quick=True),
     "write_table": Task(table.write_table, quick=True),
     "robot": Task(robot.about_robot, quick=True),
@@ -40,6 +67,13 @@ TASKS: dict[str, Task] = {
     "drive_along": Task(robot.drive_along),
     "kinds": Task(take.kinds, quick=True),
     "take": Task(take.take),
+    "declared": Task(understand.declared, quick=True),
+    "understand": Task(understand.understand),
+    "equations": Task(equations.equations),
+    "prove": Task(evidence.prove),
+    "verify": Task(evidence.verify),
+    "compare": Task(evidence.compare),
+    "help": Task(help.table, quick=True),
 }
 
 

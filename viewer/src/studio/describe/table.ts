@@ -63,9 +63,11 @@ class TablePage {
       element("div", { class: "wide" }, this.sheet.root), element("div", { class: "row" }, add, this.adopt, this.note), this.layer.root);
     this.begin();
     studio.draft.watch(() => { void this.read(); });
+    let seen = false;
+    new ResizeObserver(() => { if (seen !== (seen = this.content.clientWidth > 0) && seen) void this.read(); }).observe(this.content);
   }
 
-  get room(): Room { return { title: "DH table", content: this.content, shown: () => { void this.read(); } }; }
+  get room(): Room { return { title: "DH table", content: this.content }; }
 
   /** An empty table in its usual form; the model stays as it is until something is typed. */
   private begin(): void {

@@ -1,14 +1,34 @@
-// The text of the model and what is wrong with it.
+// The text of the model, and what is wrong with it.
 
 import { element } from "../../dom";
 import type { Room, Studio } from "../studio";
+import { Editor } from "./editor";
+import { formatOf, type Format, type Outline } from "./format";
 
-export function textPage({ draft }: Studio): Room {
-  const text = element("textarea", { class: "source", spellcheck: "false", "aria-label": "Model file" });
-  const problems = element("ul", { class: "problems", role: "status" });
-  text.addEventListener("input", () => draft.change(text.value, text));
-  draft.watchText((now, origin) => { if (origin !== text) text.value = now; });
-  draft.watch(({ problems: found }) => problems.replaceChildren(
-    ...found.map(({ path, fact, advice }) => element("li", {}, element("b", {}, path), ` ${fact} ${advice}`))));
-  return { title: "Text", content: element("div", { class: "describe" }, text, problems) };
+export function textPage({ draft, link }: Studio): Room {
+  let format: Format | null = null, outline: Outline | null = null;
+  const editor = new Editor(draft, () => ({ format, outline }));
+  const problems = element("ul", { class: "problems", role: "status", "aria-label": "Problems" });
+  const place = element("div", { class: "source" }, editor.view.dom);
+  draft.watch((found) => {
+    outline = found.outline ?? outline;
+    editor.tell(found.problems);
+    problems.replaceChildren(...found.problems.map(({ path, fact, advice, line, blocking }) => {
+      const said = [element("b", {}, line ? `Line ${line}, ${path.replace(/^the model, line \d+$/, "text")}:` : `${path}:`), ` ${fact} ${advice}`];
+      const row = element("li", { class: blocking === false ? "mild" : "" });
+      if (!line) row.append(...said);
+      else {
+        const go = element("button", { type: "button", class: "plain" }, ...said);
+        go.addEventListener("click", () => editor.reveal(line));
+        row.append(go);
+      }
+      return row;
+    }));
+    problems.hidden = found.problems.length === 0;
+  });
+  const shown = (): void => {
+    editor.view.requestMeasure();
+    if (!format) formatOf(link).then((found) => { format = found; }, () => undefined);
+  };
+  return { title: "Text", content: element("div", { class: "describe" }, place, problems), shown };
 }

@@ -30,8 +30,8 @@ export function checkField(label: string, on: boolean, changed: (on: boolean) =>
   return { root: element("label", { class: "check" }, input, ` ${label}`), input };
 }
 
-export function wordButton(name: string, act: () => void, title = ""): HTMLButtonElement {
-  const made = element("button", { type: "button", class: "word", ...(title ? { title } : {}) }, name);
+export function wordButton(name: string, act: () => void, title = "", kind = ""): HTMLButtonElement {
+  const made = element("button", { type: "button", class: `word ${kind}`.trim(), ...(title ? { title } : {}) }, name);
   made.addEventListener("click", act);
   return made;
 }

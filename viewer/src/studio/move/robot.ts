@@ -17,8 +17,7 @@ const NEAR = 0.02; // smallest by largest singular value, below which a posture 
 const DEGREES = 180 / Math.PI, PARTS = ["x", "y", "z", "roll", "pitch", "yaw"];
 
 export function robotPage(studio: Studio, postures: Postures): Room {
-  const page = new RobotPage(studio, postures);
-  return { title: "Robot", content: page.root, shown: () => page.open() };
+  return { title: "Robot", content: new RobotPage(studio, postures).root };
 }
 
 class RobotPage {
@@ -55,14 +54,16 @@ class RobotPage {
       element("details", {}, element("summary", {}, "As a matrix"), this.matrix.root),
       element("div", { class: "meter" }, this.meter, this.show.root), this.note,
       this.sliders, this.reaching());
+    new ResizeObserver(() => this.seen(this.root.clientWidth > 0)).observe(this.root);
     studio.theatre.watch((shown) => this.begin(shown));
     studio.draft.watch(() => { this.about = null; if (this.root.clientWidth) void this.ask(); });
   }
 
-  /** The page is seen: now the stage listens. */
-  open(): void {
+  /** The stage listens as long as the page is seen. */
+  private seen(on: boolean): void {
+    if (on === (this.drag !== null)) return;
     this.begin(this.studio.theatre.shown);
-    void this.ask();
+    if (on) void this.ask();
   }
 
   private async ask(): Promise<void> {

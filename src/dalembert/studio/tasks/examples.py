@@ -1,0 +1,111 @@
+"""The gallery on the page: titles, stories and pictures."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64encode
+from functools import cache
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from dalembert import gallery
+from dalembert.analysis.assembly import assembled
+from dalembert.errors import InputError
+from dalembert.exporters import to_toml
+from dalembert.model import Model
+from dalembert.programs import store
+from dalembert.show.films import Film
+from dalembert.show.prose import markdown
+from dalembert.show.scene import scene_of
+from dalembert.studio.folder import Folder
+from dalembert.studio.given import Given, Tell
+from dalembert.studio.tasks import starting
+
+_PICTURE = "picture"  # what kept pictures are called
+_PIXELS = 300  # each side
+_DRAWN = "1"  # changes when pictures are drawn another way
+# what the page shows first
+_FIRST = (
+    *("four-bar", "double-pendulum", "puma560", "gear-train", "quadruped", "newtons-cradle", "slider-crank"),
+    *("stewart-platform", "rolling-disk", "simple-pendulum", "robotic-leg", "gyroscope"),
+)
+_TAGS = {
+    "robots": ("convention", "<robot"),
+    "loops": ("[[loop]]", "[[holonomic]]", "[[distance]]"),
+    "contacts": ("_on_plane]]", "_on_sphere]]", "_on_box]]", "[[joint_stop]]", "[[backlash]]"),
+    "nonholonomic": ("[[rolling_", "[[knife_edge]]", "[[nonholonomic]]"),
+    "friction": ("friction",),
+    "springs": ("[[spring]]", "[[joint_spring]]", "[[bushing]]"),
+    "gears": ("[[gear]]", "[[coupling]]", "[[belt]]", "[[rack_and_pinion]]", "[[worm]]"),
+}
+
+
+@cache
+def _all() -> list[dict[str, Any]]:
+    out = []
+    for name in sorted(gallery.names(), key=lambda name: (*_FIRST, name).index(name)):
+        text = _source(name)
+        tags = [tag for tag, signs in _TAGS.items() if any(sign in text for sign in signs)]
+        said = re.search(r'^description = "(.*)"$', text, re.MULTILINE)
+        out.append({"name": name, "title": _title(name), "text": said.group(1) if said else "", "tags": tags})
+    return out
+
+
+def _source(name: str) -> str:
+    """The file of an example; nothing for those that a function makes."""
+    found = [gallery.path(name).joinpath(file) for file in ("model.toml", "model.urdf")]
+    return next((file.read_text("utf-8") for file in found if file.is_file()), "")
+
+
+def _title(name: str) -> str:
+    return gallery.story(name).splitlines()[0].lstrip("# ")
+
+
+def examples(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """All examples with their titles, and the text of an empty model."""
+    return {"examples": _all(), "tags": list(_TAGS), "empty": starting.EMPTY}
+
+
+def example(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """An example as text of a model file, with its story as HTML."""
+    name = given.choice("name", gallery.names())
+    place = gallery.path(name) / "model.toml"
+    text = place.read_text("utf-8") if place.is_file() else to_toml(gallery.load(name))
+    return {"text": text, "title": _title(name), "story": markdown(gallery.story(name).partition("\n")[2])}
+
+
+def draft(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """What another tab was working on."""
+    found = folder.draft(given.text("key", most=40))
+    if found is None or not isinstance(found.get("text"), str):
+        raise InputError("this draft is no longer kept. Choose another one.")
+    return found
+
+
+def picture(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """The picture of an example at its start as a data address, kept from one time to the next; empty for what has no bodies."""
+    name = given.choice("name", gallery.names())
+    source = _source(name)
+    digest = hashlib.sha256(f"{_DRAWN} {_PIXELS} {name} {source}".encode()).hexdigest()
+    data = store.stored(digest, _PICTURE)
+    if data is None:
+        data = _drawn(gallery.load(name))
+        store.keep(digest, _PICTURE, data)
+    return {"address": f"data:image/png;base64,{b64encode(data).decode()}" if data else ""}
+
+
+def _drawn(model: Model) -> bytes:
+    from dalembert.show.plot_figure import Plot
+
+    if not model.bodies:
+        return b""
+    scene = scene_of((assembled(model) if model.assemble_start else model).description)
+    film = Film(scene)
+    figure = Plot(figsize=(_PIXELS / 100, _PIXELS / 100), dpi=100)
+    film.painter.draw(figure.add_axes((0, 0, 1, 1)), next(film.moments(np.zeros(1))))
+    data = BytesIO()
+    figure.savefig(data, format="png", transparent=True)
+    return data.getvalue()

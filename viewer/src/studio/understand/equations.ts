@@ -1,0 +1,75 @@
+// Equations by any formalism, side by side with another.
+
+import { element } from "../../dom";
+import { helpFor } from "../help";
+import type { Room, Studio } from "../studio";
+import { Column, type How } from "./column";
+import { isSeen, whyNot, type Knowledge } from "./knowledge";
+
+interface Choice extends How { first: string; second: string; beside: boolean; wide: boolean }
+const USUAL: Choice = { first: "lagrange", second: "kane", beside: false, wide: false, view: "page", numbers: false, budget: 6 };
+const WIDE = 70, NARROW = 40; // percent
+
+export function equationsPage(studio: Studio, knowledge: Knowledge): Room {
+  const { draft } = studio;
+  const choice = (): Choice => ({ ...USUAL, ...(draft.settings["equations"] as Partial<Choice> | undefined) });
+  const keep = (changed: Partial<Choice>): void => draft.keep("equations", { ...choice(), ...changed });
+  const how = (): How => { const { view, numbers, budget } = choice(); return { view, numbers, budget }; };
+
+  const first = new Column(studio, "First", how, (key) => keep({ first: key }));
+  const second = new Column(studio, "Second", how, (key) => keep({ second: key }));
+  const view = element("select", { "aria-label": "What is shown" }, element("option", { value: "page" }, "Equations"), element("option", { value: "steps" }, "Steps"));
+  const budget = element("input", { type: "number", min: "0", max: "600", step: "1" });
+  let isWide = false;
+  const widen = (on: boolean): void => {
+    if (on === isWide) return;
+    isWide = on;
+    wide.setAttribute("aria-pressed", String(on));
+    document.querySelector(".splitter")?.dispatchEvent(new CustomEvent("share", { detail: on ? WIDE : NARROW }));
+  };
+  const beside = switchOf("Side by side", (on) => { keep({ beside: on, wide: on }); widen(on); }), numbers = switchOf("Numbers", (on) => keep({ numbers: on }));
+  const wide = switchOf("Wide", (on) => { keep({ wide: on }); widen(on); });
+  numbers.title = "Numbers in place of the parameters";
+  view.addEventListener("change", () => { keep({ view: view.value }); refresh(); });
+  budget.addEventListener("change", () => { if (budget.validity.valid && budget.value) { keep({ budget: Number(budget.value) }); refresh(); } });
+  for (const each of [beside, numbers]) each.addEventListener("click", () => refresh());
+  const time = element("label", { class: "field" }, "short forms", budget, "s");
+  const words = element("p", { class: "note", role: "status" });
+  const columns = element("div", { class: "columns" }, first.root, second.root);
+  const content = element("div", { class: "equations" }, element("div", { class: "row" }, view, beside, wide, numbers, time, helpFor(studio, "budget")), words, columns);
+
+  function refresh(): void {
+    const now = choice();
+    second.root.hidden = !now.beside;
+    void first.refresh();
+    if (now.beside) void second.refresh();
+  }
+
+  async function look(): Promise<void> {
+    const now = choice();
+    for (const [each, on] of [[beside, now.beside], [numbers, now.numbers]] as const) each.setAttribute("aria-pressed", String(on));
+    widen(now.wide);
+    view.value = now.view;
+    budget.value = String(now.budget);
+    words.textContent = whyNot(studio);
+    columns.hidden = words.textContent !== "";
+    if (words.textContent) return;
+    const found = await knowledge.now();
+    if (!found) return;
+    first.offer(found.formalisms, now.first);
+    second.offer(found.formalisms, now.second);
+    refresh();
+  }
+
+  return { title: "Equations", content, shown: () => { if (isSeen(content)) void look(); } };
+}
+
+function switchOf(name: string, act: (on: boolean) => void): HTMLButtonElement {
+  const made = element("button", { type: "button", class: "chip", "aria-pressed": "false" }, name);
+  made.addEventListener("click", () => {
+    const on = made.getAttribute("aria-pressed") !== "true";
+    made.setAttribute("aria-pressed", String(on));
+    act(on);
+  });
+  return made;
+}
