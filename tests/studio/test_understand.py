@@ -136,7 +136,10 @@ def test_every_question_mark_has_an_answer():
         for path in SOURCES.rglob("*.ts")
         for key in re.findall(r'helpFor\(studio, "(\w+)"\)', path.read_text("utf-8"))
     }
-    assert keys
+    panels = re.search(r"PANELS[^=]*= \{(.*?)\}", (SOURCES / "help.ts").read_text("utf-8"), re.DOTALL)
+    assert panels
+    keys |= set(re.findall(r': "(\w+)"', panels[1]))
+    assert {"energy", "violation", "proof"} <= keys
     assert keys <= {*QUANTITIES, *formalisms.KEYS}
 
 

@@ -2,6 +2,7 @@
 
 import { element, written } from "../../dom";
 import { Sliders } from "../../sliders";
+import { helpFor } from "../help";
 import { matrixOf } from "../robot/matrices";
 import type { Room, Studio } from "../studio";
 import type { Shown } from "../theatre";
@@ -52,7 +53,7 @@ class RobotPage {
       element("h3", {}, "Pose of the hand: positions, and angles in °"),
       element("div", { class: "pose" }, ...this.pose.map((each, i) => element("label", {}, PARTS[i], each))),
       element("details", {}, element("summary", {}, "As a matrix"), this.matrix.root),
-      element("div", { class: "meter" }, this.meter, this.show.root), this.note,
+      element("div", { class: "meter" }, this.meter, helpFor(studio, "manipulability"), this.show.root), this.note,
       this.sliders, this.reaching());
     new ResizeObserver(() => this.seen(this.root.clientWidth > 0)).observe(this.root);
     studio.theatre.watch((shown) => this.begin(shown));
