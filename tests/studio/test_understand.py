@@ -131,15 +131,11 @@ def test_help_explains_every_quantity(ask):
 
 
 def test_every_question_mark_has_an_answer():
-    keys = {
-        key
-        for path in SOURCES.rglob("*.ts")
-        for key in re.findall(r'helpFor\(studio, "(\w+)"\)', path.read_text("utf-8"))
-    }
-    panels = re.search(r"PANELS[^=]*= \{(.*?)\}", (SOURCES / "help.ts").read_text("utf-8"), re.DOTALL)
-    assert panels
-    keys |= set(re.findall(r': "(\w+)"', panels[1]))
-    assert {"energy", "violation", "proof"} <= keys
+    text = "\n".join(path.read_text("utf-8") for path in SOURCES.rglob("*.ts"))
+    keys = set(re.findall(r'helpFor\(studio, "(\w+)"\)', text)) | set(re.findall(r'card\("\w+", "\w+", "(\w+)"', text))
+    for table in re.findall(r"(?:PANELS|EXPLAINED): Record<string, string> = \{(.*?)\}", text, re.DOTALL):
+        keys |= set(re.findall(r': "(\w+)"', table))
+    assert {"energy", "violation", "mobility", "proof", "budget"} <= keys
     assert keys <= {*QUANTITIES, *formalisms.KEYS}
 
 
@@ -148,7 +144,7 @@ def test_every_question_mark_has_an_answer():
 
 @pytest.mark.nightly
 def test_two_formalisms_side_by_side_proof_and_help(page: Page):
-    expect(page.locator("canvas")).to_be_visible()
+    expect(page.locator(".stage canvas")).to_be_visible()
     page.evaluate("text => window.studio.change(text)", CART)
     expect(page.locator("header h1")).to_have_text("cart-pendulum")
     page.get_by_role("tab", name="Understand").click()
