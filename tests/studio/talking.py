@@ -137,14 +137,14 @@ class Program(Place):
 
     def below(self) -> list[int]:
         """The processes that it has started, and those that they have."""
-        found, looked = [], [self.pid]
-        while looked:
+        parents = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
-                text = Path(f"/proc/{looked[0]}/task/{looked[0]}/children").read_text()
-                looked += map(int, text.split())
-                found += map(int, text.split())
-            looked = looked[1:]
-        return found
+                parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        found = [self.pid]
+        for pid in found:
+            found += [each for each, parent in parents.items() if parent == pid]
+        return found[1:]
 
     def memory(self) -> dict[int, int]:
         """The memory of each of its processes, in MB."""

@@ -512,7 +512,7 @@ def test_several_studios_in_one_folder(tmp_path):
     with program(tmp_path) as one, program(tmp_path, "cart-pendulum", "--host", "localhost") as other:
         assert one.host != other.host
         for place, name in ((one, "four-bar"), (other, "cart-pendulum")):
-            with place.talk() as tab:
+            with place.talk(f"{name.replace('-', '')}0000") as tab:
                 assert heard(tab)["first"]["described"]["name"] == name
                 tab.send(json.dumps({"save": {"name": name}}))
                 assert heard(tab, lambda said: "saved" in said)["saved"]
