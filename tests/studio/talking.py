@@ -135,6 +135,11 @@ class Program(Place):
         assert self.process is not None
         return self.process.pid
 
+    def ended(self) -> int:
+        """How it has ended."""
+        assert self.process is not None
+        return self.process.wait(SECONDS)
+
     def below(self) -> list[int]:
         """The processes that it has started, and those that they have."""
         parents = {}
