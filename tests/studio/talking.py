@@ -44,6 +44,7 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "_CONTEXT", multiprocessing.get_context("fork"))
         patch.setattr(worker, "work", _alone(worker.work))
+        patch.setattr(tasks, "warm_up", lambda: None)
         for name, task in (more or {}).items():
             patch.setitem(tasks.TASKS, name, task)
         yield
