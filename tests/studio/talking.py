@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -121,6 +122,9 @@ def studio_here(
                 time.sleep(0.01)
             yield Place(f"127.0.0.1:{number}", TOKEN, studio)
         finally:
+            for pid in (*studio.quick.pids, *studio.long.pids):  # copies hold pipes of each other
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             server.should_exit = True
             thread.join()
 
