@@ -154,10 +154,11 @@ def test_what_was_left_behind_is_removed(tmp_path):
     scratch = place.scratch()
     for name, age in (("old", rooms.LEFT_BEHIND + 10), ("new", 0)):
         (scratch / name).mkdir()
-        os.utime(scratch / name, (time.time() - age,) * 2)
+        then = time.time() - age
+        os.utime(scratch / name, (then, then))
         part = place.new_upload("a.toml")[1].with_name(f".{name}.toml")
         part.write_text("half")
-        os.utime(part, (time.time() - age,) * 2)
+        os.utime(part, (then, then))
     place.new_upload("a.toml")
     place.scratch()
     assert [path.name for path in scratch.iterdir()] == ["new"]
