@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -44,6 +45,7 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "_CONTEXT", multiprocessing.get_context("fork"))
         patch.setattr(worker, "work", _alone(worker.work))
+        patch.setattr(tasks, "warm_up", lambda: None)
         for name, task in (more or {}).items():
             patch.setitem(tasks.TASKS, name, task)
         yield
@@ -120,6 +122,9 @@ def studio_here(
                 time.sleep(0.01)
             yield Place(f"127.0.0.1:{number}", TOKEN, studio)
         finally:
+            for pid in (*studio.quick.pids, *studio.long.pids):  # copies hold pipes of each other
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             server.should_exit = True
             thread.join()
 
@@ -135,16 +140,21 @@ class Program(Place):
         assert self.process is not None
         return self.process.pid
 
+    def ended(self) -> int:
+        """How it has ended."""
+        assert self.process is not None
+        return self.process.wait(SECONDS)
+
     def below(self) -> list[int]:
         """The processes that it has started, and those that they have."""
-        found, looked = [], [self.pid]
-        while looked:
+        parents = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
-                text = Path(f"/proc/{looked[0]}/task/{looked[0]}/children").read_text()
-                looked += map(int, text.split())
-                found += map(int, text.split())
-            looked = looked[1:]
-        return found
+                parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        found = [self.pid]
+        for pid in found:
+            found += [each for each, parent in parents.items() if parent == pid]
+        return found[1:]
 
     def memory(self) -> dict[int, int]:
         """The memory of each of its processes, in MB."""

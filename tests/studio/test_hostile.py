@@ -154,12 +154,12 @@ def strange(chance: random.Random, depth: int = 0) -> object:
     return [strange(chance, depth + 1) for _ in range(chance.randrange(5))]
 
 
-def questions(count: int, seed: int):
-    """Questions about every task, of which nearly all are wrong."""
+def questions(count: int, seed: int, right: float):
+    """Questions about every task, of which most are wrong; `right` is the share with a text that is right."""
     chance, known, every = random.Random(seed), names(), sorted(TASKS)
     for number in range(count):
         given: object = {name: strange(chance) for name in chance.sample(known, chance.randrange(min(8, len(known))))}
-        if isinstance(given, dict) and chance.random() < 0.1:
+        if isinstance(given, dict) and chance.random() < right:
             given["text"] = TEXT
         yield every[number % len(every)], strange(chance) if chance.random() < 0.05 else given
 
@@ -188,13 +188,13 @@ def noise(chance: random.Random) -> str | bytes:
     )
 
 
-def send_messages(place: Place, count: int, seed: int) -> list[str]:
+def send_messages(place: Place, count: int, seed: int, right: float = 0.0) -> list[str]:
     """Sends messages of all kinds; every question gets its answer. Returns what is called a defect of ours."""
     chance, defects = random.Random(seed), []
     with contextlib.ExitStack() as tabs:
         tab = tabs.enter_context(place.talk("fedcba9876543210"))
         heard(tab)
-        for number, (task, given) in enumerate(questions(count, seed)):
+        for number, (task, given) in enumerate(questions(count, seed, right)):
             if number % 4 == 3:
                 try:
                     tab.send(noise(chance))
@@ -366,7 +366,7 @@ def test_ten_thousand_messages_a_huge_file_and_fifty_clients(tmp_path):
         send_requests(place, 5000, 11)
         send_paths(place)
         send_frames(place, 1000, 12)
-        defects = send_messages(place, 4000, 13)
+        defects = send_messages(place, 4000, 13, right=0.1)
         print("after messages", place.memory())
         for announced in (True, False):
             assert not send_file(place, 1_000_000_000, announced=announced).startswith(b"HTTP/1.1 200")

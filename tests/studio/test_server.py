@@ -300,7 +300,8 @@ def test_a_message_that_is_wrong_gets_a_sentence(place, said, words):
 
 def test_a_task_can_be_cancelled_while_another_tab_goes_on(place, go):
     with place.talk("dddddddd") as one, place.talk("eeeeeeee") as other:
-        heard(one), heard(other)
+        heard(one)
+        heard(other)
         for tab in (one, other):
             tab.send('{"ask": 7, "task": "slow"}')
             assert heard(tab)["progress"] == 0.5
@@ -313,7 +314,8 @@ def test_a_task_can_be_cancelled_while_another_tab_goes_on(place, go):
 
 def test_a_process_that_is_killed_costs_one_answer(place):
     with place.talk("ffffffff") as one, place.talk("gggggggg") as other:
-        heard(one), heard(other)
+        heard(one)
+        heard(other)
         pid = answer(one, 1, "pid")["result"]["pid"]
         one.send('{"ask": 2, "task": "slow"}')
         heard(one)
@@ -377,6 +379,7 @@ def test_of_two_pages_with_one_key_the_older_is_told(place):
             heard(newer)
             with pytest.raises(ConnectionClosed) as closed:
                 older.recv(SECONDS)
+            assert closed.value.rcvd
             assert closed.value.rcvd.code == talk.TAKEN
             assert "result" in answer(newer, 1, "quick")
 
@@ -385,6 +388,7 @@ def test_keys_of_tabs_are_looked_at(place):
     for key in ("short", "..%5c..%5cetc", "A" * 16, "a" * 40):
         with place.talk(key) as tab, pytest.raises(ConnectionClosed) as closed:
             tab.recv(SECONDS)
+        assert closed.value.rcvd
         assert closed.value.rcvd.code == 4400
     for key in ("a/b/c", "..%2f..%2fetc"):
         with pytest.raises(InvalidStatus):
@@ -503,7 +507,7 @@ def test_no_process_is_left_behind(tmp_path, how):
         pids = place.below()
         assert len(pids) >= 3
         os.kill(place.pid, how)
-        assert place.process.wait(SECONDS) == (0 if how == signal.SIGINT else -how)
+        assert place.ended() == (0 if how == signal.SIGINT else -how)
         assert all_gone(pids)
 
 
@@ -512,7 +516,7 @@ def test_several_studios_in_one_folder(tmp_path):
     with program(tmp_path) as one, program(tmp_path, "cart-pendulum", "--host", "localhost") as other:
         assert one.host != other.host
         for place, name in ((one, "four-bar"), (other, "cart-pendulum")):
-            with place.talk() as tab:
+            with place.talk(f"{name.replace('-', '')}0000") as tab:
                 assert heard(tab)["first"]["described"]["name"] == name
                 tab.send(json.dumps({"save": {"name": name}}))
                 assert heard(tab, lambda said: "saved" in said)["saved"]

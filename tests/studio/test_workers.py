@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import NoReturn
 
 import pytest
 from talking import copies
@@ -22,16 +23,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 LARGE = 64 << 30  # bytes, more than this process has
 
 
-def _slow(given, folder, tell):
+def _slow(given, folder, tell) -> NoReturn:
     tell(0.5, "half")
     (folder.root / "begun").write_text(str(os.getpid()))
-    time.sleep(600)
+    while True:
+        time.sleep(600)
 
 
-def _children(given, folder, tell):
+def _children(given, folder, tell) -> NoReturn:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     (folder.root / "begun").write_text(str(child.pid))
-    time.sleep(600)
+    while True:
+        time.sleep(600)
 
 
 def _hungry(given, folder, tell):

@@ -51,7 +51,7 @@ class Options:
 
     workers: int = 3  # long tasks at once; one is kept for other tabs
     seconds: float = 3600.0  # of a long task
-    quick_seconds: float = 30.0
+    quick_seconds: float = 60.0
     memory: int = 4 << 30  # bytes of a worker
 
 

@@ -21,11 +21,12 @@ from dalembert.studio.given import Tell
 TELL_EVERY = 0.1  # seconds between two words of progress
 MAX_ANSWER = 50_000_000  # bytes
 MAX_FILE = 4 << 30  # bytes of one file that a task writes
+BEGUN = b"begun"  # what is said when a task has come
 LAST = b"\n"  # at the end of the last answer of a process that has grown large
 
 
 def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
-    """Answers tasks that come through a pipe as JSON: any number of {"progress"}, then one {"result"} or {"error"}."""
+    """Answers tasks that come through a pipe as JSON: BEGUN, any number of {"progress"}, one {"result"} or {"error"}."""
     set_apart(patient)
     from dalembert.studio.folder import Folder
     from dalembert.studio.tasks import TASKS, warm_up  # which tells errors by the words below
@@ -37,6 +38,7 @@ def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
     bounded(memory)
     while True:
         question = tasks.get()
+        pipe.send_bytes(BEGUN)
 
         def call(tell: Tell, question: bytes = question) -> dict[str, Any]:
             name, values = json.loads(question)
