@@ -11,7 +11,7 @@ export interface Row { coordinate: string; kind: string; theta: number; d: numbe
 export interface FrameTable { convention: "dh" | "mdh"; base: Matrix; tool: Matrix; body: string; rows: Row[] }
 interface Step { before: Matrix; middle: Matrix; after: Matrix } // around the first of the two moves of a row
 
-const COLORS = { x: "#e5484d", z: "#3e7bfa", a: "#e0812c", d: "#8a5fd6" };
+const COLORS = { x: "#e5484d", z: "#3e7bfa", a: "#c2187a", d: "#7c3aed" };
 
 /** The frames of a table at coordinates, from the base on, and the step to each. */
 export function framesOf(table: FrameTable, at: (name: string) => number): { frames: Matrix[]; steps: Step[] } {
@@ -48,7 +48,7 @@ export class Frames {
       const axes = frame(own);
       axes.matrixAutoUpdate = false;
       for (const [name, way] of [["x", [1, 0, 0]], ["z", [0, 0, 1]]] as const) {
-        const label = word(`${name}${small(i)}`, COLORS[name], 0.075 * size);
+        const label = word(`${name}${small(i)}`, COLORS[name], 0.06 * size);
         label.position.fromArray(way).multiplyScalar(1.2 * own);
         axes.add(label);
       }
@@ -56,7 +56,7 @@ export class Frames {
     }
     table.rows.forEach((_, i) => {
       const names = table.convention === "dh" ? (["d", "a"] as const) : (["a", "d"] as const);
-      for (const name of names) this.lines.push({ line: dashed(COLORS[name], 0.025 * size), label: word(`${name}${small(i + 1)}`, COLORS[name], 0.075 * size) });
+      for (const name of names) this.lines.push({ line: dashed(COLORS[name], 0.025 * size), label: word(`${name}${small(i + 1)}`, COLORS[name], 0.06 * size) });
     });
     this.group.add(...this.axes, ...this.lines.flatMap(({ line, label }) => [line, label]));
     this.group.traverse((each) => { each.renderOrder = 2; });
@@ -106,7 +106,9 @@ function word(text: string, color: string, height: number): THREE.Sprite {
   pen.strokeText(text, 64, 32);
   pen.fillStyle = color;
   pen.fillText(text, 64, 32);
-  const made = new THREE.Sprite(new THREE.SpriteMaterial({ map: new THREE.CanvasTexture(canvas), depthTest: false, transparent: true, toneMapped: false }));
+  const map = new THREE.CanvasTexture(canvas);
+  map.colorSpace = THREE.SRGBColorSpace;
+  const made = new THREE.Sprite(new THREE.SpriteMaterial({ map, depthTest: false, transparent: true, toneMapped: false }));
   made.scale.set(2 * height, height, 1);
   return made;
 }
