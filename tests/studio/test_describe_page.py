@@ -78,8 +78,8 @@ def test_forms_and_text_are_in_step(page: Page):
     page.get_by_role("button", name="Empty model").click()
     for count, kind in enumerate(("body", "body", "spring"), 1):
         page.get_by_label("Add to the model").select_option(kind)
-        expect(page.locator(".card")).to_have_count(count)
-    second = page.locator(".card").nth(1)
+        expect(page.locator(".forms .part")).to_have_count(count)
+    second = page.locator(".forms .part").nth(1)
     second.get_by_label("Mass").fill("2*p")
     expect(second.locator(".wrong:visible")).to_contain_text("the name 'p' is not known here")
     page.get_by_role("button", name="+ parameter").click()
@@ -91,7 +91,7 @@ def test_forms_and_text_are_in_step(page: Page):
     expect(second.get_by_label("Displacement")).to_have_value("q2")
     second.get_by_label("Name").fill("slider")
     page.keyboard.press("Tab")
-    expect(page.locator(".card").nth(2)).to_contain_text("slider")  # the spring knows it by its new name
+    expect(page.locator(".forms .part").nth(2)).to_contain_text("slider")  # the spring knows it by its new name
     page.evaluate("window.studio.change(window.studio.text().replace('2*p', '3*p'))")
     expect(second.get_by_label("Mass")).to_have_value("3*p")
     page.keyboard.press("Control+z")

@@ -87,7 +87,7 @@ def test_places_of_a_text_that_is_no_toml_end_somewhere():
         "[[body]]\n",
     ]
     chance = random.Random(3)
-    for _ in range(2000):
+    for _ in range(800):
         places("".join(chance.choices(pieces, k=chance.randrange(30))))
     places("x = " + "[" * 20_000)
 
@@ -149,17 +149,17 @@ def test_messages_stand_at_their_lines(text, line, place):
 def test_a_wrong_value_is_found_where_it_was_written():
     """Values of gallery models are replaced one after the other by what no key takes."""
     chance, tried = random.Random(5), 0
-    for name in ("four-bar", "slider-crank", "quarter-car", "gear-train", "tippe-top", "puma560"):
+    for name in ("slider-crank", "quarter-car", "gear-train"):
         text = (GALLERY / name / "model.toml").read_text("utf-8")
         lines = text.split("\n")
         plain = [i for i, line in enumerate(lines) if re.fullmatch(r"\w+ = [^\[{#]*", line)]
-        for i in chance.sample(plain, min(6, len(plain))):
+        for i in chance.sample(plain, min(4, len(plain))):
             key = lines[i].split(" = ")[0]
             broken = "\n".join([*lines[:i], f"{key} = 1979-05-27", *lines[i + 1 :]])
             said = describe(Given({"text": broken}), None, print)["problems"]
             assert any(each["line"] == i + 1 for each in said), (name, lines[i], said)
             tried += 1
-    assert tried > 20
+    assert tried > 8
 
 
 def test_an_element_without_a_name_is_found_by_the_one_it_gets():
