@@ -29,7 +29,7 @@ _MOST_EVENTS = 200
 _SMALL = 12  # coordinates of a model that is prepared before anybody asks
 
 
-def choices(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def choices(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
     """What a simulation of the model can be asked for, and what it is without being asked."""
     model = model_of(given)
     q, qd = model.initial
@@ -68,7 +68,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     values = changed_values(model, given)
     tell(0.0, f"deriving by {key}")
     equations = _equations(model, key, values)
-    q0, qd0, moved = _start(model.with_parameters(values) if values else model, given, bool(values))
+    q0, qd0, moved = start_of(model.with_parameters(values) if values else model, given, bool(values))
     tell(0.0, "simulating")
     run = equations.simulate(
         given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
@@ -78,7 +78,10 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
         project=given.switch("project", True),
         progress=lambda share: tell(share),
-        **{name: given.number(name, least=1e-300) for name in ("rtol", "atol", "max_step", "step") if name in given},
+        rtol=_positive(given, "rtol"),
+        atol=_positive(given, "atol"),
+        max_step=_positive(given, "max_step"),
+        step=_positive(given, "step"),
     )
     name = ""
     if given.switch("keep", True):
@@ -92,6 +95,10 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         "parameters": {**model.parameter_values, **values},
         "seconds": time.perf_counter() - begun,
     }
+
+
+def _positive(given: Given, name: str) -> float | None:
+    return given.number(name, least=1e-300) if name in given else None
 
 
 def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -123,7 +130,7 @@ def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equ
         return pipeline.derive(model.with_parameters(values), key)
 
 
-def _start(model: Description, given: Given, other_values: bool) -> tuple[Any, Any, str]:
+def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any, Any, str]:
     """The initial state, and what had to be moved so that it fulfils the constraints; what somebody has set moves least."""
     q0, qd0 = given.numbers("start"), given.numbers("rate")
     asked = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
