@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,6 @@ from dalembert.errors import InputError
 from dalembert.handles import Equations, Trajectory
 from dalembert.model import WORLD, Description
 from dalembert.model.methods import METHODS
-from dalembert.show.dataset import require_writer
 from dalembert.show.names import for_text
 from dalembert.show.scene.recorded import histories_of
 from dalembert.show.scene.values import FORMAT
@@ -111,7 +112,9 @@ def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     run = pipeline.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
     if model.bodies:
         run.scene().to_dict()
-    require_writer(".nc")
+    run.to_xarray()
+    if find_spec("h5netcdf"):
+        import_module("h5netcdf")  # which writes the run
     return {}
 
 
