@@ -15,7 +15,6 @@ from dalembert.studio.given import Given
 from dalembert.studio.tasks import rest, simulate, sweep
 
 
-
 def text_of(name: str) -> str:
     return (gallery.path(name) / "model.toml").read_text("utf-8")
 
@@ -128,6 +127,12 @@ def test_a_sweep_is_a_file_and_lines(tmp_path: Path):
     assert [float(row["l"]) for row in rows] == [1.0, 1.5, 2.0]
     (line,) = found["panels"][0]["lines"]
     assert line["y"] == pytest.approx([float(row["final(theta)"]) for row in rows])
+
+
+def test_a_sweep_begins_as_a_run_does(tmp_path: Path):
+    given = VARIED | {"observe": [{"formula": "initial(theta)"}], "start": {"theta": 0.125}}
+    (line,) = sweep.sweep(Given(given), Folder(tmp_path), silent)["panels"][0]["lines"]
+    assert line["y"] == [0.125, 0.125, 0.125]
 
 
 @pytest.mark.parametrize(

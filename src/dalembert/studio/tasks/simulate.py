@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,6 @@ from dalembert.errors import InputError
 from dalembert.handles import Equations, Trajectory
 from dalembert.model import WORLD, Description
 from dalembert.model.methods import METHODS
-from dalembert.show.dataset import require_writer
 from dalembert.show.names import for_text
 from dalembert.show.scene.recorded import histories_of
 from dalembert.show.scene.values import FORMAT
@@ -29,7 +30,7 @@ _MOST_EVENTS = 200
 _SMALL = 12  # coordinates of a model that is prepared before anybody asks
 
 
-def choices(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def choices(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
     """What a simulation of the model can be asked for, and what it is without being asked."""
     model = model_of(given)
     q, qd = model.initial
@@ -68,7 +69,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     values = changed_values(model, given)
     tell(0.0, f"deriving by {key}")
     equations = _equations(model, key, values)
-    q0, qd0, moved = _start(model.with_parameters(values) if values else model, given, bool(values))
+    q0, qd0, moved = start_of(model.with_parameters(values) if values else model, given, bool(values))
     tell(0.0, "simulating")
     run = equations.simulate(
         given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
@@ -78,7 +79,10 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
         project=given.switch("project", True),
         progress=lambda share: tell(share),
-        **{name: given.number(name, least=1e-300) for name in ("rtol", "atol", "max_step", "step") if name in given},
+        rtol=_positive(given, "rtol"),
+        atol=_positive(given, "atol"),
+        max_step=_positive(given, "max_step"),
+        step=_positive(given, "step"),
     )
     name = ""
     if given.switch("keep", True):
@@ -94,6 +98,10 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     }
 
 
+def _positive(given: Given, name: str) -> float | None:
+    return given.number(name, least=1e-300) if name in given else None
+
+
 def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """Derives, compiles and loads what the first simulation of a model would wait for."""
     model = description_of(given)
@@ -104,7 +112,9 @@ def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     run = pipeline.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
     if model.bodies:
         run.scene().to_dict()
-    require_writer(".nc")
+    run.to_xarray()
+    if find_spec("h5netcdf"):
+        import_module("h5netcdf")  # which writes the run
     return {}
 
 
@@ -123,7 +133,7 @@ def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equ
         return pipeline.derive(model.with_parameters(values), key)
 
 
-def _start(model: Description, given: Given, other_values: bool) -> tuple[Any, Any, str]:
+def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any, Any, str]:
     """The initial state, and what had to be moved so that it fulfils the constraints; what somebody has set moves least."""
     q0, qd0 = given.numbers("start"), given.numbers("rate")
     asked = bool(q0 or qd0 or other_values) and given.switch("assemble", True)

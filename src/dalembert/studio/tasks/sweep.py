@@ -9,12 +9,14 @@ import numpy as np
 
 from dalembert import formalisms, pipeline
 from dalembert.errors import InputError
+from dalembert.model import Elements, Model
 from dalembert.model.methods import METHODS
+from dalembert.model.start import start_state
 from dalembert.show.plot_sweeps import sweep_panels
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
-from dalembert.studio.tasks.simulate import QUICK, changed_values
+from dalembert.studio.tasks.simulate import QUICK, changed_values, start_of
 from dalembert.sweeps import cluster, table
 from dalembert.sweeps.observing import REDUCTIONS
 from dalembert.sweeps.variation import SAMPLES
@@ -34,9 +36,7 @@ _MOST_REASONS = 5
 
 def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """Runs all, writes the file, and tells what there is to draw and to read."""
-    model = description_of(given)
-    values = changed_values(model, given)
-    model = model.with_parameters(values) if values else model
+    model = _model(given)
     samples = given.choice("kind", SAMPLES, "grid")
     vary, runs = _varied(given, samples)
     observe = [each.text("formula", most=1_000) for each in given.rows("observe")]
@@ -67,6 +67,17 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         pipeline.plot_sweep(found, picture)
         files.append(picture.name)
     return _answer(found, files)
+
+
+def _model(given: Given) -> Elements:
+    """The model with the values and the start that are asked for, closed there."""
+    model = description_of(given)
+    values = changed_values(model, given)
+    model = model.with_parameters(values) if values else model
+    q, qd, _ = start_of(model, given, bool(values))
+    return (
+        model if q is None and qd is None else Model.of(model).start(*map(np.ndarray.tolist, start_state(model, q, qd)))
+    )
 
 
 def _varied(given: Given, samples: str) -> tuple[dict[str, Any], int]:

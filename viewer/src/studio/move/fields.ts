@@ -44,5 +44,5 @@ export function section(title: string, open: boolean, ...content: Node[]): HTMLD
 }
 
 function labelled(label: string, control: HTMLElement, unit = ""): HTMLElement {
-  return element("label", { class: "field" }, element("span", { class: "label" }, unit ? `${label} [${unit}]` : label), control);
+  return element("label", { class: "ask" }, element("span", { class: "label" }, unit ? `${label} [${unit}]` : label), control);
 }

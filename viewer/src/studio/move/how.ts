@@ -12,7 +12,7 @@ const SETTINGS: Record<"rtol" | "atol" | "max_step" | "step", string> = {
 /** Duration and samples, which stand beside the button. */
 export function lengthFields(setup: Setup): HTMLElement {
   const duration = number(setup, "duration", "Duration [s]"), samples = number(setup, "samples", "Samples");
-  return element("div", { class: "fields" }, duration, samples);
+  return element("div", { class: "asks" }, duration, samples);
 }
 
 /** Formalism, integrator and what the integrator can be told. */
@@ -31,7 +31,7 @@ export function howSection(setup: Setup): HTMLElement {
     for (const { key, root } of settings) root.hidden = !choices.integrators[chosen]?.includes(key);
     project.input.checked = wishes.project !== false;
   });
-  return section("How", false, element("div", { class: "fields" }, formalism.root, integrator.root, ...settings.map(({ root }) => root)), project.root, hint);
+  return section("How", false, element("div", { class: "asks" }, formalism.root, integrator.root, ...settings.map(({ root }) => root)), project.root, hint);
 }
 
 /** Positions and rates at the beginning. */

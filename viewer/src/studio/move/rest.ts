@@ -59,7 +59,7 @@ export function restPage(studio: Studio, setup: Setup): Room {
     modes.about(null);
   });
   const content = element("div", { class: "move" },
-    element("div", { class: "go" }, element("div", { class: "fields" }, starts.root), wordButton("Find positions of rest", () => void find(), "", "primary"), helpFor(studio, "equilibrium"), helpFor(studio, "modes")),
+    element("div", { class: "go" }, element("div", { class: "asks" }, starts.root), wordButton("Find positions of rest", () => void find(), "", "primary"), helpFor(studio, "equilibrium"), helpFor(studio, "modes")),
     near.root, steady.root, said, list, details, modes.root);
   return { title: "Rest", content };
 }

@@ -43,9 +43,9 @@ export function sweepPage(studio: Studio, setup: Setup): Room {
   });
 
   const go = async (): Promise<void> => {
-    const { text, parameters, duration, samples, formalism, integrator } = setup.given;
+    const { text, parameters, start, rate, duration, samples, formalism, integrator } = setup.given;
     const given = {
-      text, parameters, duration, samples, formalism, integrator, vary: vary.rows, observe: split(observe.value).map((formula) => ({ formula })),
+      text, parameters, start, rate, duration, samples, formalism, integrator, vary: vary.rows, observe: split(observe.value).map((formula) => ({ formula })),
       kind: kind.select.value, runs: Number(runs.input.value), seed: Number(seed.input.value), format: format.select.value,
       picture: picture.input.checked, cluster: cluster.value.trim(),
     };
@@ -54,9 +54,9 @@ export function sweepPage(studio: Studio, setup: Setup): Room {
   };
 
   const content = element("div", { class: "move" },
-    element("p", { class: "hint" }, "Many runs with other values, as long and by the same formalism as under Simulate."),
-    vary.root, element("label", { class: "field wide" }, element("span", { class: "label" }, "Observe, with commas between"), observe), known,
-    element("div", { class: "fields" }, kind.root, runs.root, seed.root, format.root), picture.root,
+    element("p", { class: "hint" }, "Many runs with other values; what is not varied is as under Simulate."),
+    vary.root, element("label", { class: "ask wide" }, element("span", { class: "label" }, "Observe, with commas between"), observe), known,
+    element("div", { class: "asks" }, kind.root, runs.root, seed.root, format.root), picture.root,
     section("On a cluster", false, element("p", { class: "hint" }, "The address of a scheduler of Dask; empty means this machine, with all its cores."), cluster),
     element("div", { class: "go" }, wordButton("Run the sweep", () => void go(), "", "primary")), place);
   return { title: "Sweep", content };
@@ -154,7 +154,7 @@ class Varied {
     if (!options.length) return;
     const name = choiceField("Vary", () => fill()), low = numberField("from", () => {}), high = numberField("to", () => {}), count = numberField("values", () => {});
     const away = button("Do not vary this", "away", () => { root.remove(); this.entries = this.entries.filter((each) => each.root !== root); });
-    const root = element("div", { class: "fields" }, name.root, low.root, high.root, count.root, away);
+    const root = element("div", { class: "asks" }, name.root, low.root, high.root, count.root, away);
     offer(name.select, options, this.likely(options));
     const fill = (): void => {
       const now = options.find(({ value }) => value === name.select.value)?.now ?? 0, reach = now ? 0.5 * Math.abs(now) : 1;
