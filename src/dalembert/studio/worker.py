@@ -102,7 +102,7 @@ def told(error: Exception) -> dict[str, Any]:
 
 
 def set_apart(patient: bool) -> None:
-    """A group of its own, so that it is ended with all it started; it dies with the server, and gives way to it if it is patient."""
+    """A group of its own, so that it is ended with all it started; it dies with the server, and gives way if it is patient."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
     if os.name == "posix":
         os.setsid()
@@ -113,7 +113,7 @@ def set_apart(patient: bool) -> None:
 
 
 def bounded(memory: int) -> None:
-    """No more than so many bytes of data beyond what is loaded, no huge files, no images of a crash: where the system has bounds."""
+    """No more than so many bytes of data, no huge files, no images of a crash: where the system has bounds."""
     if os.name != "posix":
         return
     import resource

@@ -177,7 +177,10 @@ class Workers:
 
     def end(self) -> None:
         """Ends all processes."""
-        for each in (*self._idle, *self._busy):
+        every = (*self._idle, *self._busy)
+        for each in every:
+            each.kill()
+        for each in every:
             each.end()
         self._idle.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)

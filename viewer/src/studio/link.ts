@@ -7,7 +7,7 @@ export interface Welcome {
   first?: { text: string; described: unknown }; // what a new tab begins with
   asked: Record<string, string>; // tasks under way, by the numbers of their questions
 }
-type Tell = (share: number, words: string) => void;
+export type Tell = (share: number, words: string) => void;
 interface Asked { task: string; given: unknown; done(result: unknown): void; failed(why: TaskError): void; tell: Tell }
 
 /** What went wrong with a task, in the words of the server. */

@@ -38,7 +38,7 @@ class Entry:
 QUANTITIES: dict[str, Entry] = {
     "coordinates": Entry(
         "Coordinates and velocities",
-        "The n numbers that say where everything is, and their rates. The state of a model is (q, q̇).",
+        "The n numbers that say where everything is, and their rates. Both together are the state.",
         r"q = (q_1, \dots, q_n), \quad \dot{q} = \frac{d q}{d t}",
         "papers/volterra (1)",
     ),

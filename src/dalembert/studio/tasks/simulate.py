@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
+import numpy as np
 
 from dalembert import formalisms, pipeline
 from dalembert.errors import InputError
@@ -20,6 +20,7 @@ from dalembert.show.scene.recorded import histories_of
 from dalembert.show.scene.values import FORMAT
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
+from dalembert.studio.tasks.edit import edit
 from dalembert.studio.tasks.models import description_of, model_of
 
 QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
@@ -48,12 +49,12 @@ def choices(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
 
 def _sliding(model: Description, text: str) -> list[dict[str, Any]]:
     """The parameters that are numbers of their own; those that are formulas of others are not asked."""
-    declared = _document(text).get("parameters", {})
-    written = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
+    declared = _declared(text, "parameters")
+    formulas = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
     return [
         {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
         for each in model.parameter_list
-        if not isinstance(written.get(each.name), str)
+        if not isinstance(formulas.get(each.name), str)
     ]
 
 
@@ -143,9 +144,13 @@ def _told(run: Trajectory, moved: str) -> dict[str, Any]:
         "events": [{"name": each.name, "t": each.t} for each in run.happened[:_MOST_EVENTS]],
         "integrator": run.integrator,
         "formalism": run.formalism,
-        "energy_error": float(run.energy_error),
-        "constraint_error": float(run.constraint_error),
+        "energy_error": _finite(run.energy_error),
+        "constraint_error": _finite(run.constraint_error),
     }
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
 
 
 def _bare_scene(run: Trajectory) -> dict[str, Any]:
@@ -185,33 +190,26 @@ def _bare_scene(run: Trajectory) -> dict[str, Any]:
 
 def written(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
     """The text with other `parameters`, and with `start` and `rate` of coordinates; comments stay where they are."""
-    document = _document(given.text("text"))
+    text = given.text("text")
     for table, key, values in (
         ("parameters", "value", given.numbers("parameters")),
         ("coordinates", "start", given.numbers("start")),
         ("coordinates", "rate", given.numbers("rate")),
     ):
         for name, value in values.items():
-            _set(document, table, name, key, value)
-    return {"text": tomlkit.dumps(document)}
+            if name not in _declared(text, table):
+                raise InputError(
+                    f"the text has no entry '{name}' in [{table}], so {value:g} cannot be written there. Add it to the text."
+                )
+            change = {"text": text, "do": "set", "place": [table, name, key], "written": repr(value)}
+            text = edit(Given(change), folder, tell)["text"]
+    return {"text": text}
 
 
-def _document(text: str) -> tomlkit.TOMLDocument:
+def _declared(text: str, table: str) -> Mapping[str, Any]:
+    """A table at the top of the text; empty where it is none."""
     try:
-        return tomlkit.parse(text)
-    except TOMLKitError as error:
+        found = tomllib.loads(text).get(table)
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"the text is no TOML: {error}. Mend it first.") from None
-
-
-def _set(document: tomlkit.TOMLDocument, table: str, name: str, key: str, value: float) -> None:
-    found = document.get(table)
-    if not isinstance(found, Mapping) or name not in found:
-        raise InputError(
-            f"the text has no entry '{name}' in [{table}], so {value:g} cannot be written there. Add it to the text."
-        )
-    if isinstance(found[name], Mapping):
-        found[name][key] = value
-    elif table == "parameters":
-        found[name] = value
-    else:
-        raise InputError(f"[{table}], {name}: expected a table such as {{ start = 0 }}. Write it so, then try again.")
+    return found if isinstance(found, Mapping) else {}

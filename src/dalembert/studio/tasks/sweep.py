@@ -14,7 +14,7 @@ from dalembert.show.plot_sweeps import sweep_panels
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
-from dalembert.studio.tasks.simulate import changed_values
+from dalembert.studio.tasks.simulate import QUICK, changed_values
 from dalembert.sweeps import cluster, table
 from dalembert.sweeps.observing import REDUCTIONS
 from dalembert.sweeps.variation import SAMPLES
@@ -56,7 +56,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
             duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
             times=given.whole("samples", least=2, most=100_000) if "samples" in given else None,
             formalism=given.choice("formalism", formalisms.KEYS, "lagrange"),
-            integrator=given.choice("integrator", METHODS) if "integrator" in given else None,
+            integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
             executor=client,
             progress=lambda share: tell(share),
         )

@@ -3,6 +3,7 @@
 import { element } from "../../dom";
 import type { Kept } from "../draft";
 import { htmlOf } from "../html";
+import { patiently } from "../patience";
 import type { Room, Studio } from "../studio";
 import { openButton } from "./drop";
 
@@ -62,7 +63,7 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
   }
 
   void studio.welcomed.then(({ drafts: kept }) => {
-    const others = kept.filter((each) => each.key !== studio.link.tab).slice(0, 4);
+    const others = kept.filter((each) => each.key !== studio.link.tab).slice(0, 3);
     drafts.replaceChildren(...others.map(({ key, name, time }) => {
       const made = element("button", { type: "button", class: "plain" }, element("b", {}, name || "model"), ` ${new Date(1000 * time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`);
       made.addEventListener("click", async () => {
@@ -79,7 +80,7 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
   const shown = (): void => {
     if (asked) return;
     asked = true;
-    link.ask<Listed>("examples").answer.then(fill, (error: unknown) => { asked = false; studio.say(String(error), "warning"); });
+    patiently(() => link.ask<Listed>("examples").answer).then(fill, (error: unknown) => { asked = false; studio.say(String(error), "warning"); });
   };
   return { title: "Examples", content: element("div", { class: "gallery" }, list, story), shown };
 }
@@ -110,7 +111,8 @@ class Pictures {
     this.busy = true;
     for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
       try {
-        const { address } = await this.studio.link.ask<{ address: string }>("picture", { name: next.dataset["name"] }).answer;
+        const image = next;
+        const { address } = await patiently(() => this.studio.link.ask<{ address: string }>("picture", { name: image.dataset["name"] }).answer);
         if (address) next.src = address;
         else next.classList.add("none");
       } catch {

@@ -30,7 +30,9 @@ export class Result {
 
   show({ status, notes, tables, events, integrator, formalism, energy_error, constraint_error }: Simulated): void {
     this.clear();
-    this.status.textContent = `${status} ${formalism}, ${integrator}; the energy balance holds to ${written(energy_error, 2)}, the constraints to ${written(constraint_error, 2)}.`;
+    const holds = ([["the energy balance", energy_error], ["the constraints", constraint_error]] as const)
+      .flatMap(([what, error]) => (error === null ? [] : [`${what} to ${error < 1e-12 ? "rounding" : written(error, 3)}`]));
+    this.status.textContent = `${status} By ${formalism}, ${integrator}${holds.length ? `; it keeps ${holds.join(", ")}` : ""}.`;
     this.notes.replaceChildren(...notes.map((each) => element("li", {}, each)));
     this.more.hidden = false;
     this.tables.replaceChildren(htmlOf(tables), ...this.eventsOf(events));

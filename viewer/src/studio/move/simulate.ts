@@ -2,6 +2,7 @@
 
 import type { SceneData } from "../../data";
 import { element, written } from "../../dom";
+import type { Question, Tell } from "../link";
 import type { Room, Studio } from "../studio";
 import { wordButton } from "./fields";
 import { howSection, lengthFields, startSection } from "./how";
@@ -14,17 +15,20 @@ import type { Setup } from "./setup";
 
 export interface Simulated {
   run: string; scene: SceneData; tables: string; status: string; notes: string[]; events: { name: string; t: number }[];
-  integrator: string; formalism: string; energy_error: number; constraint_error: number; seconds: number;
+  integrator: string; formalism: string; energy_error: number | null; constraint_error: number | null; seconds: number;
 }
 
-const QUICK: [string, string][] = [["energy", "Energy"], ["violation", "Drift"], ["reactions", "Reactions"], ["multipliers", "Multipliers"]];
+const QUICK: [string, string][] = [["energy", "Energy"], ["violation", "Drift"], ["reactions", "Reactions"]];
 
 export function simulatePage(studio: Studio, setup: Setup): Room {
   const { draft, link, theatre } = studio;
   const plots = element("div", {}), phase = new Phase(), runs = new Runs();
   const result = new Result((time) => { theatre.shown?.player.pause(); theatre.shown?.player.seek(time); });
   const start = element("button", { type: "button", class: "word primary" }, "Simulate");
-  let asked = 0;
+  let asked = 0, busy = false;
+  const refresh = (): void => { start.disabled = busy || !setup.choices; };
+  setup.watch(refresh);
+  refresh();
 
   /** Puts a run on the stage; the film goes on where it was if the mechanism is the same. */
   const show = (found: Simulated, label: string): void => {
@@ -37,16 +41,19 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
     runs.show(label, found.scene.run);
   };
 
-  const run = async (): Promise<void> => {
-    start.disabled = true;
+  const run = async (asking: (tell: Tell) => Question<Simulated>): Promise<void> => {
+    busy = true;
+    refresh();
     const { text } = draft, label = labelOf(setup);
-    const found = await studio.work<Simulated>("Simulation", (tell) => setup.whenReady(() => link.ask("simulate", { ...setup.given, keep: true }, tell)));
-    start.disabled = false;
+    const found = await studio.work<Simulated>("Simulation", asking);
+    busy = false;
+    refresh();
     if (!found || text !== draft.text) return;
     draft.run = found.run;
     show(found, label);
   };
-  start.addEventListener("click", () => void run());
+  start.addEventListener("click", () => void run((tell) => setup.whenReady(() => link.ask("simulate", { ...setup.given, keep: true }, tell))));
+  link.resumes<Simulated>("simulate", (asking) => void run(asking)); // after the page was loaded again
 
   const live = new Live<Simulated>(
     () => { asked = performance.now(); return setup.whenReady(() => link.ask<Simulated>("simulate", { ...setup.given, keep: false })).answer; },
@@ -73,7 +80,7 @@ export function simulatePage(studio: Studio, setup: Setup): Room {
       return made;
     }),
     wordButton("Phase portrait", () => { phase.root.open = true; phase.root.scrollIntoView({ block: "start" }); }),
-    wordButton("Arrows of reactions", () => theatre.root.querySelector<HTMLButtonElement>("[data-kind=reaction]")?.click(), "On the stage"));
+    wordButton("Reaction arrows", () => theatre.root.querySelector<HTMLButtonElement>("[data-kind=reaction]")?.click(), "On the stage"));
 
   theatre.watch((shown) => {
     const moves = Boolean(shown?.scene.run);

@@ -1,0 +1,206 @@
+"""Motions, rest, modes and sweeps as the page asks for them, and the way of a slider in a browser."""
+
+import base64
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from dalembert import errors, gallery, pipeline
+from dalembert.importers import loads
+from dalembert.studio.folder import Folder
+from dalembert.studio.given import Given
+from dalembert.studio.tasks import rest, simulate, sweep
+
+
+
+def text_of(name: str) -> str:
+    return (gallery.path(name) / "model.toml").read_text("utf-8")
+
+
+def silent(*progress: object) -> None:
+    """Nobody is told anything."""
+
+
+def numbers(packed: dict) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(packed["f64"])).reshape(packed["shape"])
+
+
+PENDULUM, FOUR_BAR = text_of("simple-pendulum"), text_of("four-bar")
+
+
+# motions
+
+
+def test_parameters_that_follow_from_others_are_no_sliders():
+    found = simulate.choices(Given({"text": FOUR_BAR}), None, silent)
+    assert [each["name"] for each in found["parameters"]] == ["a", "b", "c", "d", "m1", "m2", "m3", "g"]
+    assert (found["duration"], found["samples"], found["integrator"]) == (10.0, 1001, "dop853")
+
+
+def test_values_go_into_the_text_and_comments_stay():
+    given = {"text": FOUR_BAR, "parameters": {"a": 0.04, "m1": 2.5}, "start": {"q1": 0.25}, "rate": {"q2": -1.5}}
+    text = simulate.written(Given(given), None, silent)["text"]
+    model = loads(text, "the text")
+    assert (model.parameter_values["a"], model.parameter_values["m1"]) == (0.04, 2.5)
+    assert (model.initial[0][0], model.initial[1][1]) == (0.25, -1.5)
+    assert [line for line in FOUR_BAR.splitlines() if line.startswith("#")] == [
+        line for line in text.splitlines() if line.startswith("#")
+    ]
+
+
+def test_a_value_without_an_entry_is_refused():
+    with pytest.raises(errors.InputError, match=r"no entry 'zz' in \[parameters\]"):
+        simulate.written(Given({"text": PENDULUM, "parameters": {"zz": 1.0}}), None, silent)
+
+
+def test_a_pendulum_four_times_as_long_takes_twice_the_time(tmp_path: Path, monkeypatch):
+    derived = []
+    derive = pipeline.derive
+    monkeypatch.setattr(pipeline, "derive", lambda model, key: derived.append(model) or derive(model, key))
+    given = {"text": PENDULUM, "samples": 21, "start": {"theta": 0.7}, "rate": {"theta": 0.0}, "keep": False}
+    length = loads(PENDULUM, "the text").parameter_values["l"]
+
+    def angle(factor: float, duration: float) -> np.ndarray:
+        values = {"parameters": {"l": factor * length}, "duration": duration}
+        found = simulate.simulate(Given(given | values), Folder(tmp_path), silent)
+        assert found["run"] == ""
+        assert found["parameters"]["l"] == factor * length
+        return numbers(found["scene"]["run"]["q"])
+
+    assert angle(4.0, 4.0) == pytest.approx(angle(1.0, 2.0), abs=1e-8)
+    assert all(model is derived[0] for model in derived)  # the text was derived, and nothing else
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_is_kept_and_loops_are_closed_about_what_was_set(tmp_path: Path):
+    given = {"text": FOUR_BAR, "duration": 0.1, "samples": 3, "start": {"q1": 0.5}, "parameters": {"a": 0.04}}
+    found = simulate.simulate(Given(given), Folder(tmp_path), silent)
+    run = pipeline.load_run(Folder(tmp_path).run(found["run"]))
+    assert run.q[0, 0] == pytest.approx(0.5, abs=1e-6)
+    assert np.abs(run.violation).max() < 1e-9
+    assert found["notes"][0].startswith("The start was brought onto the constraints")
+    # the crank on the stage is as long as the slider says
+    crank = next(body for body in found["scene"]["bodies"] if body["name"] == "crank")
+    assert max(size for shape in crank["shapes"] for size in shape["size"]) == pytest.approx(0.04, rel=0.2)
+
+
+def test_a_model_of_energies_has_histories_and_no_bodies(tmp_path: Path):
+    text = 'name = "ball"\ncoordinates.x = { start = 0.0, rate = 3.0 }\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "2*x"\n'
+    found = simulate.simulate(Given({"text": text, "duration": 1.0, "samples": 5}), Folder(tmp_path), silent)
+    t = np.linspace(0, 1, 5)
+    assert numbers(found["scene"]["run"]["q"])[0] == pytest.approx(3 * t - t**2, abs=1e-9)
+    assert [body["shapes"] for body in found["scene"]["bodies"]] == [[]]
+
+
+# rest
+
+
+def test_a_pendulum_rests_below_and_above_and_swings_with_g_over_l(tmp_path: Path):
+    model = loads(PENDULUM, "the text").parameter_values
+    given = {"text": PENDULUM, "starts": 5}
+    found = rest.equilibria(Given(given), Folder(tmp_path), silent)["found"]
+    assert {round(abs(each["q"]["theta"]), 6): each["stability"] for each in found} == {
+        0.0: "stable",
+        round(np.pi, 6): "unstable",
+    }
+    below = next(each for each in found if each["stability"] == "stable")
+    state = {"text": PENDULUM, "start": below["q"], "rate": below["qd"], "parameters": {"l": 2.0}}
+    modes = rest.modes(Given(state), Folder(tmp_path), silent)["modes"]
+    assert modes[0]["frequency"] ** 2 == pytest.approx(model["g"] / 2.0)
+    scene = rest.mode(Given(state | {"mode": 0, "size": 0.2}), Folder(tmp_path), silent)["scene"]
+    swing = numbers(scene["run"]["q"])[0]
+    assert (swing.max(), swing.min()) == pytest.approx((0.2, -0.2), abs=1e-3)
+
+
+# sweeps
+
+VARIED = {"text": PENDULUM, "duration": 0.5, "samples": 6, "vary": [{"name": "l", "low": 1.0, "high": 2.0, "count": 3}]}
+
+
+def test_a_sweep_is_a_file_and_lines(tmp_path: Path):
+    given = VARIED | {"observe": [{"formula": "final(theta)"}, {"formula": "max(energy)"}]}
+    found = sweep.sweep(Given(given), Folder(tmp_path), silent)
+    assert (found["runs"], found["failed"], found["files"]) == (3, 0, ["simple-pendulum-sweep.csv"])
+    rows = list(csv.DictReader((tmp_path / found["files"][0]).read_text().splitlines()))
+    assert [float(row["l"]) for row in rows] == [1.0, 1.5, 2.0]
+    (line,) = found["panels"][0]["lines"]
+    assert line["y"] == pytest.approx([float(row["final(theta)"]) for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vary": [{"name": "l", "low": 1, "high": 2, "count": 200_000}, {"name": "m", "low": 1, "high": 2}]}, "runs"),
+        ({"vary": []}, "0 names are varied"),
+        ({"observe": []}, "0 things are observed"),
+        ({"cluster": "tcp://127.0.0.1:1"}, r"dalembert\[cluster\]|no scheduler of Dask"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_refused(tmp_path: Path, change: dict, message: str):
+    given = VARIED | {"observe": [{"formula": "final(theta)"}]} | change
+    with pytest.raises(errors.DalembertError, match=message):
+        sweep.sweep(Given(given), Folder(tmp_path), silent)
+    assert not list(tmp_path.iterdir())
+
+
+# in a browser
+
+
+def moved(page: Page) -> None:
+    """A run of the first model, the four-bar, on the stage."""
+    for name in ("Move", "Simulate"):
+        page.get_by_role("tab", name=name, exact=True).click()
+    page.get_by_role("button", name="Simulate", exact=True).click()
+    expect(page.get_by_role("group", name="Film")).to_be_visible()
+
+
+@pytest.mark.nightly
+def test_a_slider_of_a_parameter_runs_again_without_a_new_stage(page: Page):
+    moved(page)
+    page.evaluate("document.querySelector('canvas').dataset.mine = 'yes'")
+    page.get_by_role("button", name="Keep this run").click()
+    slider = page.get_by_label("a in m", exact=True)
+    slider.focus()
+    page.keyboard.press("PageUp")
+    expect(page.locator(".time-of-run")).to_contain_text("on the stage after")
+    expect(page.locator("canvas[data-mine=yes]")).to_be_visible()  # the same canvas, the film goes on
+    expect(page.get_by_label("a in m, as a number")).not_to_have_value("0.038")
+    # the run as it was is drawn beside the present one, and can be put away
+    kept = page.get_by_role("list", name="Kept runs")
+    expect(kept.get_by_role("button", name="as in the text", exact=True)).to_have_attribute("aria-pressed", "true")
+    kept.get_by_role("button", name="as in the text", exact=True).click()
+    expect(kept.get_by_role("button", name="as in the text", exact=True)).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name="Write into the text").first.click()
+    expect(page.get_by_role("button", name="Write into the text").first).to_be_disabled()
+    assert "a = { value = 0.038" not in page.evaluate("window.studio.text()")
+
+
+@pytest.mark.nightly
+def test_two_runs_are_laid_over(page: Page):
+    moved(page)
+    page.get_by_role("button", name="Keep this run").click()
+    before = page.locator(".panel[open] .u-over").count()
+    page.get_by_label("m1 in kg, as a number").fill("3")
+    page.keyboard.press("Tab")
+    expect(page.locator(".time-of-run")).to_contain_text("on the stage after")
+    page.get_by_role("button", name="Keep this run").click()
+    assert page.get_by_role("list", name="Kept runs").get_by_role("listitem").count() == 2
+    assert page.locator(".panel[open] .u-over").count() == before
+    page.get_by_role("button", name="Phase portrait").click()
+    expect(page.locator("canvas.phase")).to_be_in_viewport()
+
+
+@pytest.mark.nightly
+def test_a_long_run_is_cancelled_and_nothing_else(page: Page):
+    moved(page)
+    page.get_by_label("Duration [s]").fill("100000")
+    page.get_by_role("button", name="Simulate", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Simulation: cancelled.")).to_be_visible()
+    expect(page.get_by_role("group", name="Film")).to_be_visible()  # the run that was there is still there
+    page.get_by_label("Duration [s]").fill("1")
+    page.get_by_role("button", name="Simulate", exact=True).click()
+    expect(page.locator(".clock")).to_contain_text("/ 1.0")
