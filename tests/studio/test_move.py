@@ -15,7 +15,6 @@ from dalembert.studio.given import Given
 from dalembert.studio.tasks import rest, simulate, sweep
 
 
-
 def text_of(name: str) -> str:
     return (gallery.path(name) / "model.toml").read_text("utf-8")
 

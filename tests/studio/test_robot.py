@@ -200,7 +200,7 @@ def test_a_payload_adds_its_weight_and_gravity_can_be_left_out(tmp_path: Path) -
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", robot.KINDS)
 def test_every_kind_of_motion_goes_through_its_postures(tmp_path: Path, kind: str) -> None:
-    _, run = moved(tmp_path, kind=kind, samples=301, angle=40)
+    _, run = moved(tmp_path, kind=kind, samples=301, angle=10)
     model, ends = (
         loads(written(ARM, **PLANAR)),
         [dl.position(loads(written(ARM)), list(p["q"].values()), "link2") for p in POINTS],

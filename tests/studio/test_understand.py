@@ -59,7 +59,9 @@ def test_words_of_a_model_are_text(ask):
         text = text.replace(before, after)
     declared = str(ask("declared", text=text))
     assert declared.count("&lt;img") >= 3
-    found = declared + str(ask("understand", text=text)) + str(ask("equations", text=text, formalism="lagrange")["parts"])
+    found = (
+        declared + str(ask("understand", text=text)) + str(ask("equations", text=text, formalism="lagrange")["parts"])
+    )
     assert "<img" not in found
 
 
@@ -172,7 +174,9 @@ def test_two_formalisms_side_by_side_proof_and_help(page: Page):
     expect(page.locator(".evidence")).to_contain_text("are identical functions")
 
     page.get_by_role("button", name="Explain: proof").click()
-    expect(page.get_by_role("complementary", name="Help").locator("article:focus")).to_contain_text("Proof of agreement")
+    expect(page.get_by_role("complementary", name="Help").locator("article:focus")).to_contain_text(
+        "Proof of agreement"
+    )
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     page.get_by_label("Search in help").fill("energy balance")
