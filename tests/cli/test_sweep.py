@@ -74,7 +74,7 @@ def scheduler(tmp_path):
 @pytest.mark.filterwarnings("default")
 def test_a_cluster_goes_on_where_a_driver_was_killed(run, scheduler, tmp_path):
     words = ["sweep", "cart-pendulum", "--vary", "l=0.1:0.3", "--vary", "m2=0.3:0.6", "--samples", "sobol"]
-    words += ["--runs", "6400", "--times", "11", "--duration", "4", "--observe", "max(x)", "--observe", "energy"]
+    words += ["--runs", "6400", "--times", "11", "--duration", "10", "--observe", "max(x)", "--observe", "energy"]
     cluster = [*words, "--to", "found.nc", "--cluster", scheduler]
     paths = os.pathsep.join(path for path in sys.path if path)
     driver = subprocess.Popen([sys.executable, "-m", "dalembert", *cluster], env={**os.environ, "PYTHONPATH": paths})
@@ -99,7 +99,7 @@ def test_a_cluster_goes_on_where_a_driver_was_killed(run, scheduler, tmp_path):
         samples="sobol",
         runs=6400,
         times=11,
-        duration=4.0,
+        duration=10.0,
     )
     columns = [np.lib.format.open_memmap(journal.parent / f"{i}.npy", mode="r") for i in range(2)]
     assert np.array_equal(columns[0], known["max(x)"].values)
