@@ -1,5 +1,6 @@
 """The road of somebody who comes from RoboAnalyzer, walked in a browser: from an empty table to torques and files."""
 
+import math
 import re
 
 import pytest
@@ -124,3 +125,31 @@ def test_undo_brings_the_former_table_back_and_a_spreadsheet_is_pasted(page: Pag
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_label("Row 1, d, joint offset")).to_have_value("0.4")
     expect(page.get_by_label("Row 2, joint")).to_have_value("revolute")
+
+
+def test_a_stretched_arm_is_singular_and_limits_are_kept(page: Page) -> None:
+    expect(page.locator(".stage canvas")).to_be_visible()
+    typed(page)
+
+    def stretched() -> float:
+        """The arm is asked to go out of reach; the last angle of the posture that it takes."""
+        page.get_by_role("tab", name="Move", exact=True).click()
+        page.get_by_role("tab", name="Robot", exact=True).click()
+        page.wait_for_timeout(3000)  # limits come from the server
+        page.get_by_label("Pose of the hand, x", exact=True).fill("3")
+        expect(page.get_by_text("The target is out of reach by")).to_be_visible()
+        page.get_by_role("button", name="Keep this posture").first.click()
+        page.get_by_role("tab", name="Trajectory").click()
+        return float(page.get_by_label(re.compile(r"^Row \d, q₃")).last.input_value())
+
+    assert stretched() == pytest.approx(0, abs=0.05)
+    page.get_by_role("tab", name="Robot", exact=True).click()
+    expect(page.get_by_text("Singular posture")).to_be_visible()
+    page.get_by_role("tab", name="Describe", exact=True).click()
+    cell(page, 3, "upper limit")
+    page.keyboard.type("-50")
+    expect(page.locator(".badge")).to_have_text("saved")
+    page.wait_for_timeout(3000)
+    page.get_by_role("tab", name="Move", exact=True).click()
+    page.get_by_role("button", name="All coordinates as at the start").locator("visible=true").click()
+    assert stretched() == pytest.approx(math.radians(-50), abs=1e-4)

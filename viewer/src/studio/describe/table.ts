@@ -64,7 +64,11 @@ class TablePage {
     this.begin();
     studio.draft.watch(() => { void this.read(); });
     let seen = false;
-    new ResizeObserver(() => { if (seen !== (seen = this.content.clientWidth > 0) && seen) void this.read(); }).observe(this.content);
+    new ResizeObserver(() => {
+      if (seen === (seen = this.content.clientWidth > 0)) return;
+      if (seen || this.owned) void this.read();
+      else this.layer.show(null); // frames that nobody wrote are drawn beside their table only
+    }).observe(this.content);
   }
 
   get room(): Room { return { title: "DH table", content: this.content }; }
@@ -83,6 +87,8 @@ class TablePage {
       + "Lengths in m, masses in kg. Without masses, each link is a rod of 1 kg.";
   }
 
+  /** Whether the text of the model is a robot table. */
+  private get owned(): boolean { return /^\s*convention\s*=\s*"m?dh"/m.test(this.studio.draft.text); }
   private get shown(): Column[] { return this.columns.select.value === "masses" ? MASSES : GEOMETRY; }
   private show(): void { this.sheet.show(this.shown, this.sheet.rows); }
 
@@ -117,8 +123,7 @@ class TablePage {
   /** What the text of the model says, unless it was written here. */
   private async read(): Promise<void> {
     const { draft, link } = this.studio, { text } = draft;
-    const table = /^\s*convention\s*=\s*"m?dh"/m.test(text);
-    if (!text || (!table && !this.content.clientWidth)) { this.layer.show(null); return; }
+    if (!text || (!this.owned && !this.content.clientWidth)) { this.layer.show(null); return; }
     try {
       const found = await link.ask<Read>("read_table", { text }).answer;
       if (draft.text === text) this.take(found, text);
@@ -147,7 +152,7 @@ class TablePage {
     this.convention.select.value = found.convention ?? "dh";
     this.angles = this.unit.select.value = found.unit ?? "rad";
     this.sheet.show(this.shown, found.rows.map((cells) => ({ ...cells, was: cells["name"] ?? "" })));
-    this.note.textContent = found.own ? found.why : "This table was found from the axes of the joints. Written as a table, the model keeps its axes, starts and limits; its links become rods of 1 kg, and loads are left out.";
+    this.note.textContent = found.own ? found.why : "This table was found from the axes of the joints. Written as a table, the model keeps its axes, starts and limits; its links become rods of 1 kg, and loads and loops are left out.";
   }
 
   private get typed(): boolean { return this.sheet.rows.some((row) => Object.entries(row).some(([key, x]) => key !== "type" && x !== "")); }

@@ -131,6 +131,6 @@ export class Drag {
       event.stopImmediatePropagation();
       this.told(held.reach({ position: to.toArray(), ...(this.hold ? { rotation: start } : {}) }));
     }, { capture: true, signal });
-    for (const name of ["pointerup", "pointercancel"] as const) canvas.addEventListener(name, () => { held = null; canvas.style.cursor = ""; }, { capture: true, signal });
+    for (const name of ["pointerup", "pointercancel"] as const) canvas.addEventListener(name, () => { if (held) this.told(0); held = null; canvas.style.cursor = ""; }, { capture: true, signal });
   }
 }
