@@ -232,7 +232,11 @@ def _found_row(row: Any, i: int, model: Elements) -> dict[str, str]:
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True)).get(row.coordinate)
     ends = {} if limits is None else {"lower": limits.lower, "upper": limits.upper}
     cells = {key: getattr(row, key) for key in STEP} | {"start": start, **ends}
-    return {"name": f"link{i + 1}", "type": row.kind, **{key: "" if x is None else f"{x:.9g}" for key, x in cells.items()}}
+    return {
+        "name": f"link{i + 1}",
+        "type": row.kind,
+        **{key: "" if x is None else f"{x:.9g}" for key, x in cells.items()},
+    }
 
 
 def _cells_of(data: Mapping[str, Any]) -> dict[str, Any]:
