@@ -94,6 +94,12 @@ def _table(name: str, entries: Element) -> Iterator[str]:
 
 
 def lines_of(entries: Element) -> str:
+    """The entries of a table, a line for each that says something.
+
+    >>> print(lines_of({"name": "arm", "a": 0.4, "parent": None}), end="")
+    name = "arm"
+    a = 0.4
+    """
     return "".join(f"{key} = {_several(value)}\n" for key, value in given(entries).items())
 
 
