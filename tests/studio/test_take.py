@@ -44,12 +44,13 @@ def test_what_needs_no_run_is_written(kind, folder):
         assert path.stat().st_size > 100
 
 
-@pytest.mark.parametrize("kind", ["page", "gif", "plot-svg", "csv", "nc"])
+@pytest.mark.parametrize("kind", ["page", "csv"])  # all others at night
 def test_what_a_run_gives_is_written(kind, folder, run):
     (path,) = taken(kind, folder, run, pixels=64, fps=5)
     assert path.stat().st_size > 1000
 
 
+@pytest.mark.nightly
 def test_the_script_makes_the_same_run_again(folder, run, monkeypatch):
     script, model = taken("script", folder, run)
     monkeypatch.chdir(folder.root)
