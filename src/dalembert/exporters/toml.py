@@ -94,16 +94,12 @@ def _table(name: str, entries: Element) -> Iterator[str]:
 
 
 def lines_of(entries: Element) -> str:
-<<<<<<< HEAD
-    """Names and values, a line each."""
-=======
     """The entries of a table, a line for each that says something.
 
     >>> print(lines_of({"name": "arm", "a": 0.4, "parent": None}), end="")
     name = "arm"
     a = 0.4
     """
->>>>>>> st-robot
     return "".join(f"{key} = {_several(value)}\n" for key, value in given(entries).items())
 
 
