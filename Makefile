@@ -27,12 +27,13 @@ nightly: .venv/installed
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or hypothesis"
 
-# exported code of every language that runs here against the package; installs JAX, CasADi and FMPy
+# exported code of every language that runs here against the package, the tutorials that use it, linear equations in python-control;
+# installs JAX, CasADi, FMPy and control
 exports: .venv/installed
 	$(BIN)/python -m pip install --quiet --group exports
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exporters
 
-# the vendors' robots of example-robot-data and 500 random trees against Pinocchio, contact against MuJoCo and Exudyn; installs all
+# the vendors' robots of example-robot-data and 500 random trees against Pinocchio, contact and modes against MuJoCo and Exudyn; installs all
 robots: .venv/installed
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/robots

@@ -1,13 +1,16 @@
 """Many runs of the cart-pendulum: lanes and cores against one by one, against SciPy and joblib, and what a sweep costs.
 
-    python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask] [--json]
+    python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask [CHUNKS]] [--json]
 
-Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest x
-and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by one by
-`simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's KanesMethod through
-`lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured first; then what it says
-of `--runs` is set beside what they took. `--simulated` workers wait as long as a chunk takes in place of working on it. `--dask`
-adds a local cluster.
+Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest
+x and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by
+one by `simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's
+KanesMethod through `lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured
+first; then what it says of `--runs` is set beside what they took; the last of them is what wall times are compared with.
+`--simulated` workers wait as long as a chunk takes in place of working on it. `--dask` makes chunks of 1000 runs by workers of
+our own and by a local cluster of as many, each after its start, which is told apart: as it comes, and without the profiler
+that looks at its threads a hundred times a second and with a slower tick of its loops. Its timers go on while a crowded
+machine lets the work wait, so its CPU time is also told with timers for the time of the work alone.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -38,6 +42,9 @@ MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
 VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}
 OBSERVE = ["max(x)", "final(energy)"]
 TOLERANCE = 1e-10
+FEW_TIMERS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
+_COMPARED = ("CPU s per chunk", "wall s per chunk")
+_IDLE = 5.0  # seconds in which a cluster is watched that has nothing to do
 
 
 def swept(runs: int, **more: Any) -> Any:
@@ -73,6 +80,7 @@ def best(work: Callable[[], Any], rounds: int = 3) -> float:
 
 def parts(count: int) -> dict[str, float]:
     """What a chunk and a run cost, the driver, the checkpoint and the start of a worker."""
+    first = spent(lambda: swept(2, workers=1))[0]  # imports, derivation, machine code
     question = question_of(100_000)
     points = Points(question.variation)(0, CHUNK)
     answer(question, points[:, :64])  # compiles
@@ -92,6 +100,7 @@ def parts(count: int) -> dict[str, float]:
     few = question_of(2)
     starting = spent(lambda: list(workers.by_processes(few, [0], 1)))[0]
     return {
+        "s once, the first sweep": first,
         "steps per run": steps,
         "µs per run": run * 1e6,
         "ns per step": run / steps * 1e9,
@@ -105,7 +114,7 @@ def parts(count: int) -> dict[str, float]:
 
 
 def predicted(part: dict[str, float], runs: int, count: int) -> float:
-    """CPU seconds by the cost model."""
+    """CPU seconds by the cost model, in a process that has made a sweep before."""
     chunks = math.ceil(runs / CHUNK)
     each = part["ms per chunk besides"] + part["ms per chunk, driver"] + part["ms per chunk, checkpoint"]
     started = count if count > 1 and chunks > 1 else 0
@@ -125,8 +134,8 @@ def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[s
 # others
 
 
-def alone(count: int) -> float:
-    """CPU seconds of a run by `simulate`, with what is kept of it."""
+def alone(count: int) -> tuple[float, float]:
+    """CPU and wall seconds of a run by `simulate`, with what is kept of it."""
     eom, question = dl.derive(MODEL), question_of(count + 1)
     points = Points(question.variation)(0, count + 1).T.tolist()
 
@@ -136,11 +145,12 @@ def alone(count: int) -> float:
         return float(run["x"].max()), float(run.energy[-1])
 
     one(*points[0])
-    return spent(lambda: [one(*point) for point in points[1:]])[0] / count
+    took, wall = spent(lambda: [one(*point) for point in points[1:]])
+    return took / count, wall / count
 
 
-def peer_run(length: float, mass: float) -> tuple[float, float]:
-    """CPU seconds of `solve_ivp` and the largest x."""
+def peer_run(length: float, mass: float) -> tuple[float, float, float]:
+    """CPU and wall seconds of `solve_ivp`, and the largest x."""
     from scipy.integrate import solve_ivp
 
     import peers
@@ -149,29 +159,36 @@ def peer_run(length: float, mass: float) -> tuple[float, float]:
     model = dl.load(MODEL)
     values = {**model.parameter_values, "l": length, "m2": mass}
     rates, start = derived.compile(values), derived.start(*model.initial, values)
-    times, begun = np.linspace(0.0, DURATION, SAMPLES), time.process_time()
+    times = np.linspace(0.0, DURATION, SAMPLES)
     options = {"method": "DOP853", "t_eval": times, "rtol": TOLERANCE, "atol": 1e-12}
+    begun, wall = time.process_time(), time.perf_counter()
     found = solve_ivp(rates, (0.0, DURATION), start, **options)
-    return time.process_time() - begun, float(found.y[2].max())
+    return time.process_time() - begun, time.perf_counter() - wall, float(found.y[2].max())
 
 
-def peer(count: int, processes: int) -> tuple[float, float]:
-    """CPU seconds of a run by SciPy and joblib, and the largest difference from ours."""
+def peer(count: int, processes: int) -> tuple[float, float, float]:
+    """CPU and wall seconds of a run by SciPy and joblib, and the largest difference from ours."""
     from joblib import Parallel, delayed
 
     question = question_of(count)
     points = Points(question.variation)(0, count)
     found = Parallel(n_jobs=processes)(delayed(peer_run)(*point) for point in points.T.tolist())
     ours = answer(question, points).columns["max(x)"]
-    return sum(took for took, _ in found) / count, float(np.abs(ours - [x for _, x in found]).max())
+    took, wall, x = np.array(found).T
+    return float(took.mean()), float(wall.mean()), float(np.abs(ours - x).max())
 
 
 @contextmanager
-def dask_cluster(count: int) -> Iterator[Any]:
+def dask_cluster(count: int, settings: dict[str, Any]) -> Iterator[Any]:
+    from dask import config
     from distributed import Client, LocalCluster
 
     options = {"n_workers": count, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(host="127.0.0.1", **options) as cluster, Client(cluster) as client:
+    with (
+        config.set(settings),
+        LocalCluster(host="127.0.0.1", **options) as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 
@@ -201,31 +218,66 @@ class Clocked:
         return out
 
 
-def dask(count: int, chunks: int = 20) -> dict[str, float]:
-    """CPU seconds of all processes of a local cluster for a sweep, and by how much that is more than the work itself."""
-    with dask_cluster(count) as client:
-        swept(4 * count * 64, executor=client, chunk=64)  # workers compile
+def own(count: int, chunks: int) -> dict[str, float]:
+    """CPU seconds of a sweep by worker processes of our own, and of their start."""
+    small = replace(question_of(count), given_chunk=1)
+    start, ready = spent(lambda: list(workers.by_processes(small, range(count), count)))
+    took, wall = spent(lambda: swept(chunks * CHUNK, workers=count))
+    return {
+        "CPU s to start": start,
+        "wall s to start": ready,
+        "CPU s per chunk": (took - start) / chunks,
+        "wall s per chunk": (wall - ready) / chunks,
+    }
+
+
+def dask(count: int, chunks: int, settings: dict[str, Any]) -> dict[str, float]:
+    """The same by a local cluster, and by how much all its processes take more than the work itself."""
+    begun, wall = time.process_time(), time.perf_counter()
+    with dask_cluster(count, settings) as client:
 
         def used() -> float:
             return time.process_time() + sum(client.run(time.process_time).values())
 
+        swept(4 * count * 64, executor=client, chunk=64)  # workers import and compile
+        start, ready = used() - begun, time.perf_counter() - wall
         before, wall = used(), time.perf_counter()
-        time.sleep(10.0)
+        time.sleep(_IDLE)
         idle = (used() - before) / (time.perf_counter() - wall)
         executor = Clocked(client.get_executor(), count)
         before, wall = used(), time.perf_counter()
         swept(chunks * CHUNK, executor=executor)
-        wall, took = time.perf_counter() - wall, used() - before
-    work = executor.seconds
-    rest = (took - work - idle * wall) / chunks
-    found = {
-        "chunks": chunks,
-        "CPU s": took,
+        wall, took = (time.perf_counter() - wall) / chunks, (used() - before) / chunks
+    work = executor.seconds / chunks
+    quiet = took - idle * (wall - work / count)
+    return {
+        "CPU s to start": start,
+        "wall s to start": ready,
+        "CPU s per chunk": took,
         "of it work": work,
-        "wall s": wall,
-        "CPU s per second of an idle cluster": idle,
+        "wall s per chunk": wall,
+        "CPU s per second when idle": idle,
+        "CPU % more than the work": 100 * (took / work - 1),
+        "with timers for the time of the work": 100 * (quiet / work - 1),
     }
-    return {**found, "overhead %": 100 * (took / work - 1), "ms per chunk besides idling": 1e3 * rest}
+
+
+def beside_dask(count: int, chunks: int, rounds: int = 2) -> dict[str, dict[str, float]]:
+    """All of them in turn, and the best round of each; what Dask takes more than workers of our own is of these."""
+    ways = {
+        "workers of our own": lambda: own(count, chunks),
+        "Dask as it comes": lambda: dask(count, chunks, {}),
+        "Dask with few timers": lambda: dask(count, chunks, FEW_TIMERS),
+    }
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            found[name].append(way())
+    out = {name: min(rows, key=lambda row: row["CPU s per chunk"]) for name, rows in found.items()}
+    ours, *others = out.values()
+    for row in others:
+        row |= {f"{key.split()[0]} % more than our workers": 100 * (row[key] / ours[key] - 1) for key in _COMPARED}
+    return out
 
 
 def simulated(part: dict[str, float], count: int, rounds: int = 3) -> dict[str, float]:
@@ -251,28 +303,33 @@ def main() -> None:
     parser.add_argument("--peer", type=int, default=8)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--simulated", type=int, nargs="*", default=[100, 1000])
-    parser.add_argument("--dask", action="store_true")
+    parser.add_argument("--dask", type=int, nargs="?", const=20, default=0, metavar="CHUNKS")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     part = parts(given.workers)
     out: dict[str, Any] = {"parts": part, "sweeps": checked(part, given.runs, given.workers)}
+    whole = (
+        out["sweeps"][-1]["wall s"] / given.runs[-1] if given.runs else math.nan
+    )  # s per run, all cores, start included
     if given.alone:
-        took = alone(given.alone)
+        took, wall = alone(given.alone)
         out["one by one"] = {
             "runs": given.alone,
             "µs per run": took * 1e6,
             "lanes are faster": took * 1e6 / part["µs per run"],
+            "lanes and cores are faster, wall": wall / whole,
         }
     if given.peer:
-        took, off = peer(given.peer, given.workers)
+        took, wall, off = peer(given.peer, given.workers)
         out["SciPy and joblib"] = {
             "runs": given.peer,
             "ms per run": took * 1e3,
             "times ours": took * 1e6 / part["µs per run"],
+            "times ours, wall on as many cores": wall / given.workers / whole,
             "largest difference of x": off,
         }
     if given.dask:
-        out["dask"] = dask(given.workers)
+        out |= beside_dask(given.workers, given.dask)
     out["simulated workers"] = [simulated(part, count) for count in given.simulated]
     print(json.dumps(out, indent=2) if given.json else told(out))
 

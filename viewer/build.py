@@ -28,7 +28,10 @@ NOTICES = {
     "studio": (
         *("three", "uplot", "crelt", "style-mod", "w3c-keyname", "@marijn/find-cluster-break"),
         *(f"@lezer/{name}" for name in ("common", "highlight")),
-        *(f"@codemirror/{name}" for name in ("autocomplete", "commands", "language", "legacy-modes", "lint", "state", "view")),
+        *(
+            f"@codemirror/{name}"
+            for name in ("autocomplete", "commands", "language", "legacy-modes", "lint", "state", "view")
+        ),
     ),
 }
 OPTIONS = "--bundle --minify --format=iife --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning"

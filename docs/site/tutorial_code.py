@@ -8,14 +8,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "tutorials"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "index"))
+NEEDS = {"optimal-control": "casadi", "gradients": "jax"}  # libraries of others that a tutorial imports
 _BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
+
+_MADE = re.compile(r"<!-- site: made (\S+) -->")
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,35 @@ def blocks(text: str) -> list[Block]:
 
 
 def printed(name: str, folder: Path) -> Iterator[tuple[Block, str]]:
-    """Run the blocks of a tutorial one after the other in a folder: each with what it prints."""
+    """Run the blocks of a tutorial one after the other in a folder, which they import from: each with what it prints."""
     known: dict[str, object] = {}
     for block in blocks(page_of(name).read_text(encoding="utf-8")):
-        with chdir(folder), redirect_stdout(StringIO()) as found:
+        with _importing(folder), chdir(folder), redirect_stdout(StringIO()) as found:
             exec(compile(block.code, f"{name}.md", "exec"), known)  # our own page
         yield block, found.getvalue()
+
+
+def untrue(name: str, folder: Path) -> list[str]:
+    """What is wrong in a tutorial that is run in a folder: what its code prints, and files that are shown and not written."""
+    wrong = [
+        f"{name}.md prints\n{found}and not\n{block.said}after\n{block.code}"
+        for block, found in printed(name, folder)
+        if found != block.said
+    ]
+    files = _MADE.findall(page_of(name).read_text(encoding="utf-8"))
+    wrong += [f"{name}.md shows {file}, which it does not write." for file in files if not (folder / file).is_file()]
+    return wrong if files else [*wrong, f"{name}.md shows nothing. A tutorial ends with a moving picture."]
+
+
+@contextmanager
+def _importing(folder: Path) -> Iterator[None]:
+    """Modules of a folder can be imported, as scripts in it do."""
+    place = str(folder.absolute())
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)
 
 
 def rewritten(name: str, folder: Path) -> str:

@@ -32,7 +32,7 @@ EVERY_DAY = (
     "tracking",
 )
 OTHERS = tuple(name for name in gallery.names() if name not in EVERY_DAY)
-SLOWEST = ("bricard", "hexapod", "quadruped", "rope", "stewart-platform")
+SLOWEST = ("bricard", "hexapod", "quadruped", "rope", "stewart-platform", "whipple-bicycle")
 
 
 @pytest.mark.parametrize("name", [*EVERY_DAY, *(pytest.param(name, marks=pytest.mark.nightly) for name in OTHERS)])

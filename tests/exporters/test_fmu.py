@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import zipfile
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -27,8 +28,18 @@ def test_the_description_names_states_parameters_and_outputs():
     assert float(variables["l"].get("start")) == 0.2
     assert {"ddot(x)", "lambda(wheel)", "rod2.x", "rod2.R33"} <= set(variables)
     assert [int(each.get("valueReference")) for each in variables.values()] == list(range(len(variables)))
+    assert all(
+        root.find(kind).get("providesDirectionalDerivatives") == "true" for kind in ("ModelExchange", "CoSimulation")
+    )
     listed = {each.get("valueReference") for each in root.findall("ModelStructure/Output")}
     assert listed == {each.get("valueReference") for each in variables.values() if each.get("causality") == "output"}
+
+
+def test_the_description_says_which_events_are_left_out():
+    model = dl.load("simple-pendulum").copy().event("down", "theta", stop=True)
+    files = fmu_files(source_of(dl.derive(model, "kane", engine="python")), "pendulum")
+    root = ElementTree.fromstring(files["modelDescription.xml"])
+    assert "The event 'down' is not part of this code." in root.get("description")
 
 
 @pytest.mark.nightly
@@ -62,6 +73,47 @@ def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
         want = eom.accelerations(states.q[:, k], states.qd[:, k])
         assert np.abs(np.array(qdd) - want).max() < 1e-12 * max(1.0, np.abs(want).max())
         assert len(qdd) == n
+    require_slopes(fmu, about)
+    fmu.terminate()
+    fmu.freeInstance()
+
+
+def require_slopes(fmu, about) -> None:
+    """Outputs and rates along time, states and parameters at once, against differences of the FMU itself."""
+    knowns = [v.valueReference for v in about.modelVariables if v.initial == "exact"]
+    unknowns = [v.valueReference for v in about.modelVariables if v.causality in ("output", "local")]
+    at, seed = np.array(fmu.getFloat64(knowns)), np.random.default_rng(4).uniform(-1, 1, len(knowns) + 1)
+
+    def there(h: float) -> np.ndarray:
+        fmu.setTime(0.2 + h * seed[0])
+        fmu.setFloat64(knowns, (at * (1 + h * seed[1:])).tolist())
+        return np.array(fmu.getFloat64(unknowns))
+
+    # the error of these differences is of fourth order
+    h = 1e-4
+    want = (8 * (there(h) - there(-h)) - (there(2 * h) - there(-2 * h))) / (12 * h)
+    there(0.0)
+    found = np.array(fmu.getDirectionalDerivative(unknowns, [0, *knowns], [seed[0], *(at * seed[1:])]))
+    assert np.abs(found - want).max() < 1e-8 * np.abs(want).max()
+
+
+@pytest.mark.nightly
+def test_derivatives_of_an_fmu_along_its_states_are_the_jacobian(tmp_path):
+    fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed: make exports installs it")
+    model = dl.load("cart-pendulum").copy().force("cart", ("m1*sin(3*t)", 0, 0), name="push")
+    eom = dl.derive(model, "kane")
+    (path,) = dl.export(eom, "fmu", tmp_path / "model.fmu")
+    about = fmpy.read_model_description(str(path))
+    fmu = fmpy.instantiate_fmu(fmpy.extract(str(path), str(tmp_path / "fmu")), about, "ModelExchange")
+    fmu.enterInitializationMode()
+    fmu.exitInitializationMode()
+    fmu.setTime(0.3)
+    y = np.array(source_of(eom).initial)
+    states, rates = range(1, 1 + len(y)), range(1 + len(y), 1 + 2 * len(y))
+    want = replace(eom.kernel, mode="fused").state_slopes(y, 0.3, eom.values)[: len(y), : len(y)]
+    found = [fmu.getDirectionalDerivative(rates, [state], [1.0]) for state in states]
+    assert np.abs(np.array(found).T - want).max() < 1e-12 * np.abs(want).max()
+    require_slopes(fmu, about)
     fmu.terminate()
     fmu.freeInstance()
 

@@ -171,6 +171,15 @@ def test_the_cam_keeps_its_energy_and_pushes_its_follower():
     assert is_near(fast, 0, 1e-3)
 
 
+@pytest.mark.nightly
+def test_the_bicycle_keeps_the_energy_of_the_push_as_speed():
+    data, error = known("whipple-bicycle")
+    run = dl.simulate("whipple-bicycle", 40.0, formalism="kane", samples=41)
+    assert is_near(run.q[[4, 6], -1], 0, 1e-7)  # upright and straight on
+    assert is_near(run.speeds[0, -1], data["speed"], error)
+    assert data["speed"] == pytest.approx(math.sqrt(4.6**2 + 80.81722 * 0.25 / (94 + 0.12 / 0.09 + 0.28 / 0.1225)))
+
+
 def test_the_ball_has_bounced_infinitely_often_where_the_series_ends():
     data, error = known("bouncing-ball")
     run = dl.simulate("bouncing-ball", samples=4, integrator="dop853")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gallery_models import by_size
 
 import dalembert as dl
 from dalembert.kinematics.contacts import with_contacts
@@ -20,7 +21,7 @@ def free(model):
     return not (model.constraint_names or model.contacts or any(j.quaternion for b in model.bodies for j in b.joints))
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", by_size(EXAMPLES))
 def test_forward_after_inverse_returns_the_motion(name):
     model = dl.load(name)
     q, qd, t = consistent(model)

@@ -42,6 +42,17 @@ def test_a_ladder_in_a_loop_leans_where_its_spring_holds_it():
     assert np.allclose(here.loads["spring"], 0.0, atol=1e-9)
 
 
+@pytest.mark.nightly
+def test_redundant_constraints_carry_no_load_where_there_is_no_balance():
+    """A platform on three parallel rods hangs or stands: one of its four conditions says nothing new, at no place."""
+    found = dl.equilibrium("over-constrained", starts=12)
+    angles = [(round(abs(each["theta1"]), 9), each.stability) for each in found]
+    assert angles == [(0.0, "stable"), (round(np.pi, 9), "unstable")]
+    assert max(each.residual for each in found) < 1e-14
+    known = dl.gallery.expected("over-constrained")["closed_form"]["stiffness"]
+    assert np.isclose(dl.linearize("over-constrained", at=found[0]).modes()[0].frequency ** 2, known, rtol=1e-12)
+
+
 def test_a_ball_above_a_soft_floor_comes_to_rest_in_it():
     model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=0.5)

@@ -46,5 +46,11 @@ def test_a_locus_follows_the_equilibrium():
 def test_loci_are_drawn(tmp_path):
     found = dl.root_locus(rotor(), "dot(spin)", [0.0, 30.0, 60.0])
     for name in ("plot", "campbell"):
-        getattr(found, name)(tmp_path / f"{name}.png")
+        drawn = getattr(found, name)(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").read_bytes()[1:4] == b"PNG"
+    # lines of multiples begin at zero, and are named within the picture
+    (axis,) = drawn.axes
+    low, high = axis.get_ylim()
+    assert low == 0
+    assert all(text.xy[1] <= high for text in axis.texts)
+    assert axis.get_xlabel().endswith("[rad/s]")

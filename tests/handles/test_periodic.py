@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import newton
 from scipy.special import ellipk, mathieu_a, mathieu_b
 
 import dalembert as dl
@@ -23,6 +24,26 @@ def test_the_edge_of_a_swing_is_a_characteristic_value_of_mathieu():
     assert found.states == ("theta", "dot(theta)")
     assert abs(np.linalg.det(found.monodromy) - 1) < 1e-10
     assert abs(np.trace(found.monodromy) + 2) < 1e-9
+
+
+# characteristic values for q = 5 as in Table 20.1 of M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964),
+# with the multiplier that is double there: of a swing that hangs, and of one upside down
+PUBLISHED = {"a1": (1.85818754, -1), "b2": (2.09946045, 1), "a0": (-5.80004602, 1)}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_swing_has_its_edges_where_they_are_published(name):
+    (printed, multiplier), depth, length = PUBLISHED[name], 5.0, 0.7
+
+    def beside(a):
+        omega = np.sqrt(4 * 9.81 / (length * abs(a)))
+        model = shaken_pendulum(length * depth / 2, omega)
+        found = dl.floquet(model, 2 * np.pi / omega, at=[0.0 if a > 0 else np.pi])
+        return np.trace(found.monodromy) - 2 * multiplier
+
+    edge = newton(beside, printed * (1 - 1e-5), x1=printed * (1 + 1e-5), tol=1e-9)
+    assert abs(edge - printed) < 6e-9  # eight decimals are printed
 
 
 def test_what_is_no_period_is_refused():

@@ -48,7 +48,7 @@ def require_same(system, method, values: dict, start: dict, speeds: list[float],
     return model
 
 
-def n_link_pendulum(n: int) -> tuple[me.KanesMethod, dict]:
+def n_link_pendulum(n: int) -> tuple[me.KanesMethod, dict, me.ReferenceFrame]:
     """A cart with n links: particles on massless rods, pushed from the side."""
     q, u = me.dynamicsymbols(f"q:{n + 1}"), me.dynamicsymbols(f"u:{n + 1}")
     m, length, g, F = sm.symbols(f"m:{n + 1}"), sm.symbols(f"l:{n}"), sm.Symbol("g"), me.dynamicsymbols("F")
@@ -66,10 +66,10 @@ def n_link_pendulum(n: int) -> tuple[me.KanesMethod, dict]:
         loads.append((P, -m[i + 1] * g * N.y))
     kane = me.KanesMethod(N, q_ind=q, u_ind=u, kd_eqs=[x.diff(t) - v for x, v in zip(q, u, strict=True)])
     kane.kanes_equations(bodies, loads)
-    return kane, {**dict.fromkeys(m, 0.7), **dict.fromkeys(length, 0.4), g: 9.81, F: 1.5}
+    return kane, {**dict.fromkeys(m, 0.7), **dict.fromkeys(length, 0.4), g: 9.81, F: 1.5}, N
 
 
-def rolling_disc() -> tuple[me.KanesMethod, dict]:
+def rolling_disc() -> tuple[me.KanesMethod, dict, me.ReferenceFrame]:
     """The disc of SymPy's pages: its centre has a velocity, and no place."""
     q, u = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4")
     r, m, g = sm.symbols("r m g")
@@ -88,7 +88,19 @@ def rolling_disc() -> tuple[me.KanesMethod, dict]:
     kinematic = [turning.dot(axis) - speed for axis, speed in zip(L, u, strict=True)]
     kane = me.KanesMethod(N, q_ind=q, u_ind=u, kd_eqs=kinematic)
     kane.kanes_equations([disc], [(centre, -m * g * Y.z)])
-    return kane, {r: 0.4, m: 2.0, g: 9.81}
+    return kane, {r: 0.4, m: 2.0, g: 9.81}, N
+
+
+def system_of(kane: me.KanesMethod, N: me.ReferenceFrame) -> me.System:
+    """The same as SymPy's `System`, with its equations formed."""
+    system = me.System(N)
+    system.add_coordinates(*kane.q)
+    system.add_speeds(*kane.u)
+    system.add_kdes(*(rate - formula for rate, formula in kane.kindiffdict().items()))
+    system.add_bodies(*kane.bodies)
+    system.add_loads(*(me.Force(point, force) for point, force in kane.loads))
+    system.form_eoms()
+    return system
 
 
 def four_bar() -> tuple[me.System, dict, dict]:
@@ -125,22 +137,25 @@ def four_bar() -> tuple[me.System, dict, dict]:
 
 
 def test_the_n_link_pendulum():
-    kane, values = n_link_pendulum(1)
+    kane, values, _ = n_link_pendulum(1)
     require_same(kane, kane, values, dict(zip(kane.q, (0.1, 0.4), strict=True)), [0.3, -0.8], verified=False)
 
 
 @pytest.mark.nightly
-def test_the_n_link_pendulum_is_verified():
-    kane, values = n_link_pendulum(3)
+def test_the_n_link_pendulum_as_a_system_is_verified():
+    kane, values, N = n_link_pendulum(3)
     start = dict(zip(kane.q, (0.1, 0.4, -0.3, 0.2), strict=True))
-    require_same(kane, kane, values, start, [0.3, -0.8, 0.5, 0.1])
+    system = system_of(kane, N)
+    require_same(system, system.eom_method, values, start, [0.3, -0.8, 0.5, 0.1])
 
 
 @pytest.mark.nightly
 def test_the_rolling_disc_gets_a_place_for_its_centre():
-    kane, values = rolling_disc()
-    start = dict(zip(kane.q, (0.3, 0.4, 0.2), strict=True))
-    model = require_same(kane, kane, values, start, [0.5, 3.0, -0.2])
+    kane, values, N = rolling_disc()
+    start, speeds = dict(zip(kane.q, (0.3, 0.4, 0.2), strict=True)), [0.5, 3.0, -0.2]
+    require_same(kane, kane, values, start, speeds, verified=False)
+    system = system_of(kane, N)
+    model = require_same(system, system.eom_method, values, start, speeds)
     assert model.coordinate_names[3:] == ("disc_x", "disc_y", "disc_z")
     assert len(model.nonholonomic_list) == 3
 
@@ -180,7 +195,7 @@ def test_lagranges_method_is_read_with_its_forces_and_constraints():
 
 
 def test_what_cannot_be_read_is_refused_with_its_reason():
-    kane, values = n_link_pendulum(1)
+    kane, values, _ = n_link_pendulum(1)
     values.pop(sm.Symbol("g"))
     values.pop(me.dynamicsymbols("F"))
     with pytest.raises(InputError, match=r"there is no value for F\(t\), g"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import pytest
 
@@ -65,10 +66,11 @@ def test_a_free_name_is_never_one_that_is_taken(tmp_path):
     place = Folder(tmp_path)
     (tmp_path / "arm.toml").write_text("mine")
     assert place.free("arm", ".toml").name == "arm-2.toml"
-    for stem in ("../../x", "<script>alert(1)</script>", "", "...", "\x00", "a" * 500, "con/../y"):
+    for stem in ("../../x", "<script>alert(1)</script>", "", "...", "\x00", "a" * 500, "con/../y", "NUL", "com1.x"):
         path = place.free(stem, ".toml")
         assert path.parent == tmp_path
         assert rooms._NAME.fullmatch(path.name)
+        assert not rooms._RESERVED.match(path.name)
 
 
 def test_drafts_come_back_and_only_the_newest_are_kept(tmp_path):
@@ -80,7 +82,7 @@ def test_drafts_come_back_and_only_the_newest_are_kept(tmp_path):
     assert len(found) == rooms.MOST_DRAFTS
     assert found[0]["name"] == f"model {rooms.MOST_DRAFTS + 2}"
     assert place.draft("00000000") is None
-    assert place.draft(found[0]["key"])["text"] == "é"
+    assert (place.draft(found[0]["key"]) or {})["text"] == "é"
     assert (tmp_path / OWN / ".gitignore").read_text() == "*\n"
 
 
@@ -134,3 +136,30 @@ def test_uploads_and_runs_are_bounded_in_number(tmp_path):
         place.new_upload("a.csv")[1].write_bytes(b"")
     assert len(list((tmp_path / OWN / "runs").iterdir())) == rooms.MOST_RUNS
     assert len(list((tmp_path / OWN / "uploads").iterdir())) == rooms.MOST_UPLOADS
+
+
+def test_a_strange_name_of_a_draft_does_no_harm(tmp_path):
+    place, name = Folder(tmp_path), []
+    for _ in range(900):
+        name = [name]
+    place.save_draft(KEY, {"name": name})
+    assert [each["name"] for each in place.drafts()] == [""]
+    place.save_draft(KEY, {"name": "x" * 1000})
+    os.utime(tmp_path / OWN / "drafts" / f"{KEY}.json", (1, 1))
+    assert [each["name"] for each in place.drafts()] == ["x" * 200]
+
+
+def test_what_was_left_behind_is_removed(tmp_path):
+    place = Folder(tmp_path)
+    scratch = place.scratch()
+    for name, age in (("old", rooms.LEFT_BEHIND + 10), ("new", 0)):
+        (scratch / name).mkdir()
+        then = time.time() - age
+        os.utime(scratch / name, (then, then))
+        part = place.new_upload("a.toml")[1].with_name(f".{name}.toml")
+        part.write_text("half")
+        os.utime(part, (then, then))
+    place.new_upload("a.toml")
+    place.scratch()
+    assert [path.name for path in scratch.iterdir()] == ["new"]
+    assert [path.name for path in (tmp_path / OWN / "uploads").iterdir()] == [".new.toml"]

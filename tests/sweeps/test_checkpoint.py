@@ -25,6 +25,7 @@ def test_a_sweep_goes_on_where_it_was(tmp_path):
     told = []
     found = asked(tmp_path / "part", progress=lambda fraction: told.append(fraction) or None)
     assert found.equals(whole)
+    assert isinstance(found["theta"].data, np.memmap)  # read when it is looked at
     assert told == [0.6, 0.8, 1.0]
     assert asked(tmp_path / "part", progress=lambda fraction: told.append(fraction)).equals(whole)
     assert len(told) == 3

@@ -123,6 +123,7 @@ def test_a_summary_counts_the_runs_that_have_numbers():
         ({"theta": [1.0]}, {"observe": "theta"}, "another name"),
         ({"l": [1.0]}, {"workers": 0}, "at least 1"),
         ({"l": [1.0]}, {"executor": 3}, "client of Dask"),
+        ({"l": [1.0]}, {"executor": 3, "workers": 2}, "Give one of them"),
         ({"l": (1.0, 2.0)}, {"samples": "random", "runs": 10**11, "observe": "theta"}, "Give `checkpoint`"),
         ({"l": [1.0]}, {"times": [0.0, 1.0], "duration": 1.0}, "Give one of them"),
     ],

@@ -83,12 +83,12 @@ export class Mechanism {
     return reached;
   }
 
-  /** Coordinates of another mechanism, where names are the same; loops are closed again. */
+  /** Coordinates that were moved in another mechanism, where names are the same; loops are closed again. */
   take(other: Mechanism): void {
     this.byHand = true;
     this.scene.coordinates.forEach(({ name }, i) => {
       const k = other.scene.coordinates.findIndex((each) => each.name === name);
-      if (k >= 0) this.state[i] = other.state[k];
+      if (k >= 0 && Math.abs(other.state[k] - other.scene.coordinates[k].start) > 1e-6) this.state[i] = other.state[k];
     });
     const before = this.state.slice();
     if (this.closure && !this.closure.close(this.state)) { this.state.set(before); this.reset(); return; }

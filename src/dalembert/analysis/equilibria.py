@@ -80,6 +80,7 @@ class Search:
         columns, rows = self._units
         J, f = self._slopes(point) / rows[:, None], self._equations(point) / rows
         k = len(point.lam)
+        J[:, J.shape[1] - k :] = self._carried(J)
         unit = np.ones(J.shape[1])
         unit[: len(columns)] = columns
         bare = len(unit) - k
@@ -97,11 +98,25 @@ class Search:
 
     def balanced(self, point: Point) -> Point:
         """The same state with the λ that leave least of the dynamics."""
-        k = len(point.lam)
-        if not k:
+        if not len(point.lam):
             return point
-        J, f, rows = self._slopes(point)[:, -k:], self._equations(point), self._units[1]
-        return replace(point, lam=point.lam + np.linalg.lstsq(J / rows[:, None], -f / rows, rcond=1e-13)[0])
+        free, rows = replace(point, lam=np.zeros_like(point.lam)), self._units[1]
+        J, f = self._carried(self._slopes(free) / rows[:, None]), self._equations(free) / rows
+        return replace(point, lam=np.linalg.lstsq(J, -f, rcond=1e-13)[0])
+
+    def _carried(self, J: np.ndarray) -> np.ndarray:
+        """What λ do, by as many combinations as there are independent constraints.
+
+        Redundant ones look independent where the constraints are not met to the last digit; their differences, with huge λ, would
+        carry any load at any place.
+        """
+        facts = self.residuals.system.facts
+        k, count = len(facts.levels.names), len(facts.rows)
+        part = J[:, J.shape[1] - k :]
+        if count == k:
+            return part
+        U, sigma, Vt = np.linalg.svd(part, full_matrices=False)
+        return (U[:, :count] * sigma[:count]) @ Vt[:count]
 
     def family(self, point: Point) -> int:
         """In how many directions other roots lie beside a root."""

@@ -92,6 +92,7 @@ def varied(text: str) -> tuple[str, Any]:
 def run(arguments: Namespace) -> int:
     """Run all, write the file, print the summary."""
     target = files.target(arguments.to, "--to", table.FORMATS)
+    table.require_writable(target)
     picture = None if arguments.plot is None else files.target(arguments.plot, "--plot", files.PICTURES)
     model = shared.load(arguments)
     folder = Path(arguments.checkpoint or f"{target}.sweep")
@@ -109,7 +110,7 @@ def run(arguments: Namespace) -> int:
         output.text(output.to_json(data))
     else:
         head = f"{facts['model']}: {facts['runs']} runs by {facts['formalism']}, {facts['integrator']}"
-        failed = [f"{facts['failed']} runs have no numbers:", *reasons[:_TOLD]] if reasons else []
+        failed = [f"runs without numbers: {facts['failed']}", *reasons[:_TOLD]] if reasons else []
         output.show(head, "", *([] if told is None else [_table(told)]), *failed)
         output.written(*written)
     if arguments.checkpoint is None:

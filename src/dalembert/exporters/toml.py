@@ -94,6 +94,7 @@ def _table(name: str, entries: Element) -> Iterator[str]:
 
 
 def lines_of(entries: Element) -> str:
+    """Names and values, a line each."""
     return "".join(f"{key} = {_several(value)}\n" for key, value in given(entries).items())
 
 

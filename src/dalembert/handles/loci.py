@@ -56,13 +56,15 @@ class Locus(Value, Tabular):
         """The root locus in the plane of complex numbers; written where a path is given."""
         from dalembert.show import plot_spectra
 
-        return plot_spectra.locus(self.eigenvalues, self.values, self.name, self.model.name, path)
+        across = plot_spectra.worded_value(self.model, self.name)
+        return plot_spectra.locus(self.eigenvalues, self.values, across, self.model.name, path)
 
     def campbell(self, path: str | Path | None = None, *, orders: Sequence[float] = (1.0, 2.0)) -> Plot:
         """Campbell's diagram: frequencies over the value, with lines of its multiples; written where a path is given."""
         from dalembert.show import plot_spectra
 
-        return plot_spectra.campbell(self.eigenvalues, self.values, self.name, self.model.name, orders, path)
+        across = plot_spectra.worded_value(self.model, self.name)
+        return plot_spectra.campbell(self.eigenvalues, self.values, across, self.model.name, orders, path)
 
     def tables(self) -> tuple[Table, ...]:
         """One row for each value."""

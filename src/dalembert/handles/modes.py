@@ -78,11 +78,9 @@ class Modes(Tabular, Sequence[Mode]):
     def scene(self, index: int = 0, size: float = 0.3) -> Scene:
         """What a mode looks like, as pages and films are made of it."""
         from dalembert.show.scene import scene_of
-        from dalembert.show.scene.values import Recorded
+        from dalembert.show.scene.recorded import recorded_motion
 
-        t, q = self.motion(index, size)
-        rates = np.gradient(q, t, axis=1)
-        return scene_of(self.model, motion=Recorded("mode", t, q, rates, np.gradient(rates, t, axis=1), (), ()))
+        return scene_of(self.model, motion=recorded_motion("mode", self.model, *self.motion(index, size)))
 
     @checked
     def film(

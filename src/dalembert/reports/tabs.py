@@ -115,4 +115,3 @@ def _sources(contents: Contents, command: str) -> Iterator[str]:
 
 def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
-

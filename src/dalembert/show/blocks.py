@@ -227,7 +227,7 @@ class Block(Value):
         return " \\\\\n".join(self.lines())
 
     def lines(self, limit: float = breaking.LINE) -> list[str]:
-        """Its lines in LaTeX: a matrix where `limit` points are enough, else entries that are not zero, long ones across lines."""
+        """Its lines in LaTeX: a matrix where it fits into `limit` points, else what is not zero, long ones across lines."""
         if self.is_text:
             return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
         if self.is_long:

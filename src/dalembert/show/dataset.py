@@ -257,7 +257,7 @@ def require_writer(suffix: str) -> None:
     if suffix == ".nc":
         _engine()
     if suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-        raise EngineError("nothing here writes Parquet. Install pyarrow; or save the run as .csv, .nc or .mat.")
+        raise EngineError("nothing here writes Parquet. Install pyarrow; or choose .csv or .nc.")
 
 
 def write_netcdf(data: xarray.Dataset, path: Path) -> None:

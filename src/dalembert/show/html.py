@@ -127,8 +127,8 @@ def math(tex: str, display: str = "true") -> str:
 def sentence(words: str) -> str:
     """Words in which what is not plain text is a formula.
 
-    >>> sentence("the momenta p_1 & p_2")
-    'the momenta <math><mrow><msub><mi>p</mi><mn>1</mn></msub></mrow></math> &amp; <math><mrow><msub><mi>p</mi><mn>2</mn></msub></mrow></math>'
+    >>> sentence("x & q_1")
+    'x &amp; <math><mrow><msub><mi>q</mi><mrow><mn>1</mn></mrow></msub></mrow></math>'
     """
     return _from_latex(latex.sentence(words))
 

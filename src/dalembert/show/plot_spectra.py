@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
+from dalembert.model import Elements
 from dalembert.show.names import for_plot
-from dalembert.show.plot_axes import GREY, SMALL
+from dalembert.show.plot_axes import GREY, SMALL, worded
 from dalembert.show.plot_figure import Plot
 from dalembert.show.plot_styles import COLOURS
 from dalembert.show.plots import save
+from dalembert.show.units import Units, written
 
 
-def locus(eigenvalues: np.ndarray, values: np.ndarray, name: str, title: str, path: str | Path | None) -> Plot:
+def locus(eigenvalues: np.ndarray, values: np.ndarray, across: str, title: str, path: str | Path | None) -> Plot:
     """Eigenvalues (states, values) in the plane, darker with the value; rings where they begin."""
     figure, axis = _page(title)
     x = np.broadcast_to(values, eigenvalues.shape)
@@ -31,14 +33,19 @@ def locus(eigenvalues: np.ndarray, values: np.ndarray, name: str, title: str, pa
         edgecolors="black",
         linewidths=0.8,
     )
-    figure.colorbar(dots, ax=axis, label=for_plot(name))
-    axis.set_xlabel("Re, 1/s")
-    axis.set_ylabel("Im, rad/s")
+    figure.colorbar(dots, ax=axis, label=across)
+    axis.set_xlabel("Re [1/s]")
+    axis.set_ylabel("Im [rad/s]")
     return _saved(figure, path)
 
 
 def campbell(
-    eigenvalues: np.ndarray, values: np.ndarray, name: str, title: str, orders: Sequence[float], path: str | Path | None
+    eigenvalues: np.ndarray,
+    values: np.ndarray,
+    across: str,
+    title: str,
+    orders: Sequence[float],
+    path: str | Path | None,
 ) -> Plot:
     """Frequencies over the value; those that grow are drawn in red. Dashed: multiples of the value."""
     figure, axis = _page(title)
@@ -48,14 +55,25 @@ def campbell(
             axis.plot(values, np.abs(np.imag(row)), color=COLOURS[0], linewidth=1.2)
             grows = np.real(row) > 1e-9 * size
             axis.plot(values[grows], np.abs(np.imag(row)[grows]), ".", color=COLOURS[1], markersize=4)
-    low, high = axis.get_ylim()
+    high, fastest = axis.get_ylim()[1], np.abs(values).max()
     for order in orders:
         axis.plot(values, order * np.abs(values), color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))
-        axis.annotate(f"{order:g}×", (values[-1], min(order * abs(values[-1]), high)), fontsize=SMALL, color=GREY)
-    axis.set_ylim(max(low, 0.0), high)
-    axis.set_xlabel(for_plot(name))
-    axis.set_ylabel("Im, rad/s")
+        # where the line ends, or leaves the picture
+        share = min(1.0, high / (order * fastest)) if order * fastest > 0 else 1.0
+        far = share * values[np.argmax(np.abs(values))]
+        axis.annotate(
+            f"{order:g}×", (far, order * abs(far)), (4, -7), fontsize=SMALL, color=GREY, textcoords="offset points"
+        )
+    axis.set_ylim(0.0, high)
+    axis.set_xlabel(across)
+    axis.set_ylabel("Im [rad/s]")
     return _saved(figure, path)
+
+
+def worded_value(model: Elements, name: str) -> str:
+    """A parameter or the rate dot(x) of a coordinate as an axis says it, with its unit."""
+    units = Units(model)
+    return worded(for_plot(name), units.shown(written(units.symbols[name])))
 
 
 def _page(title: str) -> tuple[Plot, Axes]:

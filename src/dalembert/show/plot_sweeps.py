@@ -74,8 +74,14 @@ def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
     first, second = over[0], over[1:]
     x, unit = found[first].values, str(found[first].attrs.get("units", ""))
     if not second:
-        return Panel(name, "", (Line("", values.values, x),), across=(str(first), unit))
+        return Panel(name, "", (_line("", x, values.values),), across=(str(first), unit))
     chosen = np.unique(np.linspace(0, found.sizes[second[0]] - 1, min(MOST_LINES, found.sizes[second[0]])).astype(int))
     of = [(float(found[second[0]].values[k]), values.isel({second[0]: int(k)}).values) for k in chosen]
-    lines = [Line(f"{second[0]} = {value:.4g}", y, x) for value, y in of]
+    lines = [_line(f"{second[0]} = {value:.4g}", x, y) for value, y in of]
     return Panel(name, "", tuple(lines), across=(str(first), unit))
+
+
+def _line(text: str, x: np.ndarray, y: np.ndarray) -> Line:
+    """Numbers in the order of x; runs without any are left out, so that their neighbours are seen."""
+    places = [i for i in np.argsort(x, kind="stable") if np.isfinite(y[i])]
+    return Line(text, y[places], x[places])

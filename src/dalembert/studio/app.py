@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gzip
 import hashlib
 import secrets
@@ -50,7 +51,7 @@ class Options:
 
     workers: int = 3  # long tasks at once; one is kept for other tabs
     seconds: float = 3600.0  # of a long task
-    quick_seconds: float = 30.0
+    quick_seconds: float = 60.0
     memory: int = 4 << 30  # bytes of a worker
 
 
@@ -73,7 +74,6 @@ class Studio:
         self.long = Workers(self.folder.root, options.workers, options.seconds, options.memory, patient=True)
         self._tabs = Tabs(self.folder, self.quick, self.long, first or {})
         self._receiving = asyncio.Semaphore(4)  # uploads at once
-        self._assets = {name: _Asset(name, kind) for name, kind in _KINDS.items()}
         routes = [
             Route("/", self._page),
             Route("/upload", self._upload, methods=["POST"]),
@@ -81,7 +81,9 @@ class Studio:
             Route("/files/{name:str}", self._file),
             WebSocketRoute("/talk/{tab:str}", self._talk),
         ]
-        self.app: ASGIApp = Guard(Starlette(routes=routes, lifespan=self._living), token, hosts, port)
+        app = Starlette(routes=routes, lifespan=self._living)
+        app.router.redirect_slashes = False
+        self.app: ASGIApp = Guard(app, token, hosts, port)
 
     @contextlib.asynccontextmanager
     async def _living(self, app: Starlette) -> AsyncIterator[None]:
@@ -100,8 +102,10 @@ class Studio:
         return HTMLResponse(_PAGE.format(nonce=nonce), headers={"content-security-policy": POLICY.format(nonce=nonce)})
 
     async def _asset(self, request: Request) -> Response:
-        asset = self._assets.get(request.path_params["name"])
-        return asset.answer(request) if asset else _nothing()
+        name = request.path_params["name"]
+        if name not in _KINDS:
+            return PlainTextResponse("There is nothing at this address.\n", 404)
+        return (await asyncio.to_thread(_asset, name)).answer(request)
 
     async def _file(self, request: Request) -> Response:
         try:
@@ -145,5 +149,6 @@ class _Asset:
         return Response(self._plain, media_type=self._kind, headers=headers)
 
 
-def _nothing() -> Response:
-    return PlainTextResponse("There is nothing at this address.\n", 404)
+@functools.cache
+def _asset(name: str) -> _Asset:
+    return _Asset(name, _KINDS[name])

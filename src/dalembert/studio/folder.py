@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 import secrets
+import shutil
 from pathlib import Path
 from time import time as now
 from typing import Any
@@ -24,6 +25,7 @@ MAX_DRAFT = 4_000_000  # characters
 MAX_UPLOAD = 20_000_000  # bytes
 LEFT_BEHIND = 86_400.0  # seconds after which a file that was not completed is removed
 _KEY = re.compile(r"[a-z0-9]{8,32}")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,150}")
 
 
@@ -32,6 +34,7 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
+        self._names: dict[str, tuple[str | None, float]] = {}  # of drafts, with their times
 
     # files that the user takes away
 
@@ -52,9 +55,11 @@ class Folder:
         return path
 
     def scratch(self) -> Path:
-        """A folder for what is under way."""
-        place = self.root / OWN / "scratch"
-        place.mkdir(parents=True, exist_ok=True)
+        """A folder for what is under way; what was left behind there by a process that was ended is removed."""
+        place = self._made("scratch", "anything", "").parent
+        for path, time in _newest(place):
+            if now() - time > LEFT_BEHIND:
+                shutil.rmtree(path, ignore_errors=True)
         return place
 
     # drafts: what a tab is working on
@@ -84,11 +89,16 @@ class Folder:
     def drafts(self) -> list[dict[str, Any]]:
         """Key, name and time of all drafts, the newest first."""
         found = [(path, time) for path, time in _newest(self.root / OWN / "drafts") if _KEY.fullmatch(path.stem)]
-        out = []
-        for path, time in found[:MOST_DRAFTS]:
-            if (draft := self.draft(path.stem)) is not None:
-                out.append({"key": path.stem, "name": str(draft.get("name", ""))[:200], "time": time})
-        return out
+        named = [(path.stem, self._name(path, time), time) for path, time in found[:MOST_DRAFTS]]
+        return [{"key": key, "name": name, "time": time} for key, name, time in named if name is not None]
+
+    def _name(self, path: Path, time: float) -> str | None:
+        """The name of a draft; it is read again only when it has changed."""
+        if self._names.get(path.stem, (None, 0.0))[1] != time:
+            draft = self.draft(path.stem)
+            name = draft.get("name", "") if draft is not None else None
+            self._names[path.stem] = name[:200] if isinstance(name, str) else None if draft is None else "", time
+        return self._names[path.stem][0]
 
     # runs: results that later tasks need
 
@@ -159,5 +169,6 @@ def _newest(place: Path) -> list[tuple[Path, float]]:
 
 
 def _clean(name: str) -> str:
-    """A name of letters, digits and few signs, which keeps its ending."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[-80:].strip("-.") or "model"
+    """A name of letters, digits and few signs, which keeps its ending and is none that Windows keeps for itself."""
+    clean = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[-80:].strip("-.") or "model"
+    return f"model-{clean}" if _RESERVED.match(clean) else clean

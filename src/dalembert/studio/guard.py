@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_PATH = 2_000  # characters
+MAX_HEAD = 16_384  # bytes of the head of a request
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; connect-src 'self';"
     " media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -55,6 +56,8 @@ class Guard:
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and reason, where a request is not let in."""
         headers = Headers(scope=scope)
+        if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEAD:
+            return 431, "The head of the request is too large.\n"
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_ours(hosts[0].lower()):
             return 421, "This server answers only to its own address.\n"

@@ -17,12 +17,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dalembert.errors import InputError, WorkError
 from dalembert.studio.app import Options, Studio
 from dalembert.studio.folder import Folder
+from dalembert.studio.guard import MAX_HEAD
 from dalembert.studio.opening import opened
 from dalembert.studio.talk import MAX_MESSAGE
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::")
-MAX_HEAD = 16_384  # bytes of the head of a request
 HEAD_SECONDS = 10.0  # within which it has to be complete
 MAX_CONNECTIONS = 400
 
@@ -33,10 +33,12 @@ class Prompt(H11Protocol):
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A connection begins."""
         super().connection_made(transport)
         self._late = self.loop.call_later(HEAD_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
         if self._late is None and (self.cycle is None or self.cycle.response_complete):
             self._late = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
         super().data_received(data)
@@ -45,6 +47,7 @@ class Prompt(H11Protocol):
             self._in_time()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """A connection ends."""
         self._in_time()
         super().connection_lost(exc)
 
@@ -106,12 +109,13 @@ def serve(
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
-            uvicorn.Server(_settings(studio)).run(sockets=[door])
+            uvicorn.Server(settings(studio)).run(sockets=[door])
         except KeyboardInterrupt:
             print("The studio is closed.")
 
 
-def _settings(studio: Studio) -> uvicorn.Config:
+def settings(studio: Studio) -> uvicorn.Config:
+    """How the server runs: everything is bounded."""
     return uvicorn.Config(
         studio.app,
         http=Prompt,

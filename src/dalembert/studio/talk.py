@@ -1,14 +1,14 @@
 """What a tab and the server say to each other, as JSON in a websocket.
 
-                                                       ←   {"draft": ..., "drafts": [...], "first": {...}, "asked": {"7": "simulate"}}
     {"ask": 7, "task": "simulate", "given": {...}}     →   {"ask": 7, "progress": 0.4, "words": "simulating"} ...
                                                            {"ask": 7, "result": {...}}  or  {"ask": 7, "error": {...}}
     {"cancel": 7}                                      →   {"ask": 7, "error": {"kind": "cancelled", ...}}
     {"save": {...}}                                    →   {"saved": true}
 
-A tab is known by its key, under which its draft is kept. When its socket closes, what it asked for goes on for a minute: a tab that
-was loaded again or lost its connection comes back with the same key, reads in `asked` what is under way, and gets the answers. Where
-two pages have one key, because a browser has copied a tab, the older one is told so by the code TAKEN and takes another key.
+The server begins: {"draft": ..., "drafts": [...], "first": ..., "asked": {"7": "simulate"}}. A tab is known by its key, under
+which its draft is kept. When its socket closes, what it asked for goes on for a minute: a tab that was loaded again, or lost its
+connection, comes back with the same key, reads in `asked` what is under way, and gets the answers. Where two pages have one key,
+because a browser has copied a tab, the older one is told so by the code TAKEN and takes another key.
 """
 
 from __future__ import annotations

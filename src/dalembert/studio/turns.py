@@ -38,21 +38,22 @@ class Turns:
         try:
             await called
         except asyncio.CancelledError:
-            if called.done() and not called.cancelled():  # the place came at the same moment
+            if not called.cancelled():  # the place came at the same moment
                 self._leave(tab)
-            else:
-                self._waiting[tab].remove(called)
-                if not self._waiting[tab]:
-                    del self._waiting[tab]
             raise
 
     def _leave(self, tab: str) -> None:
         self._held[tab] -= 1
         self._held += Counter()  # forgets tabs that hold nothing
+        if tab in self._waiting:
+            self._waiting[tab] = self._waiting.pop(tab)  # to the end of the row
         for other in list(self._waiting):
-            if self._may(other):
-                queue = self._waiting.pop(other)
+            queue = self._waiting[other]
+            while queue and queue[0].cancelled():
+                queue.popleft()
+            if queue and self._may(other):
                 queue.popleft().set_result(None)
                 self._held[other] += 1
-                if queue:
-                    self._waiting[other] = queue  # at the end of the row
+                self._waiting[other] = self._waiting.pop(other)
+            if not queue:
+                del self._waiting[other]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -16,7 +17,7 @@ MAX_SECONDS = 60.0  # for one file
 async def received(request: Request, folder: Folder, room: asyncio.Semaphore) -> str:
     """The key of the file in the body of a request."""
     announced = request.headers.get("content-length", "0")
-    if not announced.isdigit() or int(announced) > MAX_UPLOAD:
+    if not re.fullmatch(r"[0-9]{1,18}", announced) or int(announced) > MAX_UPLOAD:
         raise _too_large(announced)
     name = request.query_params.get("name", "")
     async with room:

@@ -21,11 +21,12 @@ from dalembert.studio.given import Tell
 TELL_EVERY = 0.1  # seconds between two words of progress
 MAX_ANSWER = 50_000_000  # bytes
 MAX_FILE = 4 << 30  # bytes of one file that a task writes
+BEGUN = b"begun"  # what is said when a task has come
 LAST = b"\n"  # at the end of the last answer of a process that has grown large
 
 
 def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
-    """Answers tasks that come through a pipe as JSON: any number of {"progress"}, then one {"result"} or {"error"}."""
+    """Answers tasks that come through a pipe as JSON: BEGUN, any number of {"progress"}, one {"result"} or {"error"}."""
     set_apart(patient)
     from dalembert.studio.folder import Folder
     from dalembert.studio.tasks import TASKS, warm_up  # which tells errors by the words below
@@ -37,6 +38,7 @@ def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
     bounded(memory)
     while True:
         question = tasks.get()
+        pipe.send_bytes(BEGUN)
 
         def call(tell: Tell, question: bytes = question) -> dict[str, Any]:
             name, values = json.loads(question)
@@ -102,7 +104,7 @@ def told(error: Exception) -> dict[str, Any]:
 
 
 def set_apart(patient: bool) -> None:
-    """A group of its own, so that it is ended with all it started; it dies with the server, and gives way to it if it is patient."""
+    """A group of its own, so that it is ended with all it started; it dies with the server, and gives way if it is patient."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers itself
     if os.name == "posix":
         os.setsid()
@@ -113,7 +115,7 @@ def set_apart(patient: bool) -> None:
 
 
 def bounded(memory: int) -> None:
-    """No more than so many bytes of data beyond what is loaded, no huge files, no images of a crash: where the system has bounds."""
+    """No more than so many bytes of data, no huge files, no images of a crash: where the system has bounds."""
     if os.name != "posix":
         return
     import resource

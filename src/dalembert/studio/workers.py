@@ -20,6 +20,7 @@ from dalembert.studio import worker
 from dalembert.studio.turns import Turns
 
 Tell = Callable[[dict[str, Any]], None]
+TRIES = 3  # to find a process that begins with a task
 
 # on Linux workers are copies of one process that has loaded everything, so that a new one is there at once
 _CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
@@ -29,6 +30,10 @@ if sys.platform == "linux":
 
 class WorkLost(Exception):
     """A task that came to no end: its time was over, or its process died."""
+
+
+class NotBegun(WorkLost):
+    """A task to which its process never came: it had died before."""
 
 
 class Worker:
@@ -56,15 +61,18 @@ class Worker:
     async def ask(self, question: bytes, tell: Tell) -> bytes:
         """The answer to a question [task, given], both as JSON; words of progress go to `tell`."""
         loop = asyncio.get_running_loop()
-        self.usable = False
+        self.usable, begun = False, False
         await loop.run_in_executor(self._threads, _sent, self._pipe, question)
         while (said := await loop.run_in_executor(self._threads, _received, self._pipe)) is not None:
-            if not said.startswith(b'{"progress"'):
+            if said == worker.BEGUN:
+                begun = True
+            elif said.startswith(b'{"progress"'):
+                tell(json.loads(said))
+            else:
                 self.usable = not said.endswith(worker.LAST)
                 return said
-            tell(json.loads(said))
         await loop.run_in_executor(self._threads, self._process.join, 5)
-        raise WorkLost(_epitaph(self._process.exitcode, self._memory))
+        raise (WorkLost if begun else NotBegun)(_epitaph(self._process.exitcode, self._memory))
 
     def kill(self) -> None:
         """Ends the process at once, and those that it started; who listens to it hears of that."""
@@ -128,8 +136,10 @@ class Workers:
             try:
                 return await asyncio.shield(make)
             except asyncio.CancelledError:
-                make.add_done_callback(lambda made: None if made.exception() else made.result().end())
+                make.add_done_callback(lambda made: made.cancelled() or made.exception() or made.result().end())
                 raise
+            except OSError as error:
+                raise WorkLost(f"no process could be started for this ({error.strerror})") from None
         finally:
             self._starting -= 1
 
@@ -141,19 +151,25 @@ class Workers:
     async def ask(self, tab: str, question: bytes, tell: Tell) -> bytes:
         """The answer to a question; a worker whose task is cancelled, too long or lost is replaced by a new one."""
         async with self._turns.place(tab):
-            chosen = await self._taken(tab)
-            self._busy.append(chosen)
-            try:
-                async with asyncio.timeout(self._seconds):
-                    return await chosen.ask(question, tell)
-            except TimeoutError:
-                raise WorkLost(f"this took longer than {self._seconds:g} s and was ended") from None
-            finally:
-                self._busy.remove(chosen)
-                if chosen.is_alive():
-                    self._idle.append(chosen)
-                else:
-                    self._dismiss(chosen)
+            for _ in range(TRIES - 1):
+                with contextlib.suppress(NotBegun):
+                    return await self._asked(tab, question, tell)
+            return await self._asked(tab, question, tell)
+
+    async def _asked(self, tab: str, question: bytes, tell: Tell) -> bytes:
+        chosen = await self._taken(tab)
+        self._busy.append(chosen)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await chosen.ask(question, tell)
+        except TimeoutError:
+            raise WorkLost(f"this took longer than {self._seconds:g} s and was ended") from None
+        finally:
+            self._busy.remove(chosen)
+            if chosen.is_alive():
+                self._idle.append(chosen)
+            else:
+                self._dismiss(chosen)
 
     async def _taken(self, tab: str) -> Worker:
         for gone in [each for each in self._idle if not each.is_alive()]:
@@ -177,7 +193,10 @@ class Workers:
 
     def end(self) -> None:
         """Ends all processes."""
-        for each in (*self._idle, *self._busy):
+        every = (*self._idle, *self._busy)
+        for each in every:
+            each.kill()
+        for each in every:
             each.end()
         self._idle.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -64,11 +64,16 @@ def _about(question: Question, failed: int) -> dict[str, str | int]:
     }
 
 
+def require_writable(path: Path) -> None:
+    """Raise where the result of a sweep cannot be written to such a file: to be asked before the work, too."""
+    files.require_suffix(path, FORMATS, "a sweep")
+    dataset.require_writer(path.suffix.lower())
+
+
 def save(found: xarray.Dataset, path: Path) -> Path:
     """Write the result of a sweep to NetCDF (.nc), or as a table (.csv, .parquet); the file appears only when it is complete."""
-    files.require_suffix(path, FORMATS, "a sweep")
+    require_writable(path)
     suffix = path.suffix.lower()
-    dataset.require_writer(suffix)
     with files.complete(path) as part:
         if suffix == ".nc":
             dataset.write_netcdf(found, part)

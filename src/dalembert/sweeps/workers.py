@@ -39,6 +39,8 @@ _LOOK = 0.2  # seconds between two looks at a worker that starts
 def answers(question: Question, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
     """The answers to chunks, as they come."""
     if executor is not None:
+        if workers is not None:
+            raise InputError("sweep: both `executor` and `workers` say who works. Give one of them.")
         return _by_executor(question, chunks, executor)
     count = min(workers or _cores(), len(chunks))
     if count > 1:

@@ -8,6 +8,10 @@ import type { Studio } from "./studio";
 interface Entry { key: string; group: string; title: string; text: string; formula: string; source: string }
 
 const ASKED = "dalembert-help"; // the event that opens the panel at an entry
+const PANELS: Record<string, string> = {
+  coordinates: "coordinates", speeds: "speeds", energy: "energy", work: "energy", violation: "violation", multipliers: "multipliers",
+  reactions: "reactions", efforts: "inverse_dynamics",
+}; // what the plots of a run are about
 const KEYS: [string, string][] = [
   ["?", "Help"], ["Esc", "Close help"], ["Ctrl+Z, Ctrl+Y", "Undo, redo"], ["D", "Dark or light"],
   ["Space", "Play or pause"], ["← →", "Step in time; with Shift in larger steps"], ["Home, End", "First and last moment"], ["L", "Loop"],
@@ -45,6 +49,10 @@ export class Help {
     this.search.addEventListener("input", () => this.filter());
     this.root.addEventListener("keydown", (event) => { if (event.key === "Escape") this.close(); });
     document.addEventListener(ASKED, (event) => void this.open((event as CustomEvent<string>).detail));
+    studio.theatre.watch((shown) => shown?.panels.root.querySelectorAll<HTMLElement>("details.panel").forEach((panel) => {
+      const about = PANELS[panel.dataset["group"] ?? ""];
+      if (about) panel.querySelector("summary")?.append(helpFor(studio, about));
+    }));
     onKeys({ "?": () => this.button.click() });
   }
 

@@ -29,9 +29,10 @@ export class Theatre {
   /** Calls back when another scene is on the stage. */
   watch(listener: (shown: Shown | null) => void): void { this.listeners.push(listener); }
 
-  /** Puts a scene on the stage; coordinates stay as they were moved by hand where the new scene has them too. */
+  /** Puts a scene on the stage; coordinates stay as they were moved by hand where a new scene of the same model has them too. */
   show(scene: SceneData, { keep = false, play = true } = {}): Shown {
-    const before = this.shown, held = keep && before?.mechanism.byHand && !scene.run ? before.mechanism : null;
+    const before = this.shown, same = before?.scene.model.name === scene.model.name;
+    const held = keep && same && before?.mechanism.byHand && !scene.run ? before.mechanism : null;
     this.clear();
     const mechanism = new Mechanism(scene), player = new Player(mechanism);
     const place = element("div", { class: "stage" });

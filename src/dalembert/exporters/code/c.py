@@ -48,11 +48,12 @@ def comment(lines: list[str]) -> list[str]:
 
 def signature(name: str, each: CodeFunction) -> str:
     """The declaration of a function, without its end."""
-    given = "const double *y" if each.given == "state" else "const double *q, const double *qd"
+    given = "const double *q, const double *qd" if each.given == "start" else "const double *y"
     if each.name == "constants":
         return f"void {name}_constants(double t, {given},\n    {name}_parameters *p)"
     first = f"void {name}_{each.name}(double t, {given},"
-    return f"{first}\n    const {name}_parameters *p, double *out)"
+    seed = " const double *seed," if each.given == "along" else ""
+    return f"{first}\n    const {name}_parameters *p,{seed} double *out)"
 
 
 def header(source: Source, name: str) -> str:
@@ -159,8 +160,8 @@ def _function(source: Source, name: str, each: CodeFunction) -> Iterator[str]:
 
 def places(source: Source, each: CodeFunction) -> dict[str, tuple[str, int]]:
     """For every input but t the array it comes in, and its place there."""
-    n = len(source.coordinates)
-    if each.given == "state":
-        return {x: ("y", i) for i, x in enumerate(source.states)}
-    inputs = each.program.inputs
+    n, inputs = len(source.coordinates), each.program.inputs
+    if each.given != "start":
+        seeds = inputs[len(source.states) + 1 :]
+        return {x: ("y", i) for i, x in enumerate(source.states)} | {x: ("seed", i) for i, x in enumerate(seeds)}
     return {x: ("q", i) if i < n else ("qd", i - n) for i, x in enumerate(inputs[:-1])}

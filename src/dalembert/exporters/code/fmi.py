@@ -17,8 +17,9 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from dalembert.errors import EngineError
 from dalembert.exporters.code.c import c_files, text_of
 from dalembert.exporters.code.names import plain
-from dalembert.exporters.code.source import Source
+from dalembert.exporters.code.source import CodeFunction, Source
 from dalembert.exporters.files import complete
+from dalembert.programs.derivatives import jacobian_vector
 
 _OUTPUTS = ("accelerations", "multipliers", "kinematics")  # what an FMU says besides its states
 _PLACES = ("x", "y", "z", *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)))
@@ -28,9 +29,7 @@ _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 
 def write_fmu(source: Source, path: Path) -> tuple[Path, ...]:
     """Write the FMU; it appears only when it is complete."""
-    kept = ("rhs", *_OUTPUTS)
-    short = replace(source, functions=tuple(each for each in source.functions if each.name in kept))
-    files = fmu_files(short, plain(path.stem))
+    files = fmu_files(source, plain(path.stem))
     folder, ending = _SYSTEMS.get(platform.system(), _SYSTEMS["Linux"])
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = plain(path.stem)
@@ -45,6 +44,7 @@ def write_fmu(source: Source, path: Path) -> tuple[Path, ...]:
 
 def fmu_files(source: Source, name: str) -> dict[str, str]:
     """The texts of an FMU: its description and its sources."""
+    source = _with_derivatives(source)
     code = c_files(source, Path(f"{name}.c"))
     token = hashlib.sha256("".join(code.values()).encode()).hexdigest()[:32]
     sources = code | {"fmi3.c": "\n".join([*_interface(source, name, token), "", text_of("fmi3.c")])}
@@ -59,6 +59,24 @@ def fmu_files(source: Source, name: str) -> dict[str, str]:
         "sources/buildDescription.xml": _text(build),
         **{f"sources/{file}": text for file, text in sources.items()},
     }
+
+
+def _with_derivatives(source: Source) -> Source:
+    """What an FMU says, and its derivatives along the rates of time, states and parameters, in the order of their references."""
+    kept = [each for each in source.functions if each.name in ("rhs", *_OUTPUTS)]
+    by = ["t", *source.states, *source.values]
+    slopes = [
+        CodeFunction(
+            f"{each.name}_along",
+            f"{each.meaning}, the derivative along the rates of t, y and p in `seed`",
+            jacobian_vector(each.program, by),
+            each.shape,
+            "along",
+            each.rows,
+        )
+        for each in kept
+    ]
+    return replace(source, functions=(*kept, *slopes))
 
 
 def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
@@ -92,16 +110,19 @@ def _interface(source: Source, name: str, token: str) -> Iterator[str]:
     yield f"#define DEFAULTS {name}_defaults"
     yield f"#define INITIAL {name}_initial"
     yield f"#define rates {name}_rhs"
+    yield f"#define rates_along {name}_rhs_along"
     yield ""
     yield f"typedef {name}_parameters parameters;"
-    yield ""
-    yield "static void outputs(double t, const double *y, const parameters *p, double *out)"
-    yield "{"
-    at = 0
-    for each in given:
-        yield f"    {name}_{each.name}(t, y, p, out + {at});"
-        at += each.size
-    yield "}"
+    for word, seed in (("", ""), ("_along", "seed, ")):
+        more = f" const double *{seed}" if seed else " "
+        yield ""
+        yield f"static void outputs{word}(double t, const double *y, const parameters *p,{more}double *out)"
+        yield "{"
+        at = 0
+        for each in given:
+            yield f"    {name}_{each.name}{word}(t, y, p, {seed}out + {at});"
+            at += each.size
+        yield "}"
 
 
 # the description
@@ -125,11 +146,14 @@ def _description(source: Source, name: str, token: str) -> ElementTree.Element:
         fmiVersion="3.0",
         modelName=source.model,
         instantiationToken=token,
-        description=f"Equations of motion of '{source.model}' by the formalism {source.formalism}",
+        description=" ".join(
+            [f"Equations of motion of '{source.model}' by the formalism {source.formalism}.", *source.notes]
+        ),
         generationTool=f"dalembert {source.version}",
         variableNamingConvention="flat",
     )
-    able = {"canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
+    words = ("canGetAndSetFMUState", "canSerializeFMUState", "providesDirectionalDerivatives")
+    able = dict.fromkeys(words, "true")
     ElementTree.SubElement(root, "ModelExchange", {"modelIdentifier": name, **able})
     steps = {"canHandleVariableCommunicationStepSize": "true"}
     ElementTree.SubElement(root, "CoSimulation", {"modelIdentifier": name, **able, **steps})

@@ -18,7 +18,7 @@ _WORDS = """
     otherwise parfor spmd persistent classdef methods properties events enumeration ans eps inf nan i j pi table interpolated
     t y p q qd out zeros size numel choose symmetric_factor symmetric_solve general_factor general_solve Parameters INITIAL
     parameters initial constants start rhs accelerations mass_matrix forcing constraint_matrix constraint_forcing kinematics
-    reactions multipliers jacobian none ifelse power
+    reactions multipliers jacobian none ifelse power seed
 """
 _RESERVED = frozenset(_WORDS.split())
 

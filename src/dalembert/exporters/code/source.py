@@ -10,7 +10,7 @@ from typing import Literal
 from dalembert.exporters.code.names import Namer
 from dalembert.programs import Program
 
-Given = Literal["state", "start"]  # (t, y), or (t, q, q̇)
+Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
 
 
 @dataclass(frozen=True)

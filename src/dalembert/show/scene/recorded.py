@@ -12,7 +12,7 @@ from dalembert.algebra import FLOATS
 from dalembert.expressions import Kind
 from dalembert.expressions.lower import Lowering
 from dalembert.kinematics.motion import values as symbol_values
-from dalembert.model import WORLD
+from dalembert.model import WORLD, Elements
 from dalembert.model.loads import Force, Torque
 from dalembert.show.names import for_text
 from dalembert.show.scene.layout import Layout
@@ -70,6 +70,15 @@ def _samples(run: Trajectory, reactions: Mapping[str, JointReaction]) -> tuple[R
     return Recorded(run.formalism, run.t[few], run.q[:, few], run.qd[:, few], run.qdd[:, few], shown, ()), few
 
 
+def recorded_motion(name: str, model: Elements, t: np.ndarray, q: np.ndarray) -> Recorded:
+    """Positions (n, k) along any motion, such as that of a mode, with their histories; rates are differences."""
+    rates = np.gradient(q, t, axis=1)
+    channels = tuple(
+        Channel(*head, values=values) for *head, values in _positions(model.coordinate_names, Units(model), q)
+    )
+    return Recorded(name, t, q, rates, np.gradient(rates, t, axis=1), channels, ())
+
+
 def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arrow]:
     """The arrows: forces on one scale, torques on another."""
     for torques, name in ((False, "N"), (True, "N·m")):
@@ -89,10 +98,14 @@ def _scale(vectors: list[np.ndarray], unit: float) -> float:
 # time histories
 
 
+def _positions(names: Sequence[str], units: Units, q: np.ndarray) -> Iterator[History]:
+    for name, values in zip(names, q, strict=True):
+        yield name, name, for_text(name), units.shown(units.coordinate(name)), "coordinates", values
+
+
 def _coordinates(run: Trajectory) -> Iterator[History]:
     names, units = run.equations.model.coordinate_names, units_of(run)
-    for name, values in zip(names, run.q, strict=True):
-        yield name, name, for_text(name), units.shown(units.coordinate(name)), "coordinates", values
+    yield from _positions(names, units, run.q)
     for name, values in zip(names, run.qd, strict=True):
         rate = Kind.RATE.of(name)
         yield rate, rate, for_text(rate), units.shown(units.rate(name)), "speeds", values

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import InlineTable
 
 from dalembert.errors import InputError, WorkError
 from dalembert.importers import schema
+from dalembert.model.keys import Keys
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks import starting
@@ -24,6 +26,7 @@ from dalembert.studio.tasks.outline import HEAD, NAMED, SHORT, TABLES, form_of, 
 
 Tree = Any  # tables, lists and values, as tomlkit keeps them
 Place = list[str | int]
+Change = Callable[[str, str], str]  # from the form of a key and its text to the text that it gets
 
 _NUMBER = re.compile(r"[+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -120,26 +123,31 @@ def _set(text: str, given: Given) -> tuple[str, Place]:
     tree = tomlkit.parse(text)
     *way, last = place
     short = SHORT.get(str(place[0])) if len(place) == 3 else None
-    holder = _inside(tree, way[:-1] if short else way)
+    holder = _inside(tree, way[:1])
     if short and not isinstance(holder.get(way[-1], {}), dict):  # m = 2 in place of m = { value = 2 }
         if last == short:
             holder[way[-1]] = value
             return tomlkit.dumps(tree), place
-        holder[way[-1]] = _inline({short: holder[way[-1]].unwrap()})
-    _inside(holder, [way[-1]] if short else [])[last] = _inline(value)
+        holder[way[-1]] = tomlkit.value(written({short: holder[way[-1]].unwrap(), last: value}))
+        return tomlkit.dumps(tree), place
+    _put(tree, place, said.strip() if _NUMBER.fullmatch(said.strip()) and form == "value" else written(value))
     return tomlkit.dumps(tree), place
 
 
-def _inline(value: Any) -> Any:
-    """A value that is written in one line."""
-    if isinstance(value, list):
-        return [_inline(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    table = tomlkit.inline_table()
-    for key, each in value.items():
-        table[key] = _inline(each)
-    return table
+def _put(tree: Tree, place: Place, text: str) -> None:
+    """Puts a value, as it is written, at a place."""
+    *way, last = place
+    holder = _inside(tree, way)
+    if not isinstance(holder, dict) or not isinstance(last, str):
+        raise _nowhere(last)
+    value = tomlkit.value(text)
+    if isinstance(holder, InlineTable) and last not in holder:
+        if not holder and way:
+            key = last if _BARE.fullmatch(last) else written(last)
+            _inside(tree, way[:-1])[way[-1]] = tomlkit.value(f"{{ {key} = {text} }}")
+            return
+        value.trivia.trail = " "
+    holder[last] = value
 
 
 def _set_type(text: str, place: Place, kind: str) -> tuple[str, Place]:
@@ -158,7 +166,7 @@ def _set_type(text: str, place: Place, kind: str) -> tuple[str, Place]:
         del joint[key]
     for key, value in new.items():
         if joint.get(key) != value:
-            joint[key] = _inline(value)
+            _put(tree, [*place[:-1], key], written(value))
     return tomlkit.dumps(tree), place
 
 
@@ -295,7 +303,9 @@ def _rename(text: str, given: Given) -> tuple[str, Place]:
     place, new = _place(given), given.text("name", most=100).strip()
     if not new:
         raise InputError("a name has at least one letter.")
-    if isinstance(place[1] if len(place) > 1 else None, int):
+    if len(place) < 2:
+        raise InputError("this has no name of its own. Choose an entry or an element.")
+    if isinstance(place[1], int):
         tree = tomlkit.parse(text)
         holder = _inside(tree, place[:2])
         old = holder.get("name")
@@ -322,31 +332,34 @@ def _rename(text: str, given: Given) -> tuple[str, Place]:
     return tomlkit.dumps(tree), [section, new]
 
 
-def _replaced(tree: Tree, change: Any) -> None:
+def _replaced(tree: Tree, change: Change) -> None:
     """Changes texts in all values, by the form of their key."""
-    tables = {**TABLES, **schema.elements()}
-    joints = {key: about for own in schema.joint_keys().values() for key, about in own.items()}
-
-    def walk(holder: Tree, forms: dict[str, str]) -> None:
-        for key in list(holder):
-            if key == "joint" and isinstance(holder[key], dict | list):
-                for each in holder[key] if isinstance(holder[key], list) else [holder[key]]:
-                    walk(each, {name: form_of(name, about) for name, about in joints.items()})
-            elif isinstance(holder[key], dict):
-                walk(holder[key], dict.fromkeys(holder[key], "value"))
-            else:
-                _assign(holder, key, forms.get(key, "text"), change)
-
-    walk({"head": tree}["head"], {name: form_of(name, about) for name, about in HEAD.items()})
-    for section, of in tables.items():
-        forms = {name: form_of(name, about) for name, about in of.items()}
-        given = tree.get(section)
-        for each in given if isinstance(given, list) else given.values() if section in NAMED and given else [given]:
+    _walk({key: tree[key] for key in tree if key in HEAD}, tree, HEAD, change)
+    for section, keys in {**TABLES, **schema.elements()}.items():
+        given = tree.get(section, [])
+        for each in given if isinstance(given, list) else given.values() if section in NAMED else [given]:
             if isinstance(each, dict):
-                walk(each, forms)
+                _walk(each, each, keys, change)
+        for name in list(given) if section in SHORT else ():
+            if isinstance(given[name], str):
+                _assign(given, name, "value", change)
 
 
-def _assign(holder: Tree, key: Any, form: str, change: Any) -> None:
+def _walk(seen: Tree, holder: Tree, keys: Keys, change: Change) -> None:
+    """Changes texts in the keys of one table; in tables within it everything is a formula, but for joints."""
+    for key in list(seen):
+        inside = holder[key]
+        if key == "joint" and isinstance(inside, dict | list):
+            for each in inside if isinstance(inside, list) else [inside]:
+                _walk(each, each, schema.joint_keys().get(str(each.get("type")), {}), change)
+        elif isinstance(inside, dict):
+            for each in inside:
+                _assign(inside, each, "value", change)
+        elif key in keys:
+            _assign(holder, key, form_of(key, keys[key]), change)
+
+
+def _assign(holder: Tree, key: Any, form: str, change: Change) -> None:
     value = holder[key]
     if isinstance(value, str):
         now = change(form, str(value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -17,8 +16,6 @@ from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.help import named
 from dalembert.studio.tasks.models import description_of
 
-_Part = dict[str, str]
-
 
 def equations(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """The page of a formalism, or its steps: `view`; with numbers for parameters, and lines of so many points: `line`."""
@@ -29,18 +26,12 @@ def equations(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     tell(0.0, f"deriving by {key}")
     reading = _reading(given.text("text"), key, given.switch("numbers"), budget)
     reading.shortening.watched(lambda share: tell(share, "looking for short forms"))
-    parts = list(_page(reading, line) if view == "page" else _steps(reading, line))
     about = formalisms.find(key).ABOUT
-    page = reading.page if view == "page" else None
-    notes = [html.sentence(f"{note[:1].upper()}{note[1:]}.") for note in (page.notes if page else ())]
-    whole = latex.page(page) if page else "\n\n".join(step.to_latex() for step in reading.steps())
+    written = _page(reading, line) if view == "page" else _steps(reading, line)
     return {
         "title": about.title,
         "source": named(about.source),
-        "counts": page.counts if page else "",
-        "notes": notes,
-        "parts": parts,
-        "latex": whole,
+        **written,
         "unfinished": reading.unfinished,
     }
 
@@ -53,25 +44,31 @@ def _reading(text: str, key: str, numbers: bool, budget: float) -> Reading:
     return Reading(derivation, Frozen(model.parameter_values if numbers else {}), budget)
 
 
-def _page(reading: Reading, line: float) -> Iterator[_Part]:
-    page = reading.page
+def _page(reading: Reading, line: float) -> dict[str, Any]:
+    """The equations that the formalism ends with, and what they are made of."""
+    page, parts = reading.page, []
     for section in page.sections:
         heading, lines = latex.heading(page, section), latex.lines(page, section, line)
-        yield {
-            "kind": "law" if section.is_law else "",
-            "html": html.equations(heading, section.equation, lines),
-            "latex": latex.equations(heading, section.equation, latex.lines(page, section)) if lines else "",
-        }
+        said = latex.equations(heading, section.equation, latex.lines(page, section))
+        kind = "law" if section.is_law else ""
+        parts.append(_part(kind, html.equations(heading, section.equation, lines), said if lines else ""))
+    notes = [html.sentence(f"{note[:1].upper()}{note[1:]}.") for note in page.notes]
+    return {"counts": page.counts, "notes": notes, "parts": parts, "latex": latex.page(page)}
 
 
-def _steps(reading: Reading, line: float) -> Iterator[_Part]:
-    for step in reading.steps():
+def _steps(reading: Reading, line: float) -> dict[str, Any]:
+    """The derivation step by step."""
+    steps, parts = tuple(reading.steps()), []
+    for step in steps:
         if len(step.blocks) > 1:
-            yield {"kind": "heading", "html": html.sentence(step.heading), "latex": ""}
-        for part in step.blocks:
-            heading, number = part.heading_in_latex, part.equation
-            yield {
-                "kind": "",
-                "html": html.equations(heading, number, part.lines(line)),
-                "latex": latex.equations(heading, number, part.lines()),
-            }
+            parts.append(_part("heading", html.sentence(step.heading), ""))
+        for found in step.blocks:
+            heading, number = found.heading_in_latex, found.equation
+            said = latex.equations(heading, number, found.lines())
+            parts.append(_part("", html.equations(heading, number, found.lines(line)), said))
+    return {"counts": "", "notes": [], "parts": parts, "latex": "\n\n".join(step.to_latex() for step in steps)}
+
+
+def _part(kind: str, shown: str, tex: str) -> dict[str, str]:
+    """Equations to be read, and to be copied where there are some; the kind is law, heading or nothing."""
+    return {"kind": kind, "html": shown, "latex": tex}

@@ -38,7 +38,7 @@ class Entry:
 QUANTITIES: dict[str, Entry] = {
     "coordinates": Entry(
         "Coordinates and velocities",
-        "The n numbers that say where everything is, and their rates. The state of a model is (q, q̇).",
+        "The n numbers that say where everything is, and their rates. Both together are the state.",
         r"q = (q_1, \dots, q_n), \quad \dot{q} = \frac{d q}{d t}",
         "papers/volterra (1)",
     ),
@@ -80,7 +80,8 @@ QUANTITIES: dict[str, Entry] = {
         "Ignorable coordinate",
         "A coordinate that stands neither in the Lagrangian nor in the constraints, and on which no force acts. Its momentum "
         "stays constant. It is proved on the formulas, for all states and times, or refused with the reason.",
-        r"\frac{\partial L}{\partial q_I} = 0, \; a_2 = 0, \; Q_I = 0 \;\Rightarrow\; \frac{\partial L}{\partial \dot{q}_I} = G_I",
+        r"\frac{\partial L}{\partial q_I} = 0, \; a_2 = 0, \; Q_I = 0 \;\Rightarrow\; "
+        r"\frac{\partial L}{\partial \dot{q}_I} = G_I",
         "papers/volterra Definition 1, (20)–(22)",
     ),
     "speeds": Entry(
@@ -234,18 +235,21 @@ ENDS = {
     "maggi": r"W^{T} (M \ddot{q} - h) = 0, \quad A \ddot{q} = \beta",
     "kane": r"F + F^{*} = 0",
     "gibbs_appell": r"\frac{\partial S}{\partial \dot{u}} = U",
-    "boltzmann_hamel": r"\frac{d}{dt} \frac{\partial T^{*}}{\partial w_j} - \frac{\partial T^{*}}{\partial \pi_j} + \sum_i "
-    r"\frac{\partial T^{*}}{\partial w_i} \Bigl(\sum_l \gamma^i_{jl} w_l + \gamma^i_j\Bigr) = U_j - \frac{\partial V}{\partial \pi_j}",
-    "volterra": r"\frac{d}{dt} \frac{\partial T}{\partial u_j} - \sum_i \Bigl[P_i^{T} \frac{d}{dt} \frac{\partial V_{Gi}}{\partial u_j}"
-    r" + H_{Gi}^{T} \frac{d}{dt} \frac{\partial \omega_i}{\partial u_j}\Bigr] = U_j",
+    "boltzmann_hamel": r"\frac{d}{dt} \frac{\partial T^{*}}{\partial w_j} - \frac{\partial T^{*}}{\partial \pi_j} "
+    r"+ \sum_i \frac{\partial T^{*}}{\partial w_i} \Bigl(\sum_l \gamma^i_{jl} w_l + \gamma^i_j\Bigr) "
+    r"= U_j - \frac{\partial V}{\partial \pi_j}",
+    "volterra": r"\frac{d}{dt} \frac{\partial T}{\partial u_j} - \sum_i \Bigl[P_i^{T} \frac{d}{dt} "
+    r"\frac{\partial V_{Gi}}{\partial u_j} + H_{Gi}^{T} \frac{d}{dt} \frac{\partial \omega_i}{\partial u_j}\Bigr] = U_j",
     "volterra_reduced": r"M_{NI} \, \dot{u}_{NI} = L_{NI}, \quad \dot{q} = W_{NI} u_{NI} + X_{NI}",
-    "routh": r"\frac{d}{dt} \frac{\partial R}{\partial \dot{q}_{NI}} - \frac{\partial R}{\partial q_{NI}} = Q_{NI} + A_{NI}^{T} \lambda",
+    "routh": r"\frac{d}{dt} \frac{\partial R}{\partial \dot{q}_{NI}} - \frac{\partial R}{\partial q_{NI}} "
+    r"= Q_{NI} + A_{NI}^{T} \lambda",
     "udwadia_kalaba": r"\ddot{q} = \ddot{q}_0 + M^{-1/2} B^{+} (\beta - A \ddot{q}_0), \quad B = A M^{-1/2}",
     "poincare": r"M_s \dot{s} = S + S_c, \quad s = G \dot{q}",
     "gauss": r"(\ddot{q} - \ddot{q}_0)^{T} M (\ddot{q} - \ddot{q}_0) \to \min, \quad A \ddot{q} = \beta",
     "phong": r"D^{T} (M \ddot{q} - h) = 0, \quad G D = 0",
     "nullspace": r"\tau_p = M_p \ddot{q}_p + b_p + g_p, \quad M_p = W^{T} M W",
-    "hamilton": r"\dot{q} = \frac{\partial H}{\partial p}, \quad \dot{p} = -\frac{\partial H}{\partial q} + \tau + \Phi^{T} \lambda",
+    "hamilton": r"\dot{q} = \frac{\partial H}{\partial p}, \quad "
+    r"\dot{p} = -\frac{\partial H}{\partial q} + \tau + \Phi^{T} \lambda",
     "dirac": r"\dot{q} = H_p - c_p^{T} \Lambda, \quad \dot{p} = \tau - H_q + c_q^{T} \Lambda",
     "newton_euler": r"M \dot{t} + \Omega M E t = w",
     "denoc": r"I \ddot{\theta} + C \dot{\theta} = \tau, \quad I = N_d^{T} N_l^{T} M N_l N_d",

@@ -35,7 +35,7 @@ _PLAIN = re.compile(r"[^,\]}#\n]+")
 
 
 def places(text: str) -> dict[Place, int]:
-    """Where everything begins in a text that can be read as TOML: tables at their headers, values at their keys, entries at themselves.
+    """Where everything begins in a text that can be read as TOML: tables at their headers, values at their keys.
 
     >>> text = 'name = "arm"\\n[[body]]\\nmass = 2\\njoint = { type = "fixed" }'
     >>> found = places(text)
@@ -141,13 +141,16 @@ def _plain(key: str) -> str:
     """A key without its quotation marks."""
     if key[0] not in "\"'":
         return key
-    return tomllib.loads(f"x = {key}")["x"] if "\\" in key else key[1:-1]
+    try:
+        return tomllib.loads(f"x = {key}")["x"]
+    except tomllib.TOMLDecodeError:
+        raise _Lost from None
 
 
 # from messages to places
 
 _SYNTAX = re.compile(r"(?:^|, )line (\d+)(?:,|$)")
-_STEP = re.compile(r"(\w+)(?: (\d+))?(?: \([^()]*\))?((?:\[\d+\])*)")
+_STEP = re.compile(r"(?:^|(\w+))(?: (\d+))?(?: \([^()]*\))?((?:\[\d+\])*)")
 _KEY_SAID = re.compile(r"there is no key (?:or section )?('.*?'|\".*?\")(?: here)?\.|`(\w+)`")
 _NAMED = {"parameters": "parameter", "coordinates": "coordinate", "speeds": "speed", "limits": "limit of"}
 _OTHER_WORDS = {
@@ -203,11 +206,11 @@ class Text:
             if longer and path[len(name) : len(name) + 1] in _AFTER and place in self.places:
                 best, rest = place, path[len(name) :]
         for step in _STEP.finditer(rest) if best else ():
-            key, number, entries = step.groups()
-            if (*best, key) not in self.places:
+            key, number, entries = step.groups("")
+            if key and (*best, key) not in self.places:
                 continue
-            best = (*best, key)
-            for each in re.findall(r"\d+", f"{number or ''}{entries}"):
+            best = (*best, key) if key else best
+            for each in re.findall(r"\d+", f"{number} {entries}"):
                 best = (*best, int(each)) if (*best, int(each)) in self.places else best
         return best
 

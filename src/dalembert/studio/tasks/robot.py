@@ -20,6 +20,7 @@ from dalembert.kinematics.contacts import with_contacts
 from dalembert.model import Elements, Model
 from dalembert.profiles import Profile, cycloidal, quintic, spline, trapezoidal
 from dalembert.profiles.pieces import in_turn, points_of, through_points
+from dalembert.show.scene import scene_of
 from dalembert.show.scene.program_form import Forms
 from dalembert.structure.rank import numeric_rank
 from dalembert.studio.folder import Folder
@@ -143,7 +144,7 @@ def follow(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     model, motion, driven, start = _designed(given, tell)
     tell(0.0, "moving along it")
     run = _moved(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
-    return _kept(run, folder, [_peaks(run), *run.tables()])
+    return _kept(run, model, folder, [_peaks(run), *run.tables()])
 
 
 def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -171,16 +172,17 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         tuple((name, short(float(x))) for name, x in zip(driven, far, strict=True)),
         "How well it follows",
     )
-    return _kept(run, folder, [table, *run.tables()])
+    return _kept(run, model, folder, [table, *run.tables()])
 
 
-def _kept(run: Trajectory, folder: Folder, tables: Sequence[Table]) -> dict[str, Any]:
-    """The run in the folder, and what the page shows of it."""
+def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> dict[str, Any]:
+    """The run in the folder, and what the page shows of it; by hand, the drives do not hold the model."""
     key, path = folder.new_run()
     run.save(path)
+    free = scene_of(model.description).to_dict()
     return {
         "run": key,
-        "scene": run.scene().to_dict() | {"tabs": []},
+        "scene": run.scene().to_dict() | {"tabs": [], "coordinates": free["coordinates"], "closure": free["closure"]},
         "tables": "\n".join(table.html() for table in tables),
         "status": run.status,
     }
@@ -224,7 +226,7 @@ def _loaded(given: Given) -> Model:
         body, point = _hand(given, model)
         model.body(PAYLOAD, parent=body, joint=model.fixed(tuple(point)), mass=mass)
     if not given.switch("gravity", True):
-        model.gravity = (0, 0, 0)
+        model.gravity_given = (0, 0, 0)
     return model
 
 

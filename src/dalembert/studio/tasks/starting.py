@@ -155,7 +155,10 @@ def loop(data: Mapping[str, Any]) -> Values:
 
 
 def _twice(x: object) -> object:
-    return f"2*({x})" if isinstance(x, str) else 2 * x if isinstance(x, int | float) else 0
+    if isinstance(x, str):
+        return f"2*({x})"
+    twice = 2 * x if isinstance(x, int | float) else 0
+    return int(twice) if twice == int(twice) else twice
 
 
 def element(kind: str, data: Mapping[str, Any], free: Iterator[str]) -> Values:

@@ -32,6 +32,7 @@ NUMBERS = (*STEP, "start", "lower", "upper", "mass", *CENTER, *INERTIA)
 MOST_ROWS = 200
 _THICK = 0.1  # radius of a rod, by its length
 _BALL = 0.05  # radius of what has no length
+_SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of an inertia
 _OWN_KEYS = {"name", "type", *STEP, "start", "mass", "center", "inertia", "limits"}
 
 Link = dict[str, Any]
@@ -48,7 +49,7 @@ def write_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, An
     rows = given.rows("rows")
     if not 0 < len(rows) <= MOST_ROWS:
         raise InputError(f"the table has {len(rows)} rows. Expected 1 to {MOST_ROWS}: fill a cell, or delete rows.")
-    before = {link.get("name"): link for link in _links(old)}
+    before = {str(link.get("name")): link for link in _links(old)}
     links = [_link(row, i, before, known) for i, row in enumerate(rows)]
     _fill(links, convention, unit)
     head = {
@@ -100,7 +101,7 @@ def _sections(rest: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def _link(row: Given, index: int, before: Mapping[object, Link], known: Sequence[str]) -> Link:
+def _link(row: Given, index: int, before: Mapping[str, Link], known: Sequence[str]) -> Link:
     """One row as a table [[link]], with what the grid does not show of the link it was."""
     name = row.text("name", "", most=80) or f"link{index + 1}"
     where = f"row {index + 1}"
@@ -161,11 +162,11 @@ def _usual(links: Sequence[Link], i: int, convention: str, unit: str) -> Link:
     rod = _rod(links, i, convention, unit)
     given = links[i].get("mass")
     mass, length = float(given) if isinstance(given, int | float) else 1.0, float(np.linalg.norm(rod))
-    I = 0.4 * mass * _BALL**2 * np.eye(3)
+    inertia = 0.4 * mass * _BALL**2 * np.eye(3)
     if length > 1e-9:
         along, r = np.outer(rod, rod) / length**2, _THICK * length
-        I = mass * (3 * r**2 + length**2) / 12 * (np.eye(3) - along) + mass * r**2 / 2 * along
-    six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
+        inertia = mass * (3 * r**2 + length**2) / 12 * (np.eye(3) - along) + mass * r**2 / 2 * along
+    six = [inertia[i, j] for i, j in _SIX]
     usual = {"mass": mass, "center": _rounded(rod / 2), "inertia": _rounded(six)}
     return usual | {"mass": int(mass) if mass == int(mass) else mass}
 
@@ -231,7 +232,11 @@ def _found_row(row: Any, i: int, model: Elements) -> dict[str, str]:
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True)).get(row.coordinate)
     ends = {} if limits is None else {"lower": limits.lower, "upper": limits.upper}
     cells = {key: getattr(row, key) for key in STEP} | {"start": start, **ends}
-    return {"name": f"link{i + 1}", "type": row.kind, **{key: _text(x) for key, x in cells.items()}}
+    return {
+        "name": f"link{i + 1}",
+        "type": row.kind,
+        **{key: "" if x is None else f"{x:.9g}" for key, x in cells.items()},
+    }
 
 
 def _cells_of(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,7 +285,7 @@ def _flat(part: object, count: int) -> list[Any]:
     """The entries of a centre, or the six of an inertia that may be a matrix; zeros where there are none."""
     entries = list(part) if isinstance(part, list | tuple) else []
     if len(entries) == 3 and all(isinstance(row, list) and len(row) == 3 for row in entries):
-        entries = [entries[i][j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+        entries = [entries[i][j] for i, j in _SIX]
     return [*entries, *[0] * (count - len(entries))]
 
 

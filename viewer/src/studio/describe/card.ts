@@ -17,7 +17,7 @@ export class Card {
     const remove = element("button", { type: "button", class: "plain remove", "aria-label": `Remove this ${words(of.kind).toLowerCase()}` }, "×");
     remove.title = "Remove";
     remove.addEventListener("click", (event) => { event.preventDefault(); void edits.make({ do: "remove", place: [of.kind, of.index] }); });
-    this.root = element("details", { class: "card" }, element("summary", {}, this.title, this.note, remove));
+    this.root = element("details", { class: "part" }, element("summary", {}, this.title, this.note, remove));
     this.root.addEventListener("toggle", () => { if (this.root.open) this.fill(); });
     this.root.open = open;
     if (open) queueMicrotask(() => this.fill());
@@ -35,8 +35,8 @@ export class Card {
       if (about.form === "joint") first.push(...this.joints(given));
       else (about.required || given !== undefined || key === "name" || (kind === "body" && ["mass", "center", "inertia"].includes(key)) ? first : more).push(this.field([...this.place, key], key, keys).root);
     }
-    this.root.append(element("div", { class: "fields" }, ...first));
-    if (more.length) this.root.append(element("details", { class: "more" }, element("summary", {}, "More"), element("div", { class: "fields" }, ...more)));
+    this.root.append(element("div", { class: "entries" }, ...first));
+    if (more.length) this.root.append(element("details", { class: "more" }, element("summary", {}, "More"), element("div", { class: "entries" }, ...more)));
     this.spread();
   }
 

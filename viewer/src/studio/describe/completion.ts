@@ -45,7 +45,10 @@ export function completions(known: () => Known): (context: CompletionContext) =>
     const place = around(asked.state, asked.pos), word = asked.matchBefore(/[\w-]*/)!;
     if (!asked.explicit && word.from === word.to && !place.quoted) return null;
     const options = place.header ? headers(format) : place.key ? values(format, outline, place) : keys(format, place);
-    return options.length ? { from: place.header ? asked.state.doc.lineAt(asked.pos).from : word.from, options, validFor: place.header ? /^\s*\[*[\w-]*$/ : /^[\w-]*$/ } : null;
+    if (!options.length) return null;
+    if (!place.header) return { from: word.from, options, validFor: /^[\w-]*$/ };
+    const { from, to } = asked.state.doc.lineAt(asked.pos); // with the brackets that were closed by themselves
+    return { from, to, options, filter: true };
   };
 }
 

@@ -32,7 +32,7 @@ export class Field {
       if (input.type === "text") input.addEventListener("input", () => { window.clearTimeout(this.timer); if (this.written) this.timer = window.setTimeout(() => this.take(false), PAUSE); });
     });
     const label = element("label", { for: id }, name, ...(about.required ? [element("span", { class: "must", title: "required" }, "*")] : []));
-    this.root = element("div", { class: "field" }, ...(title ? [] : [label]), element("div", { class: "inputs" }, ...this.inputs), this.said);
+    this.root = element("div", { class: "entry" }, ...(title ? [] : [label]), element("div", { class: "inputs" }, ...this.inputs), this.said);
   }
 
   get written(): string {

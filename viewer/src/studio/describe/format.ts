@@ -1,6 +1,7 @@
 // What model files may hold, and what the text of the draft says for it, as the server tells both.
 
 import type { Link } from "../link";
+import { patiently } from "../patience";
 
 export type Form = "value" | "text" | "body" | "bodies" | "coordinate" | "switch" | "choice" | "joint" | "table";
 export interface About { expects: string; required: boolean; form: Form; options?: string[]; usual?: string }
@@ -22,7 +23,7 @@ let asked: Promise<Format> | null = null;
 
 /** The keys of all elements, asked for once. */
 export function formatOf(link: Link): Promise<Format> {
-  asked ??= link.ask<Format>("format").answer.catch((error: unknown) => { asked = null; throw error; });
+  asked ??= patiently(() => link.ask<Format>("format").answer).catch((error: unknown) => { asked = null; throw error; });
   return asked;
 }
 

@@ -100,8 +100,8 @@ class Forms {
   }
 
   private group(name: string, inside: HTMLElement[]): HTMLElement {
-    this.groups[name] ??= element("details", { class: "group", open: "" });
-    this.groups[name].replaceChildren(element("summary", {}, element("span", { class: "title" }, name), element("span", { class: "unit" }, inside[0]?.classList.contains("card") ? String(inside.length) : "")), ...inside);
+    this.groups[name] ??= element("details", { class: "family", open: "" });
+    this.groups[name].replaceChildren(element("summary", {}, element("span", { class: "title" }, name), element("span", { class: "unit" }, inside[0]?.classList.contains("part") ? String(inside.length) : "")), ...inside);
     return this.groups[name];
   }
 

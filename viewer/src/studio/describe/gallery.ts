@@ -3,6 +3,7 @@
 import { element } from "../../dom";
 import type { Kept } from "../draft";
 import { htmlOf } from "../html";
+import { patiently } from "../patience";
 import type { Room, Studio } from "../studio";
 import { openButton } from "./drop";
 
@@ -20,7 +21,8 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
   const list = element("div", {}, element("div", { class: "row" }, empty, openButton(take), search), drafts, tags, cards);
   const story = element("article", { class: "prose", hidden: "" });
   const pictures = new Pictures(studio);
-  let asked = false, chosen = "";
+  let listed: Promise<Listed> | null = null, chosen = "";
+  const listing = (): Promise<Listed> => (listed ??= patiently(() => link.ask<Listed>("examples").answer).catch((error: unknown) => { listed = null; throw error; }));
 
   const filter = (): void => {
     const wanted = search.value.trim().toLowerCase();
@@ -42,8 +44,7 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
     back.focus();
   }
 
-  function fill({ examples, tags: kinds, empty: text }: Listed): void {
-    empty.addEventListener("click", () => { draft.change(text); open("Forms"); });
+  function fill({ examples, tags: kinds }: Listed): void {
     tags.replaceChildren(...kinds.map((kind) => {
       const chip = element("button", { type: "button", class: "chip", "aria-pressed": "false" }, kind);
       chip.addEventListener("click", () => {
@@ -62,7 +63,7 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
   }
 
   void studio.welcomed.then(({ drafts: kept }) => {
-    const others = kept.filter((each) => each.key !== studio.link.tab).slice(0, 4);
+    const others = kept.filter((each) => each.key !== studio.link.tab).slice(0, 3);
     drafts.replaceChildren(...others.map(({ key, name, time }) => {
       const made = element("button", { type: "button", class: "plain" }, element("b", {}, name || "model"), ` ${new Date(1000 * time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`);
       made.addEventListener("click", async () => {
@@ -76,11 +77,9 @@ export function galleryPage(studio: Studio, open: (title: string) => void, take:
     if (others.length) drafts.prepend(element("span", { class: "unit" }, "Continue:"));
   });
 
-  const shown = (): void => {
-    if (asked) return;
-    asked = true;
-    link.ask<Listed>("examples").answer.then(fill, (error: unknown) => { asked = false; studio.say(String(error), "warning"); });
-  };
+  const failed = (error: unknown): void => studio.say(error instanceof Error ? error.message : String(error), "warning");
+  empty.addEventListener("click", () => void listing().then((found) => { draft.change(found.empty); open("Forms"); }, failed));
+  const shown = (): void => { if (!listed) listing().then(fill, failed); };
   return { title: "Examples", content: element("div", { class: "gallery" }, list, story), shown };
 }
 
@@ -110,7 +109,8 @@ class Pictures {
     this.busy = true;
     for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
       try {
-        const { address } = await this.studio.link.ask<{ address: string }>("picture", { name: next.dataset["name"] }).answer;
+        const image = next;
+        const { address } = await patiently(() => this.studio.link.ask<{ address: string }>("picture", { name: image.dataset["name"] }).answer);
         if (address) next.src = address;
         else next.classList.add("none");
       } catch {

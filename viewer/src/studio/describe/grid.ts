@@ -15,7 +15,7 @@ export class Head {
       const made: Field = new Field([...place, key], key, about, (written) => void edits.make({ do: "set", place: [...place, key], written, form: about.form }, made));
       return made;
     });
-    this.root = element("div", { class: "fields" }, ...this.fields.map((each) => each.root));
+    this.root = element("div", { class: "entries" }, ...this.fields.map((each) => each.root));
   }
 
   show(outline: Outline, names: Names): void {

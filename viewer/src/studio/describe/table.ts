@@ -13,10 +13,10 @@ interface Read {
 }
 
 const WAIT = 200; // ms after the last key before the text is written
-const TYPE = { revolute: "Revolute", prismatic: "Prismatic", fixed: "Fixed" };
+const TYPE = { revolute: "R", prismatic: "P", fixed: "F" };
 const TURNS = ["theta", "alpha"], OWN = ["start", "lower", "upper"];
 const GEOMETRY: Column[] = [
-  { key: "type", title: "joint", label: "type of the joint", choices: TYPE },
+  { key: "type", title: "joint", label: "joint: R turns, P slides, F is fixed", choices: TYPE },
   { key: "theta", title: "θ", label: "θ, joint angle" }, { key: "d", title: "d", label: "d, joint offset" },
   { key: "a", title: "a", label: "a, link length" }, { key: "alpha", title: "α", label: "α, twist angle" },
   { key: "start", title: "start", label: "initial value" }, { key: "lower", title: "min", label: "lower limit" }, { key: "upper", title: "max", label: "upper limit" },
@@ -61,23 +61,34 @@ class TablePage {
       element("div", { class: "row" }, start, this.convention.root, this.unit.root, this.columns.root),
       element("div", { class: "row" }, element("label", {}, "Name ", this.name), element("label", {}, "Gravity ", this.gravity), element("label", {}, draw, " Frames on the stage")),
       element("div", { class: "wide" }, this.sheet.root), element("div", { class: "row" }, add, this.adopt, this.note), this.layer.root);
-    this.adopt.hidden = true;
     this.begin();
     studio.draft.watch(() => { void this.read(); });
+    let seen = false;
+    new ResizeObserver(() => {
+      if (seen === (seen = this.content.clientWidth > 0)) return;
+      if (seen || this.owned) void this.read();
+      else this.layer.show(null); // frames that nobody wrote are drawn beside their table only
+    }).observe(this.content);
   }
 
-  get room(): Room { return { title: "DH table", content: this.content, shown: () => { void this.read(); } }; }
+  get room(): Room { return { title: "DH table", content: this.content }; }
 
-  /** An empty table; the model stays as it is until something is typed. */
+  /** An empty table in its usual form; the model stays as it is until something is typed. */
   private begin(): void {
     this.fresh = true;
-    this.mine = "";
+    this.mine = this.studio.draft.text; // which is not read again
     this.adopt.hidden = true;
+    Object.assign(this.name, { value: "robot" });
+    Object.assign(this.gravity, { value: "0 0 -9.81" });
+    this.convention.select.value = "dh";
+    this.angles = this.unit.select.value = "deg";
     this.sheet.show(this.shown, [{ type: "revolute" }]);
     this.note.textContent = "Type a row: the joint turns by θ or slides along d, so this cell is its offset. Enter goes to the next row; cells of a spreadsheet can be pasted. "
       + "Lengths in m, masses in kg. Without masses, each link is a rod of 1 kg.";
   }
 
+  /** Whether the text of the model is a robot table. */
+  private get owned(): boolean { return /^\s*convention\s*=\s*"m?dh"/m.test(this.studio.draft.text); }
   private get shown(): Column[] { return this.columns.select.value === "masses" ? MASSES : GEOMETRY; }
   private show(): void { this.sheet.show(this.shown, this.sheet.rows); }
 
@@ -112,8 +123,7 @@ class TablePage {
   /** What the text of the model says, unless it was written here. */
   private async read(): Promise<void> {
     const { draft, link } = this.studio, { text } = draft;
-    const table = /^\s*convention\s*=\s*"m?dh"/m.test(text);
-    if (!text || (!table && !this.content.clientWidth)) { this.layer.show(null); return; }
+    if (!text || (!this.owned && !this.content.clientWidth)) { this.layer.show(null); return; }
     try {
       const found = await link.ask<Read>("read_table", { text }).answer;
       if (draft.text === text) this.take(found, text);
@@ -126,11 +136,11 @@ class TablePage {
   private take(found: Read, text: string): void {
     this.layer.show(found.frames);
     if (text === this.mine) {
-      this.names(found);
+      if (!this.fresh) this.names(found);
       return;
     }
     if (!found.rows) {
-      if (!this.fresh || !this.typed) this.begin();
+      if (!this.typed || !this.fresh) this.begin();
       this.note.textContent = `${found.why} A table typed here makes another model.`;
       return;
     }
@@ -142,7 +152,7 @@ class TablePage {
     this.convention.select.value = found.convention ?? "dh";
     this.angles = this.unit.select.value = found.unit ?? "rad";
     this.sheet.show(this.shown, found.rows.map((cells) => ({ ...cells, was: cells["name"] ?? "" })));
-    this.note.textContent = found.own ? found.why : "This table was found from the axes of the joints. Written as a table, the model keeps its axes, starts and limits; its links become rods of 1 kg, and loads are left out.";
+    this.note.textContent = found.own ? found.why : "This table was found from the axes of the joints. Written as a table, the model keeps its axes, starts and limits; its links become rods of 1 kg, and loads and loops are left out.";
   }
 
   private get typed(): boolean { return this.sheet.rows.some((row) => Object.entries(row).some(([key, x]) => key !== "type" && x !== "")); }

@@ -157,3 +157,9 @@ export function anglesOf(R: number[]): [number, number, number] {
   if (flat < 1e-9) return [Math.atan2(-R[5], R[4]), Math.atan2(-R[6], flat), 0];
   return [Math.atan2(R[7], R[8]), Math.atan2(-R[6], flat), Math.atan2(R[3], R[0])];
 }
+
+/** The rotation of roll, pitch and yaw, row by row. */
+export function rotationOf([roll, pitch, yaw]: number[]): number[] {
+  const [a, b, c] = [Math.cos(yaw), Math.cos(pitch), Math.cos(roll)], [x, y, z] = [Math.sin(yaw), Math.sin(pitch), Math.sin(roll)];
+  return [a * b, a * y * z - x * c, a * y * c + x * z, x * b, x * y * z + a * c, x * y * c - a * z, -y, b * z, b * c];
+}

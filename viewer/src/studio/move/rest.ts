@@ -2,6 +2,7 @@
 
 import type { SceneData } from "../../data";
 import { element, written } from "../../dom";
+import { helpFor } from "../help";
 import { htmlOf } from "../html";
 import type { Room, Studio } from "../studio";
 import { checkField, numberField, section, wordButton } from "./fields";
@@ -58,7 +59,7 @@ export function restPage(studio: Studio, setup: Setup): Room {
     modes.about(null);
   });
   const content = element("div", { class: "move" },
-    element("div", { class: "go" }, element("div", { class: "asks" }, starts.root), wordButton("Find positions of rest", () => void find(), "", "primary")),
+    element("div", { class: "go" }, element("div", { class: "asks" }, starts.root), wordButton("Find positions of rest", () => void find(), "", "primary"), helpFor(studio, "equilibrium"), helpFor(studio, "modes")),
     near.root, steady.root, said, list, details, modes.root);
   return { title: "Rest", content };
 }

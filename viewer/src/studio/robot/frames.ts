@@ -4,6 +4,7 @@ import * as THREE from "three";
 import { Line2 } from "three/examples/jsm/lines/Line2.js";
 import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
 import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
+import { written } from "../../dom";
 import { frame } from "../../stage/shapes";
 import { times, type Matrix } from "./linear";
 
@@ -11,7 +12,7 @@ export interface Row { coordinate: string; kind: string; theta: number; d: numbe
 export interface FrameTable { convention: "dh" | "mdh"; base: Matrix; tool: Matrix; body: string; rows: Row[] }
 interface Step { before: Matrix; middle: Matrix; after: Matrix } // around the first of the two moves of a row
 
-const COLORS = { x: "#e5484d", z: "#3e7bfa", a: "#e0812c", d: "#8a5fd6" };
+const COLORS = { x: "#e5484d", z: "#3e7bfa", a: "#c2187a", d: "#7c3aed" };
 
 /** The frames of a table at coordinates, from the base on, and the step to each. */
 export function framesOf(table: FrameTable, at: (name: string) => number): { frames: Matrix[]; steps: Step[] } {
@@ -28,6 +29,21 @@ export function framesOf(table: FrameTable, at: (name: string) => number): { fra
   return { frames, steps };
 }
 
+const WAY = { dh: ["θ", "d", "a", "α"], mdh: ["α", "a", "θ", "d"] } as const; // the four motions of a row
+
+/** The frame on its way from one to the next: after `done` motions, of which each row has four, and what it does there. */
+export function walked(table: FrameTable, at: (name: string) => number, done: number): { frame: Matrix; words: string } {
+  const row = Math.min(Math.floor(done / 4), table.rows.length - 1), { coordinate, kind, theta, d, a, alpha } = table.rows[row];
+  const q = coordinate ? at(coordinate) : 0, values = { θ: theta + (kind === "revolute" ? q : 0), d: d + (kind === "prismatic" ? q : 0), a, α: alpha };
+  let frame = framesOf(table, at).frames[row], words = "";
+  WAY[table.convention].forEach((name, k) => {
+    const part = Math.min(Math.max(done - 4 * row - k, 0), 1), value = values[name], turns = name === "θ" || name === "α", axis = name === "θ" || name === "d" ? "z" : "x";
+    if (part > 0 || k === 0) words = `Row ${row + 1}: ${turns ? "turn about" : "slide along"} ${axis} by ${name} = ${written(turns ? (value * 180) / Math.PI : value)}${turns ? "°" : ""}`;
+    frame = times(frame, screw(axis, turns ? part * value : 0, turns ? 0 : part * value));
+  });
+  return { frame, words };
+}
+
 /** A turn about an axis and a slide along it. */
 function screw(axis: "x" | "z", angle: number, length: number): Matrix {
   const c = Math.cos(angle), s = Math.sin(angle);
@@ -40,6 +56,7 @@ function screw(axis: "x" | "z", angle: number, length: number): Matrix {
 export class Frames {
   readonly group = new THREE.Group();
   private readonly axes: THREE.Object3D[] = [];
+  private readonly walker: THREE.Object3D; // a frame on its way
   private readonly lines: { line: Line2; label: THREE.Sprite }[] = []; // two for each row
 
   constructor(private readonly table: FrameTable, private readonly size: number) {
@@ -48,7 +65,7 @@ export class Frames {
       const axes = frame(own);
       axes.matrixAutoUpdate = false;
       for (const [name, way] of [["x", [1, 0, 0]], ["z", [0, 0, 1]]] as const) {
-        const label = word(`${name}${small(i)}`, COLORS[name], 0.075 * size);
+        const label = word(`${name}${small(i)}`, COLORS[name], 0.06 * size);
         label.position.fromArray(way).multiplyScalar(1.2 * own);
         axes.add(label);
       }
@@ -56,9 +73,11 @@ export class Frames {
     }
     table.rows.forEach((_, i) => {
       const names = table.convention === "dh" ? (["d", "a"] as const) : (["a", "d"] as const);
-      for (const name of names) this.lines.push({ line: dashed(COLORS[name], 0.025 * size), label: word(`${name}${small(i + 1)}`, COLORS[name], 0.075 * size) });
+      for (const name of names) this.lines.push({ line: dashed(COLORS[name], 0.025 * size), label: word(`${name}${small(i + 1)}`, COLORS[name], 0.06 * size) });
     });
-    this.group.add(...this.axes, ...this.lines.flatMap(({ line, label }) => [line, label]));
+    this.walker = frame(1.5 * own);
+    this.walker.matrixAutoUpdate = this.walker.visible = false;
+    this.group.add(this.walker, ...this.axes, ...this.lines.flatMap(({ line, label }) => [line, label]));
     this.group.traverse((each) => { each.renderOrder = 2; });
   }
 
@@ -73,6 +92,14 @@ export class Frames {
       this.draw(2 * i, before, middle);
       this.draw(2 * i + 1, middle, after);
     });
+  }
+
+  /** Shows a frame on its way, or none. */
+  walk(T: Matrix | null): void {
+    this.walker.visible = T !== null;
+    if (!T) return;
+    this.walker.matrix.set(...(T.flat() as Parameters<THREE.Matrix4["set"]>));
+    this.walker.matrixWorldNeedsUpdate = true;
   }
 
   private draw(index: number, from: Matrix, to: Matrix): void {
@@ -106,7 +133,9 @@ function word(text: string, color: string, height: number): THREE.Sprite {
   pen.strokeText(text, 64, 32);
   pen.fillStyle = color;
   pen.fillText(text, 64, 32);
-  const made = new THREE.Sprite(new THREE.SpriteMaterial({ map: new THREE.CanvasTexture(canvas), depthTest: false, transparent: true, toneMapped: false }));
+  const map = new THREE.CanvasTexture(canvas);
+  map.colorSpace = THREE.SRGBColorSpace;
+  const made = new THREE.Sprite(new THREE.SpriteMaterial({ map, depthTest: false, transparent: true, toneMapped: false }));
   made.scale.set(2 * height, height, 1);
   return made;
 }

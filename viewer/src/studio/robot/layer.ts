@@ -3,7 +3,7 @@
 import { element } from "../../dom";
 import type { Studio } from "../studio";
 import type { Shown } from "../theatre";
-import { Frames, framesOf, type FrameTable } from "./frames";
+import { Frames, framesOf, walked, type FrameTable } from "./frames";
 import { times, type Matrix } from "./linear";
 import { inverse, matrixOf } from "./matrices";
 
@@ -16,13 +16,16 @@ export class FrameLayer {
   private readonly from = element("select", { "aria-label": "From frame" });
   private readonly to = element("select", { "aria-label": "To frame" });
   private readonly chosen = matrixOf("Transform between the frames");
+  private readonly way = element("input", { type: "range", min: "0", step: "0.02", value: "0", "aria-label": "Walk through the motions from frame to frame" });
+  private readonly words = element("output", {});
   private readonly links = element("div", { class: "matrices" });
   private readonly all: { show(T: Matrix): void }[] = [];
 
   constructor(private readonly studio: Studio) {
     for (const each of [this.from, this.to]) each.addEventListener("change", () => this.refresh());
+    this.way.addEventListener("input", () => this.refresh());
     const every = element("details", {}, element("summary", {}, "Transforms of all links"), this.links);
-    this.root.append(element("h3", {}, "Transforms at the present coordinates"),
+    this.root.append(element("h3", {}, "Walk through the motions"), element("p", { class: "row" }, this.way, this.words), element("h3", {}, "Transforms at the present coordinates"),
       element("p", { class: "row" }, "From frame ", this.from, " to frame ", this.to), this.chosen.root, every);
     studio.theatre.watch((shown) => this.put(shown));
     this.root.hidden = true;
@@ -46,6 +49,8 @@ export class FrameLayer {
     if (this.to.childElementCount === count + 1) return;
     for (const each of [this.from, this.to]) each.replaceChildren(...Array.from({ length: count + 1 }, (_, i) => element("option", { value: String(i) }, String(i))));
     this.to.value = String(count);
+    this.way.max = String(4 * count);
+    this.way.value = "0";
     this.all.length = 0;
     this.links.replaceChildren(...Array.from({ length: count }, (_, i) => {
       const made = matrixOf(`Transform from frame ${i} to frame ${i + 1}`);
@@ -75,6 +80,10 @@ export class FrameLayer {
     const { coordinates } = shown.scene;
     const at = (name: string): number => shown.mechanism.state[coordinates.findIndex((each) => each.name === name)] ?? 0;
     this.drawn?.refresh(at);
+    const done = Number(this.way.value), step = done > 0 ? walked(table, at, done) : null;
+    this.drawn?.walk(step && step.frame);
+    this.words.textContent = step ? step.words : "from the base to the hand";
+    this.way.style.setProperty("--part", `${(100 * done) / Math.max(Number(this.way.max), 1)}%`);
     shown.stage.ask();
     if (!this.root.clientWidth) return;
     const { frames } = framesOf(table, at);

@@ -24,7 +24,7 @@ export function evidencePage(studio: Studio, knowledge: Knowledge): Room {
   const card = (task: string, title: string, help: string, about: string, given: () => object, ...fields: HTMLElement[]): HTMLElement => {
     const result = new Result(studio, task, title, given);
     results.push(result);
-    return element("section", { class: "card" }, element("div", { class: "head" }, element("h2", {}, title), helpFor(studio, help)), element("p", { class: "note" }, about),
+    return element("section", { class: "claim" }, element("div", { class: "head" }, element("h2", {}, title), helpFor(studio, help)), element("p", { class: "note" }, about),
       element("div", { class: "row" }, result.run, ...fields), result.root);
   };
   const cards = element("div", { class: "prose" },

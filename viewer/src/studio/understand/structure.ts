@@ -5,7 +5,7 @@ import { helpFor } from "../help";
 import { htmlOf } from "../html";
 import type { Room, Studio } from "../studio";
 import { isSeen, whyNot, type Knowledge, type Part } from "./knowledge";
-import { markable } from "./tree";
+import { Marking } from "./tree";
 
 const ORDER = ["tree", "mobility", "ignorable", "speeds", "formalisms", "declared"];
 const EXPLAINED: Record<string, string> = { tree: "tree", mobility: "mobility", ignorable: "ignorable", speeds: "speeds", formalisms: "formalisms", declared: "coordinates" };
@@ -14,11 +14,11 @@ export function structurePage(studio: Studio, knowledge: Knowledge): Room {
   const { draft, link } = studio;
   const content = element("div", { class: "prose structure" });
   const wait = element("p", { class: "note", role: "status" });
-  const parts = new Map<string, HTMLElement>();
+  const marking = new Marking(studio), parts = new Map<string, HTMLElement>();
   let text: string | null = null; // that is shown
 
   const show = (found: Part[]): void => {
-    for (const part of found) parts.set(part.key, sectionOf(studio, part));
+    for (const part of found) parts.set(part.key, sectionOf(studio, part, marking));
     content.replaceChildren(wait, ...ORDER.flatMap((key) => parts.get(key) ?? []));
   };
 
@@ -47,9 +47,9 @@ export function structurePage(studio: Studio, knowledge: Knowledge): Room {
   return { title: "Structure", content, shown: () => { if (isSeen(content) && text !== draft.text) void refresh(); } };
 }
 
-function sectionOf(studio: Studio, { key, title, html }: Part): HTMLElement {
+function sectionOf(studio: Studio, { key, title, html }: Part, marking: Marking): HTMLElement {
   const help = EXPLAINED[key], head = element("div", { class: "head" }, element("h2", {}, title), ...(help ? [helpFor(studio, help)] : []));
   const root = element("section", {}, head, htmlOf(html));
-  if (key === "tree") markable(studio, root);
+  if (key === "tree") marking.take(root);
   return root;
 }

@@ -3,32 +3,42 @@
 import { element } from "../../dom";
 import type { Studio } from "../studio";
 
-let marked: string | null = null;
-let listening: AbortController | null = null;
+export class Marking {
+  private name: string | null = null; // of the body that is marked
+  private bodies: SVGGElement[] = [];
 
-/** Makes the bodies of a drawing buttons. */
-export function markable({ theatre }: Studio, root: HTMLElement): void {
-  root.querySelector("svg")?.setAttribute("role", "group");
-  const bodies = Array.from(root.querySelectorAll<SVGGElement>("[data-body]"));
-  const show = (): void => {
-    bodies.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset["body"] === marked)));
-    theatre.shown?.stage.mark(marked);
-  };
-  const choose = (name: string): void => { marked = name === marked ? null : name; show(); };
-  for (const each of bodies) {
-    const name = each.dataset["body"] ?? "";
-    for (const [key, value] of Object.entries({ role: "button", tabindex: "0", "aria-label": `${name}: mark it on the stage` })) each.setAttribute(key, value);
-    each.addEventListener("click", () => choose(name));
-    each.addEventListener("keydown", (event) => {
+  constructor(private readonly studio: Studio) {
+    studio.theatre.watch(() => this.show());
+    studio.theatre.root.addEventListener("body", (event) => { if (this.bodies.length) this.choose((event as CustomEvent<string>).detail); });
+  }
+
+  /** Makes the bodies of a drawing buttons. */
+  take(root: HTMLElement): void {
+    root.querySelector("svg")?.setAttribute("role", "group");
+    this.bodies = Array.from(root.querySelectorAll<SVGGElement>("[data-body]"));
+    for (const each of this.bodies) this.press(each, each.dataset["body"] ?? "");
+    root.append(element("p", { class: "note" }, "Choose a body to mark it on the stage."));
+    this.show();
+  }
+
+  private press(body: SVGGElement, name: string): void {
+    for (const [key, value] of Object.entries({ role: "button", tabindex: "0", "aria-label": `${name}: mark it on the stage` })) body.setAttribute(key, value);
+    body.addEventListener("click", () => this.choose(name));
+    body.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
       event.stopPropagation();
-      choose(name);
+      this.choose(name);
     });
   }
-  listening?.abort();
-  listening = new AbortController();
-  theatre.root.addEventListener("body", (event) => choose((event as CustomEvent<string>).detail), { signal: listening.signal });
-  root.append(element("p", { class: "note" }, "Choose a body to mark it on the stage."));
-  show();
+
+  private choose(name: string): void {
+    this.name = name === this.name ? null : name;
+    this.show();
+  }
+
+  private show(): void {
+    this.bodies.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset["body"] === this.name)));
+    this.studio.theatre.shown?.stage.mark(this.name);
+  }
 }

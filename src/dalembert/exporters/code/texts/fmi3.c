@@ -1,7 +1,8 @@
 /* The functions of FMI 3.0 for model exchange and co-simulation, around the equations of motion.
  *
  * Value references: 0 is time, then come the states, their derivatives, the parameters and the outputs. What is defined above
- * this text: TOKEN, N_STATES, N_PARAMETERS, N_OUTPUTS, the type `parameters`, and the functions `rates` and `outputs`. */
+ * this text: TOKEN, N_STATES, N_PARAMETERS, N_OUTPUTS, the type `parameters`, the functions `rates` and `outputs`, and
+ * `rates_along` and `outputs_along`, their derivatives along the rates of time, states and parameters. */
 
 #include <math.h>
 #include <stdbool.h>
@@ -270,22 +271,60 @@ FMI status fmi3GetVariableDependencies(void *instance, reference which, size_t *
     return ERROR;
 }
 
-#define NO_DERIVATIVE(name) \
-    FMI status name(void *instance, const reference *unknowns, size_t n, const reference *knowns, size_t k, \
-        const double *seed, size_t n_seed, double *sensitivity, size_t n_sensitivity) \
-    { \
-        (void)instance, (void)unknowns, (void)n, (void)knowns, (void)k, (void)seed, (void)n_seed, (void)sensitivity; \
-        (void)n_sensitivity; \
-        return ERROR; \
-    }
-NO_DERIVATIVE(fmi3GetDirectionalDerivative)
-NO_DERIVATIVE(fmi3GetAdjointDerivative)
+FMI status fmi3GetAdjointDerivative(void *instance, const reference *unknowns, size_t n, const reference *knowns, size_t k,
+    const double *seed, size_t n_seed, double *sensitivity, size_t n_sensitivity)
+{
+    (void)instance, (void)unknowns, (void)n, (void)knowns, (void)k, (void)seed, (void)n_seed, (void)sensitivity;
+    (void)n_sensitivity;
+    return ERROR;
+}
 
 FMI status fmi3GetOutputDerivatives(void *instance, const reference *which, size_t n, const int32_t *orders, double *values,
     size_t size)
 {
     (void)instance, (void)which, (void)n, (void)orders, (void)values, (void)size;
     return ERROR;
+}
+
+/* derivatives of states, their rates and the outputs along a direction of time, states and parameters */
+
+FMI status fmi3GetDirectionalDerivative(void *instance, const reference *unknowns, size_t n, const reference *knowns, size_t k,
+    const double *seed, size_t n_seed, double *sensitivity, size_t n_sensitivity)
+{
+    model *m = instance;
+    double along[DERIVATIVES + N_PARAMETERS] = {0.0}, moved[N_STATES], found[N_OUTPUTS + 1];
+    bool has_rates = false, has_outputs = false;
+    if (n_seed != k || n_sensitivity != n) {
+        return ERROR;
+    }
+    for (size_t i = 0; i < k; i++) {
+        const reference r = knowns[i];
+        if (r >= OUTPUTS || (r >= DERIVATIVES && r < PARAMETERS)) {
+            return ERROR;
+        }
+        along[r < DERIVATIVES ? r : r - N_STATES] += seed[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        const reference r = unknowns[i];
+        if (r < STATES || r >= END || (r >= PARAMETERS && r < OUTPUTS)) {
+            return ERROR;
+        } else if (r >= OUTPUTS) {
+            if (!has_outputs) {
+                outputs_along(m->t, m->y, &m->p, along, found);
+                has_outputs = true;
+            }
+            sensitivity[i] = found[r - OUTPUTS];
+        } else if (r >= DERIVATIVES) {
+            if (!has_rates) {
+                rates_along(m->t, m->y, &m->p, along, moved);
+                has_rates = true;
+            }
+            sensitivity[i] = moved[r - DERIVATIVES];
+        } else {
+            sensitivity[i] = along[r];
+        }
+    }
+    return OK;
 }
 
 /* the whole state, kept and given back */

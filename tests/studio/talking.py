@@ -1,0 +1,182 @@
+"""A studio in this process, whose workers are copies of it, and clients that talk to it."""
+
+import contextlib
+import http.client
+import json
+import multiprocessing
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from websockets.sync.client import ClientConnection, connect
+
+from dalembert.studio import serving, tasks, worker, workers
+from dalembert.studio.app import Options, Studio
+
+TOKEN = "token-of-the-test"
+SECONDS = 60.0  # that anything may take on a busy machine
+TEXT = """name = "pendulum"
+gravity = [0, -9.81, 0]
+coordinates.theta = { start = 1 }
+[[body]]
+name = "rod"
+mass = 1
+center = [1, 0, 0]
+joint = { type = "revolute", axis = [0, 0, 1], angle = "theta" }
+"""
+
+
+@contextlib.contextmanager
+def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
+    """Workers are copies of this process, with more tasks if need be: nothing is loaded again."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system cannot copy a process")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "_CONTEXT", multiprocessing.get_context("fork"))
+        patch.setattr(worker, "work", _alone(worker.work))
+        patch.setattr(tasks, "warm_up", lambda: None)
+        for name, task in (more or {}).items():
+            patch.setitem(tasks.TASKS, name, task)
+        yield
+
+
+def _alone(work: Callable[..., None]) -> Callable[..., None]:
+    """A copy has all sockets of this process; it keeps its own pipe only."""
+
+    def alone(pipe: Any, *rest: Any) -> None:
+        for name in os.listdir("/dev/fd"):
+            with contextlib.suppress(OSError):
+                if int(name) != pipe.fileno() and stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                    os.close(int(name))
+        work(pipe, *rest)
+
+    return alone
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a studio is."""
+
+    host: str  # with the port
+    token: str
+    studio: Studio | None = None
+
+    def ask(self, path: str, method: str = "GET", body: object = None, **headers: str) -> tuple[int, bytes]:
+        """Status and body of the answer to a request with the token."""
+        line = http.client.HTTPConnection(self.host, timeout=SECONDS)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        with contextlib.closing(line):
+            line.request(method, f"/{self.token}/{path}", body, named)  # type: ignore[arg-type]
+            answer = line.getresponse()
+            return answer.status, answer.read()
+
+    def talk(self, key: str = "0123456789abcdef", **options: Any) -> ClientConnection:
+        """A websocket of a tab."""
+        given = {"origin": f"http://{self.host}", "max_size": None, "open_timeout": SECONDS, **options}
+        return connect(f"ws://{self.host}/{self.token}/talk/{key}", **given)
+
+
+def heard(socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool] = lambda said: True) -> dict[str, Any]:
+    """The first message that is wanted."""
+    while not wanted(said := json.loads(socket.recv(SECONDS))):
+        pass
+    return said
+
+
+def answer(socket: ClientConnection, number: int, task: str, given: object = None) -> dict[str, Any]:
+    """The answer to a question."""
+    socket.send(json.dumps({"ask": number, "task": task, "given": {} if given is None else given}))
+    return heard(socket, lambda said: said.get("ask") == number and "progress" not in said)
+
+
+@contextlib.contextmanager
+def studio_here(
+    root: Path, more: dict[str, tasks.Task] | None = None, options: Options | None = None
+) -> Iterator[Place]:
+    """A studio in a thread of this process."""
+    with copies(more), serving.listening("127.0.0.1", 0) as door:
+        number = door.getsockname()[1]
+        studio = Studio(
+            root,
+            TOKEN,
+            serving.names("127.0.0.1", number),
+            first={"text": TEXT},
+            options=options or Options(quick_seconds=SECONDS),
+        )
+        server = uvicorn.Server(serving.settings(studio))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield Place(f"127.0.0.1:{number}", TOKEN, studio)
+        finally:
+            for pid in (*studio.quick.pids, *studio.long.pids):  # copies hold pipes of each other
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            server.should_exit = True
+            thread.join()
+
+
+@dataclass(frozen=True)
+class Program(Place):
+    """The program `dalembert studio` under way."""
+
+    process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def ended(self) -> int:
+        """How it has ended."""
+        assert self.process is not None
+        return self.process.wait(SECONDS)
+
+    def below(self) -> list[int]:
+        """The processes that it has started, and those that they have."""
+        parents = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        found = [self.pid]
+        for pid in found:
+            found += [each for each, parent in parents.items() if parent == pid]
+        return found[1:]
+
+    def memory(self) -> dict[int, int]:
+        """The memory of each of its processes, in MB."""
+        found = {}
+        for pid in (self.pid, *self.below()):
+            with contextlib.suppress(OSError, StopIteration):
+                lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                found[pid] = int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) // 1024
+        return found
+
+
+@contextlib.contextmanager
+def program(folder: Path, *words: str) -> Iterator[Program]:
+    """The program in a folder, until the end of the block."""
+    command = [sys.executable, "-m", "dalembert", "studio", "--no-browser", *words]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            line = ""
+            while not (found := re.search(r"http://([^/]+)/([^/]+)/", line)):
+                line = process.stdout.readline()
+                assert line or process.poll() is None, "the studio ended before it gave its address"
+            yield Program(found.group(1), found.group(2), None, process)
+        finally:
+            process.kill()

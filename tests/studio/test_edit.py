@@ -1,0 +1,211 @@
+"""Edits of forms: they do what was meant, and nothing else; what is added keeps a model sound."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dalembert import gallery
+from dalembert.errors import DalembertError
+from dalembert.importers import schema
+from dalembert.studio.given import Given
+from dalembert.studio.tasks import outline, starting
+from dalembert.studio.tasks.describe import describe
+from dalembert.studio.tasks.edit import edit, value_of
+
+FILES = sorted(Path(gallery.__file__).parent.glob("*/model.toml"))
+PIN = 'joint = { type = "revolute", axis = [0, 0, 1], angle = "theta" } # a pin'
+SLIDE = '  { type = "prismatic", axis = [1, 0, 0], displacement = "x", position = ["l", 0, 0] }, # at the end'
+TEXT = f"""# the arm of the crane
+name = "arm"
+
+[parameters] # all of it
+m = 2.0   # of the rod
+l = {{ value = 0.5, unit = "m" }} # length
+[coordinates]
+theta = {{ start = "pi/4" }} # from below
+x = {{}}
+
+# the rod hangs
+[[body]]
+name = "rod"
+mass = "m" # heavy
+center = ["l/2", 0, 0]
+inertia = [0, "m*l**2/12", "m*l**2/12"]
+{PIN}
+
+# and drags a stone
+[[body]]
+name = "stone"
+parent = "rod"
+mass = 1
+joint = [
+{SLIDE}
+]
+
+# the wind
+[[force]]
+body = "stone"
+force = ["sin(theta)", "x", "m*l"]
+
+[simulation]
+duration = 3
+"""
+
+
+def done(text: str, **values) -> str:
+    return edit(Given({"text": text, **values}), None, print)["text"]
+
+
+def changed(before: str, after: str) -> list[tuple[str, str]]:
+    """Lines that differ, one by one, of texts with the same number of lines."""
+    pairs = zip(before.split("\n"), after.split("\n"), strict=True)
+    return [pair for pair in pairs if pair[0] != pair[1]]
+
+
+@pytest.mark.parametrize(
+    ("place", "written", "form", "line"),
+    [
+        (["name"], "crane", "text", 'name = "crane"'),
+        (["parameters", "m", "value"], "3", "value", "m = 3   # of the rod"),
+        (["parameters", "m", "unit"], "kg", "text", 'm = { value = 2.0, unit = "kg" }   # of the rod'),
+        (["parameters", "l", "value"], "m/4", "value", 'l = { value = "m/4", unit = "m" } # length'),
+        (["coordinates", "theta", "rate"], "1e-3", "value", 'theta = { start = "pi/4", rate = 1e-3 } # from below'),
+        (["body", 0, "mass"], "2*m", "value", 'mass = "2*m" # heavy'),
+        (["body", 0, "center"], "l, 0, 0.1", "value", 'center = ["l", 0, 0.1]'),
+        (["body", 0, "joint", 0, "axis"], "0, 1, 0", "value", PIN.replace("0, 0, 1", "0, 1, 0")),
+        (["body", 0, "joint", 0, "position"], "1, 0, 0", "value", PIN.replace(" }", ", position = [1, 0, 0] }")),
+        (["body", 1, "joint", 0, "position"], "l, 0, 1", "value", SLIDE.replace('"l", 0, 0', '"l", 0, 1')),
+        (["force", 0, "force"], "atan2(theta, 1), 0, 0", "value", 'force = ["atan2(theta, 1)", 0, 0]'),
+        (["coordinates", "x", "start"], "0.10", "value", "x = { start = 0.10 }"),
+        (["simulation", "duration"], "2.5", "value", "duration = 2.5"),
+    ],
+)  # fmt: skip
+def test_a_value_changes_its_line_only(place, written, form, line):
+    ((_, after),) = changed(TEXT, done(TEXT, do="set", place=place, written=written, form=form))
+    assert after == line
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_what_a_form_shows_is_read_back(path):
+    """Values of the gallery as a form shows them, read again as if somebody had written them."""
+
+    def same(table, keys):
+        for key, value in table.items():
+            about = keys.get(key)
+            if about and (form := outline.form_of(key, about)) != "joint":
+                assert value_of(outline.shown(value), form) == value, (key, value)
+            elif key == "joint" and key in keys:
+                for each in value if isinstance(value, list) else [value]:
+                    same(each, schema.joint_keys()[each["type"]])
+
+    data = tomllib.loads(path.read_text("utf-8"))
+    same({key: data[key] for key in outline.HEAD if key in data}, outline.HEAD)
+    for kind, keys in {**schema.elements(), **outline.TABLES}.items():
+        given = data.get(kind, [])
+        tables = given if isinstance(given, list) else given.values() if kind in outline.NAMED else [given]
+        for each in tables:
+            if isinstance(each, dict):
+                same(each, keys)
+
+
+@cache
+def _two_rods() -> str:
+    return done(done(starting.EMPTY, do="add", kind="body"), do="add", kind="body")
+
+
+@pytest.mark.parametrize("kind", schema.elements())
+def test_what_is_added_keeps_a_model_sound(kind):
+    assert describe(Given({"text": done(_two_rods(), do="add", kind=kind)}), None, print)["problems"] == []
+
+
+def test_a_body_hangs_on_the_last_one():
+    data = tomllib.loads(done(done(TEXT, do="add", kind="body"), do="add", kind="parameters"))
+    new = data["body"][2]
+    assert (new["name"], new["parent"], new["joint"]["type"], new["joint"]["angle"]) == (
+        "body1",
+        "stone",
+        "revolute",
+        "q1",
+    )
+    assert list(data["coordinates"]) == ["theta", "x", "q1"]
+    assert data["parameters"]["p1"] == {"value": 1}
+
+
+def test_what_is_added_leaves_all_lines_as_they_were():
+    after = done(TEXT, do="add", kind="spring")
+    assert [line for line in after.split("\n") if line in TEXT.split("\n") and line] == [
+        line for line in TEXT.split("\n") if line
+    ]
+    assert after.index("[[spring]]") < after.index("[simulation]")
+    assert "\n\n[[spring]]\n" in after
+    assert "\n\n[simulation]" in after
+
+
+@pytest.mark.parametrize("kind", schema.joint_keys())
+def test_a_joint_of_another_type_has_what_it_needs(kind):
+    after = done(TEXT, do="set", place=["body", 0, "joint", 0, "type"], written=kind, form="choice")
+    found = describe(Given({"text": after}), None, print)["problems"]
+    # a fixed joint has no coordinate, which is then idle, and the force knows nothing that moves
+    assert kind == "fixed" or found == []
+    assert tomllib.loads(after)["body"][0]["joint"]["type"] == kind
+    assert "# a pin" in after
+
+
+def test_removing_an_element_leaves_the_comments_of_others():
+    after = done(TEXT, do="remove", place=["body", 1])
+    assert [each["name"] for each in tomllib.loads(after)["body"]] == ["rod"]
+    assert "# the wind\n[[force]]" in after
+    assert "# a pin" in after
+    assert "at the end" not in after
+
+
+def test_removing_a_key():
+    assert "center" not in done(TEXT, do="remove", place=["body", 0, "center"])
+    assert "center" not in done(TEXT, do="set", place=["body", 0, "center"], written=" ", form="value")
+    assert tomllib.loads(done(TEXT, do="remove", place=["parameters", "l"]))["parameters"] == {"m": 2.0}
+
+
+def test_a_new_name_goes_wherever_the_old_one_was():
+    after = done(TEXT, do="rename", place=["parameters", "m"], name="mass")
+    data = tomllib.loads(after)
+    assert data["parameters"]["mass"] == 2.0
+    assert (data["body"][0]["mass"], data["body"][0]["inertia"][1]) == ("mass", "mass*l**2/12")
+    assert data["force"][0]["force"] == ["sin(theta)", "x", "mass*l"]
+    assert data["parameters"]["l"]["unit"] == "m"  # a unit is no formula
+    after = done(after, do="rename", place=["coordinates", "theta"], name="q")
+    after = done(after, do="rename", place=["body", 0, "name"], name="beam")
+    data = tomllib.loads(after)
+    assert (data["body"][0]["joint"]["angle"], data["force"][0]["force"][0]) == ("q", "sin(q)")
+    assert (data["body"][0]["name"], data["body"][1]["parent"]) == ("beam", "beam")
+    assert describe(Given({"text": after}), None, print)["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"do": "fly"}, "studio, do: got 'fly'. Known names: add, remove, rename, set."),
+        ({"do": "set", "place": [], "written": "1"}, "studio, place: expected names and numbers, from the top of the file."),
+        ({"do": "set", "place": ["body", 7, "mass"], "written": "1"}, "there is nothing at 7 in the text any more."),
+        ({"do": "set", "place": ["body", 0, "joint", 3, "axis"], "written": "1"}, "there is nothing at 3 in the text any more."),
+        ({"do": "set", "place": ["name", "x"], "written": "1"}, "there is nothing at 'x' in the text any more."),
+        ({"do": "remove", "place": ["body", 9]}, "there is nothing at 'body 10' in the text any more."),
+        ({"do": "remove", "place": ["parameters", "m", "value"]}, "m needs a value."),
+        ({"do": "rename", "place": ["parameters", "m"], "name": "l"}, "parameters: there is a 'l' already."),
+        ({"do": "rename", "place": ["parameters", "m"], "name": " "}, "a name has at least one letter."),
+        ({"do": "rename", "place": ["name"], "name": "b"}, "this has no name of its own."),
+        ({"do": "set", "place": ["body", 0, "solid"], "written": "{ kind", "form": "table"}, "{ kind: "),
+        ({"do": "add", "kind": "wheel"}, "studio, kind: got 'wheel'."),
+        ({"do": "set", "place": ["body", 0, "joint", 0, "type"], "written": "weld"}, "there is no joint of type 'weld'."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_said(values, message):
+    with pytest.raises(DalembertError) as said:
+        done(TEXT, **values)
+    assert str(said.value).startswith(message)
+
+
+def test_a_text_that_is_no_toml_is_not_touched():
+    with pytest.raises(DalembertError, match="a form cannot change this text"):
+        done("name = ", do="add", kind="body")

@@ -1,0 +1,382 @@
+"""Strangers, broken messages, huge files, many clients: nothing crashes, nothing is written elsewhere, no answer without token.
+
+A few hundred messages every day, to a studio in this process; ten thousand at night, to the program itself.
+"""
+
+import contextlib
+import inspect
+import json
+import random
+import re
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+from talking import SECONDS, TEXT, Place, answer, heard, program, studio_here
+from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
+
+from dalembert.studio import serving, tasks
+from dalembert.studio.app import Options
+from dalembert.studio.folder import MAX_UPLOAD, OWN
+from dalembert.studio.tasks import TASKS
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+MARKUP = "<img src=x onerror=alert(1)>"
+TRAVERSAL = (
+    "files/../../etc/passwd",
+    "files/%2e%2e/%2e%2e/etc/passwd",
+    "files/..%2f..%2fetc%2fpasswd",
+    "files//etc/passwd",
+    "files/%00",
+    "files/....//....//etc/passwd",
+    "files/..%5c..%5cwindows",
+    f"files/{OWN}%2f.gitignore",
+    "../../../etc/passwd",
+    "%2e%2e/secret",
+    "studio.js/../../x",
+    "talk/../x",
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    outer = tmp_path_factory.mktemp("outer")
+    (outer / "secret").write_text("not yours")
+    (outer / "inner").mkdir()
+    with studio_here(outer / "inner", options=Options(quick_seconds=SECONDS, seconds=SECONDS)) as found:
+        yield found
+
+
+def listing(folder: Path, without: Path) -> dict[str, tuple[int, int]]:
+    """All files below a folder but not below another one, with their sizes and times."""
+    found = {}
+    for path in folder.rglob("*"):
+        if not path.is_relative_to(without) and not path.is_symlink():
+            with contextlib.suppress(FileNotFoundError):
+                found[str(path)] = path.stat().st_size, path.stat().st_mtime_ns
+    return found
+
+
+# requests
+
+
+def raw(place: Place, data: bytes, seconds: float = SECONDS) -> bytes:
+    """What comes back for bytes, until the server closes or says no more."""
+    name, _, port = place.host.rpartition(":")
+    found = b""
+    with contextlib.suppress(OSError), socket.create_connection((name, int(port)), timeout=seconds) as line:
+        line.sendall(data)
+        line.shutdown(socket.SHUT_WR)
+        while len(found) < 1_000_000 and (piece := line.recv(65536)):
+            found += piece
+    return found
+
+
+def request(place: Place, chance: random.Random) -> bytes:
+    """A request that is wrong in some way; the token is in none of them."""
+    kind = chance.randrange(8)
+    noise = chance.randbytes(chance.randrange(1, 400))
+    host = f"Host: {place.host}\r\n".encode()
+    token = chance.choice((b"", b"x" * 32, noise[:32].hex().encode(), place.token[:-1].encode(), b"..", b"%00", b"*"))
+    if kind == 0:
+        return noise
+    if kind == 1:
+        return b"GET /" + noise.replace(b"\n", b"") + b" HTTP/1.1\r\n" + host + b"\r\n"
+    if kind == 2:
+        return b"GET / HTTP/" + noise[:4] + b"\r\n\r\n"
+    if kind == 3:
+        many = b"".join(b"X-%d: %s\r\n" % (i, noise[:50].hex().encode()) for i in range(chance.randrange(2000)))
+        return b"GET /" + token + b"/ HTTP/1.1\r\n" + host + many + b"\r\n"
+    if kind == 4:
+        word = chance.choice((b"DELETE", b"PUT", b"TRACE", b"CONNECT", b"OPTIONS", b"POST", b"HEAD", b"\x16\x03\x01"))
+        return word + b" /" + token + b"/upload?name=a HTTP/1.1\r\n" + host + b"Content-Length: 5\r\n\r\nhello"
+    if kind == 5:
+        length = chance.choice((b"-1", b"9" * 30, b"x", b"5\r\nTransfer-Encoding: chunked", b"5\r\nContent-Length: 6"))
+        return b"POST /" + token + b"/upload HTTP/1.1\r\n" + host + b"Content-Length: " + length + b"\r\n\r\n" + noise
+    if kind == 6:
+        upgrade = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + (
+            chance.choice((b"dGhlIHNhbXBsZSBub25jZQ==", b"x", b"")) + b"\r\n"
+        )
+        return b"GET /" + token + b"/talk/0123456789abcdef HTTP/1.1\r\n" + host + upgrade + b"\r\n" + noise
+    other = chance.choice((b"evil.example", b"127.0.0.1", b"", place.host.encode() + b"\r\nHost: evil.example"))
+    return b"GET /" + place.token.encode() + b"/ HTTP/1.1\r\nHost: " + other + b"\r\n\r\n"
+
+
+def send_requests(place: Place, count: int, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(count):
+        found = raw(place, request(place, chance))
+        assert not found.startswith(b"HTTP/1.1 2"), found[:200]
+        assert not found.startswith(b"HTTP/1.1 101")
+        assert not found.startswith(b"HTTP/1.1 5"), found[:200]
+        assert place.token.encode() not in found
+        assert b"<html" not in found
+
+
+def send_paths(place: Place) -> None:
+    for path in TRAVERSAL:
+        for method in ("GET", "HEAD", "POST"):
+            status, body = place.ask(path, method, origin=f"http://{place.host}")
+            assert status in (403, 404, 405), path
+            assert b"root:" not in body
+            assert b"not yours" not in body
+
+
+# messages
+
+
+def names() -> list[str]:
+    """All that tasks ask for by name, as their text says."""
+    folder = Path(inspect.getfile(tasks)).parent
+    found = {name for path in folder.glob("*.py") for name in re.findall(r"given\.\w+\(\s*\"(\w+)\"", path.read_text())}
+    return sorted(found | {"text"})
+
+
+def strange(chance: random.Random, depth: int = 0) -> object:
+    """A value of which a task knows nothing."""
+    kinds = (
+        None, True, False, 0, -1, 1, 3, 10**20, -(10**300), 1e308, 5e-324, "", "a", MARKUP, "\x00", "..", "__class__",
+        "x" * 5000, "é∑\U0001f600", "NaN", "lagrange", "0123456789abcdef", TEXT[:40], "[[body]]", "a = " + "[" * 500, [], {},
+    )  # fmt: skip
+    pick = chance.randrange(len(kinds) + 4)
+    if pick < len(kinds):
+        return kinds[pick]
+    if depth > 3:
+        return []
+    if pick == len(kinds):
+        return {chance.choice(names()): strange(chance, depth + 1) for _ in range(chance.randrange(4))}
+    if pick == len(kinds) + 1:
+        deep: object = 0
+        for _ in range(chance.randrange(1, 900)):
+            deep = [deep] if chance.random() < 0.5 else {"a": deep}
+        return deep
+    return [strange(chance, depth + 1) for _ in range(chance.randrange(5))]
+
+
+def questions(count: int, seed: int, right: float):
+    """Questions about every task, of which most are wrong; `right` is the share with a text that is right."""
+    chance, known, every = random.Random(seed), names(), sorted(TASKS)
+    for number in range(count):
+        given: object = {name: strange(chance) for name in chance.sample(known, chance.randrange(min(8, len(known))))}
+        if isinstance(given, dict) and chance.random() < right:
+            given["text"] = TEXT
+        yield every[number % len(every)], strange(chance) if chance.random() < 0.05 else given
+
+
+def noise(chance: random.Random) -> str | bytes:
+    """A message that is none."""
+    return chance.choice(
+        (
+            chance.randbytes(200),
+            chance.randbytes(200).decode("latin-1"),
+            "[" * chance.randrange(1, 100_000),
+            '{"ask":' * 50_000,
+            '{"ask": 1' + "0" * chance.randrange(10_000) + ', "task": "describe"}',
+            '{"ask": NaN, "task": "describe"}',
+            '{"ask": 1, "task": "describe", "given": {"text": Infinity}}',
+            '{"cancel": {"a": 1}}',
+            '{"cancel": 99999999999999999999}',
+            '{"save": "x"}',
+            '{"save": {"x": 1e999}}',
+            '{"save": ' + '{"a":' * 900 + "1" + "}" * 900 + "}",
+            '{"ask": 1, "task": "\\ud800", "given": {"\\udfff": "\\ud800"}}',
+            "",
+            "null",
+            '"' + "x" * 100_000 + '"',
+        )
+    )
+
+
+def send_messages(place: Place, count: int, seed: int, right: float = 0.0) -> list[str]:
+    """Sends messages of all kinds; every question gets its answer. Returns what is called a defect of ours."""
+    chance, defects = random.Random(seed), []
+    with contextlib.ExitStack() as tabs:
+        tab = tabs.enter_context(place.talk("fedcba9876543210"))
+        heard(tab)
+        for number, (task, given) in enumerate(questions(count, seed, right)):
+            if number % 4 == 3:
+                try:
+                    tab.send(noise(chance))
+                    tab.send('{"ask": -5}')  # which is always answered
+                    heard(tab)
+                except ConnectionClosed:
+                    tab = tabs.enter_context(place.talk("fedcba9876543210"))
+                    heard(tab)
+            error = answer(tab, 1000 + number, task, given).get("error", {})
+            if error.get("kind") == "defect":
+                defects.append(f"{task}: {error['text']} {json.dumps(given)[:300]}")
+            assert len(json.dumps(error)) < 100_000
+    return defects
+
+
+def send_frames(place: Place, count: int, seed: int) -> None:
+    """Bytes that are no frames, after a handshake that is right."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        with (
+            contextlib.suppress(ConnectionClosed, InvalidStatus, InvalidMessage, OSError),
+            place.talk("aaaabbbbccccdddd", close_timeout=0.1) as tab,
+        ):
+            heard(tab)
+            tab.socket.sendall(chance.randbytes(chance.randrange(1, 300)))
+            tab.socket.shutdown(socket.SHUT_RDWR)
+
+
+def is_well(place: Place) -> None:
+    """The studio still answers."""
+    with place.talk("9999888877776666") as tab:
+        heard(tab)
+        assert answer(tab, 1, "describe", {"text": TEXT})["result"]["name"] == "pendulum"
+    assert place.ask("")[0] == 200
+
+
+def test_requests_and_messages_that_are_wrong(place):
+    inner = place.studio.folder.root
+    before = listing(inner.parent, inner)
+    send_requests(place, 100, 1)
+    send_paths(place)
+    send_frames(place, 10, 2)
+    assert send_messages(place, 100, 3) == []
+    is_well(place)
+    assert listing(inner.parent, inner) == before
+    assert {path.name for path in inner.iterdir()} <= {OWN}
+
+
+# slow, huge, many
+
+
+def test_a_connection_that_does_not_end_its_request_is_closed(place, monkeypatch):
+    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.3)
+    name, _, port = place.host.rpartition(":")
+    head = f"GET /{place.token}/ HTTP/1.1\r\nHost: {place.host}\r\n".encode()
+    for said in (b"", b"G", head):
+        with socket.create_connection((name, int(port)), timeout=SECONDS) as line:
+            line.sendall(said)
+            assert line.recv(10) == b""
+    with socket.create_connection((name, int(port)), timeout=SECONDS) as line:
+        line.sendall(head + b"\r\n")
+        found = line.recv(65536)
+        assert found.startswith(b"HTTP/1.1 200")
+        while b"</html>" not in found:
+            found += line.recv(65536)
+        line.sendall(head)  # a second one on the same connection
+        assert line.recv(10) == b""
+    is_well(place)
+
+
+def test_a_head_that_is_too_large_is_refused(place):
+    head = f"GET /{place.token}/ HTTP/1.1\r\nHost: {place.host}\r\nX: {'x' * 100_000}\r\n\r\n"
+    assert raw(place, head.encode()).startswith(b"HTTP/1.1 431")
+
+
+def test_a_message_that_is_too_large_closes_the_socket_and_nothing_else(place):
+    with place.talk("1111222233334444", close_timeout=1) as tab:
+        heard(tab)
+        with contextlib.suppress(ConnectionClosed):
+            tab.send("x" * 6_000_000)
+        with pytest.raises(ConnectionClosed):
+            tab.recv(SECONDS)
+    is_well(place)
+
+
+def pages(found: object) -> list[str]:
+    """All HTML in an answer."""
+    if isinstance(found, dict | list):
+        return [page for each in (found.values() if isinstance(found, dict) else found) for page in pages(each)]
+    return [found] if isinstance(found, str) and "</" in found else []
+
+
+def test_a_name_with_markup_is_a_plain_name_of_a_file(place):
+    text = TEXT.replace('"pendulum"', json.dumps(MARKUP))
+    with place.talk("5555666677778888") as tab:
+        heard(tab)
+        assert answer(tab, 1, "describe", {"text": text})["result"]["name"] == MARKUP
+        taken = answer(tab, 2, "take", {"text": text, "kind": "toml"})["result"]["files"]
+        assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", taken[0]["name"])
+        path = place.studio.folder.root / taken[0]["name"]
+        assert path.read_text() == text
+        path.unlink()
+        found = answer(tab, 3, "describe", {"text": TEXT.replace('"rod"', json.dumps(MARKUP))})["result"]
+        assert "not a name for a body" in found["problems"][0]["fact"]
+
+
+@pytest.mark.nightly
+def test_names_with_markup_are_escaped_in_every_page(place):
+    given = {"text": TEXT.replace('"pendulum"', json.dumps(MARKUP)), "duration": 0.1, "formalism": "lagrange"}
+    with place.talk("5555666677778888") as tab:
+        heard(tab)
+        for number, task in enumerate(sorted(TASKS)):
+            found = answer(tab, number, task, given)
+            assert not [page for page in pages(found) if "<img" in page], task
+
+
+def send_at_once(place: Place, clients: int) -> list[str]:
+    """What many tabs hear that ask at the same moment; each asks for something quick and something long."""
+    found, at_once = [], threading.Barrier(clients)
+
+    def client(number: int) -> None:
+        with place.talk(f"{number:016d}") as tab:
+            heard(tab)
+            at_once.wait(SECONDS)
+            tab.send(json.dumps({"ask": 1, "task": "kinds"}))
+            tab.send(json.dumps({"ask": 2, "task": "describe", "given": {"text": TEXT}}))
+            for _ in range(2):
+                said = heard(tab, lambda said: "progress" not in said)
+                found.append("result" if "result" in said else json.dumps(said))
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return found
+
+
+def test_many_clients_at_once(place):
+    assert send_at_once(place, 10) == ["result"] * 20
+
+
+# at night: the program itself
+
+
+def send_file(place: Place, size: int, *, announced: bool) -> bytes:
+    """What comes back for a file of that size."""
+    name, _, port = place.host.rpartition(":")
+    length = f"Content-Length: {size}" if announced else "Transfer-Encoding: chunked"
+    head = f"POST /{place.token}/upload?name=a HTTP/1.1\r\nHost: {place.host}\r\nOrigin: http://{place.host}\r\n{length}\r\n\r\n"
+    piece, found = b"x" * 1_000_000, b""
+    with contextlib.suppress(OSError), socket.create_connection((name, int(port)), timeout=SECONDS) as line:
+        line.sendall(head.encode())
+        for _ in range(size // len(piece)):
+            line.sendall(piece if announced else b"%x\r\n%s\r\n" % (len(piece), piece))
+        line.sendall(b"" if announced else b"0\r\n\r\n")
+        found = line.recv(65536)
+    return found
+
+
+@pytest.mark.nightly
+def test_ten_thousand_messages_a_huge_file_and_fifty_clients(tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "secret").write_text("not yours")
+    with program(inner, "--seconds", "60", "--memory", "2") as place:
+        is_well(place)
+        before, most = listing(tmp_path, inner), place.memory()
+        send_requests(place, 5000, 11)
+        send_paths(place)
+        send_frames(place, 1000, 12)
+        defects = send_messages(place, 4000, 13, right=0.1)
+        print("after messages", place.memory())
+        for announced in (True, False):
+            assert not send_file(place, 1_000_000_000, announced=announced).startswith(b"HTTP/1.1 200")
+        assert send_file(place, MAX_UPLOAD, announced=False).startswith(b"HTTP/1.1 200")
+        print("after files", place.memory())
+        assert send_at_once(place, 50) == ["result"] * 100
+        is_well(place)
+        print("before", most, "after", place.memory())
+        assert place.memory()[place.pid] < most[place.pid] + 100
+        assert all(each < 2048 for each in place.memory().values())
+        assert listing(tmp_path, inner) == before
+        assert sum(path.stat().st_size for path in (inner / OWN).rglob("*")) < 2 * MAX_UPLOAD
+    assert defects == []

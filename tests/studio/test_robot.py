@@ -1,0 +1,259 @@
+"""A robot in the studio: the table as cells and back, postures for targets, motions with the torques they take."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.errors import DalembertError, InputError
+from dalembert.importers import loads
+from dalembert.studio.folder import Folder
+from dalembert.studio.given import Given
+from dalembert.studio.tasks import robot, table
+
+G = 9.81
+
+
+def told(*progress: object) -> None:
+    """Nobody listens."""
+
+
+def written(rows: list[dict[str, str]], **more: Any) -> str:
+    """The text of a table with these cells."""
+    given = {"convention": "dh", "unit": "deg", "name": "arm", "fresh": True, "rows": rows, **more}
+    return table.write_table(Given(given), None, told)["text"]
+
+
+def read(text: str) -> dict[str, Any]:
+    return table.read_table(Given({"text": text}), None, told)
+
+
+ARM = [{"a": "0.5", "start": "30"}, {"a": "0.4", "start": "40"}]
+PLANAR = {"gravity": "0 -9.81 0"}
+
+
+# the table
+
+
+def test_cells_become_a_model_with_these_frames() -> None:
+    model = loads(
+        written([{"theta": "10", "d": "0.4", "alpha": "90"}, {"type": "prismatic", "d": "0.2"}, {"a": "pi/10"}])
+    )
+    frames = dl.dh_table(model).rows
+    assert [row.kind for row in frames] == ["revolute", "prismatic", "revolute"]
+    assert frames[0].theta == pytest.approx(math.radians(10))
+    assert frames[0].alpha == pytest.approx(math.pi / 2)
+    assert (frames[1].d, frames[2].a) == (0.2, pytest.approx(math.pi / 10))
+
+
+def test_links_without_masses_are_rods_between_their_frames() -> None:
+    # in dh the frame is at the far end, in mdh at the joint: the rod lies behind it or before it
+    for convention, sign, i in (("dh", -1, 1), ("mdh", 1, 0)):
+        body = loads(written([{"a": "0"}, {"a": "0.6"}], convention=convention)).bodies[i]
+        assert [float(x) for x in body.center] == [sign * 0.3, 0, 0]
+        assert float(body.mass) == 1.0
+        across = 0.6**2 * (1 / 12 + 0.1**2 / 4)
+        assert np.diag(np.array(body.inertia, dtype=float)) == pytest.approx(
+            [0.6**2 * 0.1**2 / 2, across, across], rel=1e-5
+        )
+
+
+def test_what_is_written_is_read_back_with_its_empty_cells() -> None:
+    text = written([{"d": "0.4", "alpha": "-90", "upper": "170"}, {"a": "0.5", "mass": "2", "cx": "-0.1"}])
+    found = read(text)
+    assert found["own"]
+    assert "cx" not in found["rows"][0]
+    assert "Ixx" not in found["rows"][0]
+    assert (found["rows"][1]["cx"], found["rows"][1]["mass"], found["rows"][0]["upper"]) == ("-0.1", "2", "170")
+    again = {"rows": found["rows"], "text": text, "fresh": False, "gravity": found["gravity"]}
+    assert written(**again) == text
+
+
+def test_a_table_of_the_gallery_stays_the_same_model() -> None:
+    text = (dl.gallery.path("puma560") / "model.toml").read_text("utf-8")
+    found = read(text)
+    rows = [{**row, "was": row["name"]} for row in found["rows"]]
+    head = {key: found[key] for key in ("convention", "unit", "gravity", "name")}
+    assert loads(written(rows, text=text, fresh=False, **head)).description == loads(text).description
+
+
+def test_other_chains_get_the_table_of_their_axes_and_others_a_reason() -> None:
+    found = read((dl.gallery.path("two-link-robot") / "model.toml").read_text("utf-8"))
+    assert not found["own"]
+    assert [row["type"] for row in found["rows"]] == ["revolute", "revolute"]
+    screw = 'name = "screw"\ncoordinates.x = {}\n[[body]]\nname = "nut"\nmass = 1\ninertia = [1, 1, 1]\n'
+    found = read(screw + 'joint = { type = "revolute", axis = [0, 0, 1], angle = "x**2" }\n')
+    assert "has no Denavit–Hartenberg table" in found["why"]
+    assert "has problems" in read("name = 3")["why"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"a": "1"}, {"d": "-"}], "row 2, d"),
+        ([{"a": "long"}], "the name 'long' is not known"),
+        ([{"a": "inf"}], "Expected a finite number"),
+        ([], "fill a cell"),
+    ],
+)
+def test_wrong_cells_are_named(rows: list[dict[str, str]], said: str) -> None:
+    with pytest.raises(DalembertError, match=said):
+        written(rows)
+
+
+# the robot
+
+
+def test_a_tree_is_driven_by_all_its_coordinates_and_a_loop_by_those_that_are_free() -> None:
+    for name, expected in (("two-link-robot", ["q1", "q2"]), ("four-bar", ["q1"])):
+        model = dl.load(name)
+        assert robot.driven_by(model, model.initial[0]) == expected
+
+
+def test_a_target_has_the_two_postures_of_the_elbow() -> None:
+    given = {"text": written(ARM, **PLANAR), "position": [0.6, 0.3, 0.0], "branches": True}
+    found = robot.reach(Given(given), None, told)
+    # cos q2 = (r² − l1² − l2²) / 2 l1 l2
+    q2 = math.acos((0.45 - 0.25 - 0.16) / 0.4)
+    assert found["reached"]
+    assert sorted(posture["q2"] for posture in found["postures"]) == pytest.approx([-q2, q2])
+    with pytest.raises(InputError, match="Expected 3"):
+        robot.reach(Given({**given, "position": [0, 1]}), None, told)
+
+
+def test_a_pose_is_roll_then_pitch_then_yaw() -> None:
+    T = robot._pose([1, 2, 3], [0.3, -0.4, 1.1])
+    x, y, z = T[:3, :3].T
+    assert np.cross(x, y) == pytest.approx(z)
+    assert (math.atan2(x[1], x[0]), -math.asin(x[2]), math.atan2(y[2], z[2])) == pytest.approx((1.1, -0.4, 0.3))
+
+
+def test_the_circle_through_three_points_has_them_at_one_distance() -> None:
+    places = [np.array(p) for p in ([1.0, 0.2, 0.3], [0.1, 0.9, -0.4], [-0.5, 0.3, 0.8])]
+    center, axis = robot._circle(places)
+    far = [np.linalg.norm(p - center) for p in places]
+    assert far == pytest.approx([far[0]] * 3)
+    assert [(p - places[0]) @ axis for p in places] == pytest.approx([0, 0, 0])
+    with pytest.raises(InputError, match="lie on a line"):
+        robot._circle([np.array([x, 2 * x, 0.0]) for x in (0.0, 1.0, 3.0)])
+
+
+POINTS = [
+    {"time": 0, "q": {"q1": 0.5, "q2": 0.7}},
+    {"time": 1, "q": {"q1": 0.9, "q2": 0.2}},
+    {"time": 1.5, "q": {"q1": 0.4, "q2": 0.4}},
+]
+
+
+def moved(folder: Path, task: str = "follow", **more: Any) -> tuple[dict[str, Any], dl.Trajectory]:
+    """What a task answers, and the run that it kept."""
+    place = Folder(folder)
+    given = Given({"text": written(ARM, **PLANAR), "points": POINTS, "samples": 31, **more})
+    found = getattr(robot, task)(given, place, told)
+    return found, dl.load_run(place.run(found["run"]))
+
+
+def test_the_drive_of_a_rod_exerts_its_inertia_and_its_weight(tmp_path: Path) -> None:
+    points = [{"time": 0, "q": {"q1": 0.5}}, {"time": 1, "q": {"q1": 0.9}}]
+    found, run = moved(tmp_path, text=written(ARM[:1], **PLANAR), points=points)
+    # a rod of 1 kg and 0.5 m, 0.05 m thick, about its end: τ = I q̈ + m g l/2 cos q
+    (q,), (qdd,) = run.q, run.qdd
+    tau = 0.5**2 * (1 / 3 + 0.1**2 / 4) * qdd + G * 0.25 * np.cos(q)
+    assert run.drives["drive of q1"] == pytest.approx(tau, rel=1e-5)
+    assert (q[0], q[-1]) == pytest.approx((0.5, 0.9), abs=1e-12)
+    assert not any(each["given"] for each in found["scene"]["coordinates"])  # by hand it is free
+    assert "drive of q1" in found["tables"]
+
+
+@pytest.mark.nightly
+def test_drives_of_a_designed_motion_exert_its_inverse_dynamics(tmp_path: Path) -> None:
+    _, run = moved(tmp_path)
+    model = loads(written(ARM, **PLANAR))
+    tau = dl.inverse_dynamics(model, run.q, run.qd, run.qdd)
+    assert np.array(list(run.drives.values())) == pytest.approx(tau, abs=1e-9)
+    for point in POINTS:
+        assert run.q[:, np.argmin(abs(run.t - point["time"]))] == pytest.approx(list(point["q"].values()), abs=1e-9)
+    assert np.abs(run.qd[:, [0, 20, 30]]).max() < 1e-9  # it rests at every posture
+
+
+def test_postures_that_make_no_motion_are_refused(tmp_path: Path) -> None:
+    for points, said in ((POINTS[:1], "keep at least two"), ([POINTS[1], POINTS[0]], "do not grow")):
+        with pytest.raises(InputError, match=said):
+            moved(tmp_path, points=points)
+    with pytest.raises(InputError, match="no coordinate 'q9'"):
+        moved(tmp_path, points=[{"time": 0, "q": {"q9": 1}}, POINTS[1]])
+
+
+@pytest.mark.nightly
+def test_a_payload_adds_its_weight_and_gravity_can_be_left_out(tmp_path: Path) -> None:
+    (_, bare), (_, laden), (_, light) = moved(tmp_path), moved(tmp_path, payload=3.0), moved(tmp_path, gravity=False)
+    model = loads(written(ARM, **PLANAR))
+    hand = dl.position(model, bare.q[:, 0], "link2")
+    more = {key: (laden.drives[key] - bare.drives[key])[0] for key in laden.drives}
+    assert more["drive of q1"] == pytest.approx(3 * G * hand[0])
+    assert light.drives["drive of q1"][0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", robot.KINDS)
+def test_every_kind_of_motion_goes_through_its_postures(tmp_path: Path, kind: str) -> None:
+    _, run = moved(tmp_path, kind=kind, samples=301, angle=10)
+    model, ends = (
+        loads(written(ARM, **PLANAR)),
+        [dl.position(loads(written(ARM)), list(p["q"].values()), "link2") for p in POINTS],
+    )
+    hand = dl.position(model, run.q, "link2")
+    if kind == "circle":
+        center, _ = robot._circle(ends)
+        assert np.linalg.norm(hand.T - center, axis=1) == pytest.approx(np.linalg.norm(ends[0] - center), abs=1e-3)
+        return
+    for point, end in zip(POINTS, ends, strict=True):
+        assert hand[:, np.argmin(abs(run.t - point["time"]))] == pytest.approx(end, abs=1e-4)
+    if kind == "line":
+        first = hand[:, run.t <= 1.0]
+        assert np.linalg.norm(np.cross(ends[1] - ends[0], (first.T - ends[0])), axis=1).max() < 1e-4
+
+
+@pytest.mark.nightly
+def test_the_coupler_of_a_four_bar_follows_its_crank(tmp_path: Path) -> None:
+    text = (dl.gallery.path("four-bar") / "model.toml").read_text("utf-8")
+    model, q = dl.load("four-bar"), dl.load("four-bar").initial[0]
+    closed = dl.assemble(model, q + np.array([0.2, 0, 0]), [0, 0, 0]).q
+    points = [
+        {"time": t, "q": dict(zip(model.coordinate_names, map(float, x), strict=True))}
+        for t, x in ((0, q), (1, closed))
+    ]
+    _, run = moved(tmp_path, text=text, points=points)
+    assert run.q[:, -1] == pytest.approx(closed, abs=1e-6)
+    tau = dl.inverse_dynamics(model, run.q, run.qd, run.qdd, friction=True, actuated=["q1"])
+    assert run.drives["drive of q1"] == pytest.approx(tau[0], abs=1e-9)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("control", "off"), [("feedforward", 1e-3), ("both", 1e-4), ("pd", 0.3), ("computed_torque", 1e-8)]
+)
+def test_torques_that_are_fed_back_and_controllers_follow_the_motion(tmp_path: Path, control: str, off: float) -> None:
+    text = written(ARM, gravity="0 9.81 0")  # it hangs, so that small errors do not grow
+    _, run = moved(tmp_path, "drive_along", text=text, control=control)
+    _, wanted = moved(tmp_path, text=text)
+    assert np.abs(run.q - wanted.q).max() < off
+
+
+@pytest.mark.nightly
+def test_without_torques_it_falls_with_constant_energy(tmp_path: Path) -> None:
+    _, run = moved(tmp_path, "drive_along", control="free")
+    assert run.energy == pytest.approx(run.energy[0])
+    assert np.abs(run.q[:, -1] - run.q[:, 0]).max() > 1
+
+
+@pytest.mark.nightly
+def test_the_example_of_the_page_for_users_of_roboanalyzer_holds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "roboanalyzer.md").read_text("utf-8")
+    *lines, last = page.split("```python\n")[1].split("```")[0].strip().splitlines()
+    known: dict[str, Any] = {}
+    exec(compile("\n".join(lines), "roboanalyzer.md", "exec"), known)  # our own page
+    assert eval(compile(last, "roboanalyzer.md", "eval"), known)  # noqa: S307 (our own page)

@@ -1,0 +1,523 @@
+"""The server of the studio: who is let in, what is served, and what a tab keeps when it is loaded again."""
+
+import asyncio
+import contextlib
+import gzip
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+import pytest
+from talking import SECONDS, TEXT, TOKEN, Place, answer, heard, program, studio_here
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from dalembert.cli import main
+from dalembert.errors import InputError, WorkError
+from dalembert.studio import serving, talk
+from dalembert.studio.app import Studio
+from dalembert.studio.folder import OWN, Folder
+from dalembert.studio.opening import opened
+from dalembert.studio.tasks import Task
+from dalembert.viewer import studio_file
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+HOST = "127.0.0.1:8000"
+HERE = {"host": HOST}
+OURS = {**HERE, "origin": f"http://{HOST}"}
+
+
+@pytest.fixture
+def studio(tmp_path):
+    return Studio(tmp_path, TOKEN, [HOST, "localhost:8000"])
+
+
+def request(studio, path="/", method="GET", headers=HERE, pieces=(), kind="http", token=TOKEN):
+    """Status, headers and body of the answer to a request that comes in pieces; a piece may be None: the client goes away."""
+    target, _, query = path.partition("?")
+    scope = {
+        "type": kind,
+        "path": f"/{token}{target}" if token else target,
+        "raw_path": b"",
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+        **({"method": method} if kind == "http" else {"subprotocols": []}),
+    }
+    said = []
+
+    async def coming():
+        for piece in pieces:
+            yield (
+                {"type": "http.disconnect"}
+                if piece is None
+                else {"type": "http.request", "body": piece, "more_body": True}
+            )
+        yield {"type": "http.request", "body": b"", "more_body": False}
+        await asyncio.Event().wait()
+
+    messages = coming()
+
+    async def receive():
+        return {"type": "websocket.connect"} if kind == "websocket" else await anext(messages)
+
+    async def send(message):
+        said.append(message)
+
+    asyncio.run(studio.app(scope, receive, send))
+    if said[0]["type"] == "websocket.close":
+        return 403, {}, said[0]["reason"].encode()
+    body = b"".join(each.get("body", b"") for each in said[1:])
+    return said[0]["status"], {name.decode(): value.decode() for name, value in said[0]["headers"]}, body
+
+
+# who is let in
+
+
+@pytest.mark.parametrize(
+    ("headers", "change", "status"),
+    [
+        (HERE, {}, 200),
+        ({"host": "LOCALHOST:8000"}, {}, 200),
+        (OURS, {}, 200),
+        ({**HERE, "sec-fetch-site": "none"}, {}, 200),
+        ({**HERE, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, {}, 200),
+        ({}, {}, 421),
+        ({"host": "127.0.0.1"}, {}, 421),
+        ({"host": "127.0.0.1:8001"}, {}, 421),
+        ({"host": "evil.example:8000"}, {}, 421),
+        ({"host": "127.0.0.1.evil.example:8000"}, {}, 421),
+        ({"host": "10.0.0.7:8000"}, {}, 421),
+        ({**HERE, "origin": "http://evil.example"}, {}, 403),
+        ({**HERE, "origin": "https://127.0.0.1:8000"}, {}, 403),
+        ({**HERE, "origin": "http://localhost:8000"}, {}, 403),
+        ({**HERE, "origin": "http://127.0.0.1:8001"}, {}, 403),
+        ({**HERE, "origin": "http://x@127.0.0.1:8000"}, {}, 403),
+        ({**HERE, "origin": "null"}, {}, 403),
+        ({**HERE, "origin": ""}, {}, 403),
+        ({**HERE, "sec-fetch-site": "cross-site"}, {}, 403),
+        ({**HERE, "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors"}, {}, 403),
+        ({**HERE, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, {}, 403),
+        (HERE, {"token": ""}, 403),
+        (HERE, {"token": TOKEN[:-1]}, 403),
+        (HERE, {"token": TOKEN.upper()}, 403),
+        (HERE, {"token": f"x/{TOKEN}"}, 403),
+        (HERE, {"token": "é\udcff".encode("utf-8", "replace").decode()}, 403),
+        (HERE, {"path": "/" + "x" * 3000}, 403),
+        (HERE, {"method": "POST", "path": "/upload"}, 403),
+        (OURS, {"method": "POST"}, 405),
+        (OURS, {"method": "DELETE", "path": "/files/x"}, 405),
+        (OURS, {"method": "TRACE"}, 405),
+        (OURS, {"path": "/upload"}, 404),
+        (HERE, {"kind": "websocket", "path": "/talk/0123456789abcdef"}, 403),
+        ({**HERE, "origin": "http://evil.example"}, {"kind": "websocket", "path": "/talk/0123456789abcdef"}, 403),
+        (OURS, {"kind": "websocket", "path": "/talk/0123456789abcdef", "token": "x"}, 403),
+    ],
+)
+def test_who_is_let_in(studio, headers, change, status):
+    found, _, body = request(studio, headers=headers, **change)
+    assert found == status
+    if status != 200:
+        assert len(body) < 200
+        assert TOKEN.encode() not in body
+
+
+def test_a_server_for_all_answers_to_any_address_in_numbers_but_to_no_foreign_name(tmp_path):
+    wide = Studio(tmp_path, TOKEN, serving.names("0.0.0.0", 8000), port=8000)
+    for host, status in {
+        "10.0.0.7:8000": 200,
+        "[fe80::1]:8000": 200,
+        f"{socket.gethostname()}:8000": 200,
+        "10.0.0.7:8001": 421,
+        "evil.example:8000": 421,
+        "10.0.0.7.evil.example:8000": 421,
+    }.items():
+        assert request(wide, headers={"host": host})[0] == status, host
+
+
+def test_the_page_runs_nothing_but_its_own_script(studio):
+    status, headers, body = request(studio)
+    assert status == 200
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    nonce = policy.split("'nonce-")[1].split("'")[0]
+    assert f'data-nonce="{nonce}"'.encode() in body
+    assert request(studio)[1]["content-security-policy"] != policy  # another nonce each time
+
+
+def test_assets_are_packed_and_asked_for_once(studio):
+    _, headers, body = request(studio, "/studio.js", headers={**HERE, "accept-encoding": "gzip, br"})
+    assert headers["content-encoding"] == "gzip"
+    assert gzip.decompress(body).decode() == studio_file("studio.js")
+    status, _, body = request(studio, "/studio.js", headers={**HERE, "if-none-match": headers["etag"]})
+    assert (status, body) == (304, b"")
+    assert request(studio, "/studio.css")[2].decode() == studio_file("studio.css")
+    for path in ("/viewer.js", "/studio.py", "/../studio.js", "/files/", "/talk/0123456789abcdef"):
+        assert request(studio, path)[0] == 404
+
+
+def test_files_are_taken_away_and_never_shown(studio, tmp_path):
+    (tmp_path / "page.html").write_text("<script>")
+    status, headers, body = request(studio, "/files/page.html")
+    assert (status, body) == (200, b"<script>")
+    assert headers["content-disposition"].startswith("attachment")
+    assert headers["content-security-policy"] == "sandbox"
+    (tmp_path.parent / "outside.txt").write_text("x")
+    for name in ("../outside.txt", "..%2foutside.txt", f"{OWN}/.gitignore", ".gitignore", "", "no.txt", "\x00", "a\\b"):
+        assert request(studio, f"/files/{name}")[0] == 404, name
+
+
+# uploads
+
+
+def test_a_dropped_file_is_kept_under_a_key(studio, tmp_path):
+    status, _, body = request(studio, "/upload?name=..%2Fmy%20robot.urdf", "POST", OURS, [b"<robot", b"/>"])
+    assert status == 200
+    name, path = Folder(tmp_path).upload(json.loads(body)["key"])
+    assert (name, path.read_bytes()) == ("my-robot.urdf", b"<robot/>")
+
+
+@pytest.mark.parametrize("announced", ["1000000000", "-1", "x", "9" * 5000])
+def test_a_file_that_says_it_is_too_large_is_not_read(studio, announced, tmp_path):
+    status, headers, body = request(studio, "/upload?name=a", "POST", {**OURS, "content-length": announced}, [None])
+    assert status == 413
+    assert headers["connection"] == "close"
+    assert b"Expected at most 20000000" in body
+    assert not (tmp_path / OWN).exists()
+
+
+def test_a_file_is_cut_off_where_it_becomes_too_large(studio, tmp_path):
+    read = []
+
+    def pieces():
+        for number in range(10_000):
+            read.append(number)
+            yield b"x" * 1_000_000
+
+    status, _, body = request(studio, "/upload?name=a", "POST", OURS, pieces())
+    assert status == 413
+    assert b"Expected at most 20000000" in body
+    assert len(read) <= 22
+    assert list((tmp_path / OWN / "uploads").iterdir()) == []
+
+
+def test_a_file_that_does_not_come_to_its_end_leaves_nothing(studio, tmp_path, monkeypatch):
+    status, _, body = request(studio, "/upload?name=a", "POST", OURS, [b"x", None])
+    assert (status, b"not sent to its end" in body) == (413, True)
+    assert list((tmp_path / OWN / "uploads").iterdir()) == []
+
+
+# what a tab hears
+
+
+def _slow(given, folder, tell):
+    tell(0.5, "half")
+    while not (folder.root / "go").exists():
+        time.sleep(0.01)
+    return {"slept": True}
+
+
+TRIALS = {
+    "slow": Task(_slow),
+    "pid": Task(lambda given, folder, tell: {"pid": os.getpid()}),
+    "quick": Task(lambda given, folder, tell: {"answer": given.text("text", "")}, quick=True),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    with studio_here(tmp_path_factory.mktemp("studio"), TRIALS) as found:
+        yield found
+
+
+@pytest.fixture
+def go(place):
+    """The file for which slow tasks wait."""
+    path = place.studio.folder.root / "go"
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def test_a_new_tab_is_welcomed_and_hears_answers(place):
+    with place.talk("aaaaaaaa") as tab:
+        welcome = heard(tab)
+        assert welcome["draft"] is None
+        assert welcome["first"] == {"text": TEXT}
+        assert welcome["asked"] == {}
+        assert answer(tab, 1, "quick", {"text": "é"})["result"] == {"answer": "é"}
+        assert answer(tab, 2, "describe", {"text": TEXT})["result"]["name"] == "pendulum"
+
+
+def test_a_draft_comes_back(place):
+    with place.talk("bbbbbbbb") as tab:
+        heard(tab)
+        tab.send(json.dumps({"save": {"name": "<b>", "text": "mine"}}))
+        assert heard(tab) == {"saved": True}
+        tab.send(json.dumps({"save": 3}))
+        assert heard(tab)["saved"] is False
+    with place.talk("bbbbbbbb") as tab:
+        welcome = heard(tab)
+        assert welcome["draft"] == {"name": "<b>", "text": "mine"}
+        assert "first" not in welcome
+        assert any(each["key"] == "bbbbbbbb" for each in welcome["drafts"])
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("[]", "no JSON object"),
+        ("{", "no JSON object"),
+        ('{"ask": NaN}', "no JSON object"),
+        ("[" * 100_000, "no JSON object"),
+        ('{"ask": ' + "9" * 5000 + "}", "no JSON object"),
+        ("{}", "needs a number"),
+        ('{"ask": true, "task": "quick"}', "needs a number"),
+        ('{"ask": -1, "task": "quick"}', "needs a number"),
+        ('{"ask": 1e3, "task": "quick"}', "needs a number"),
+        ('{"ask": 1}', "there is no task"),
+        ('{"ask": 1, "task": ' + "[" * 400 + "]" * 400 + "}", "there is no task"),
+        ('{"ask": 1, "task": "__class__"}', "there is no task '__class__'"),
+        ('{"ask": 1, "task": "\\ud800"}', "there is no task"),
+        ('{"ask": 1, "task": "quick", "given": 3}', "Expected an object with named values"),
+        ('{"ask": 1, "task": "quick", "given": {"text": "\\ud800"}}', "Expected a text"),
+    ],
+)
+def test_a_message_that_is_wrong_gets_a_sentence(place, said, words):
+    with place.talk("cccccccc") as tab:
+        heard(tab)
+        tab.send(said)
+        assert words in heard(tab)["error"]["text"]
+        assert answer(tab, 5, "quick")["result"] == {"answer": ""}
+
+
+def test_a_task_can_be_cancelled_while_another_tab_goes_on(place, go):
+    with place.talk("dddddddd") as one, place.talk("eeeeeeee") as other:
+        heard(one)
+        heard(other)
+        for tab in (one, other):
+            tab.send('{"ask": 7, "task": "slow"}')
+            assert heard(tab)["progress"] == 0.5
+        one.send('{"cancel": 7}')
+        assert heard(one) == {"ask": 7, "error": {"kind": "cancelled", "text": "cancelled."}}
+        assert answer(one, 8, "quick")["result"] == {"answer": ""}
+        go.touch()
+        assert heard(other, lambda said: "result" in said)["result"] == {"slept": True}
+
+
+def test_a_process_that_is_killed_costs_one_answer(place):
+    with place.talk("ffffffff") as one, place.talk("gggggggg") as other:
+        heard(one)
+        heard(other)
+        pid = answer(one, 1, "pid")["result"]["pid"]
+        one.send('{"ask": 2, "task": "slow"}')
+        heard(one)
+        os.kill(pid, signal.SIGKILL)
+        error = heard(one, lambda said: "error" in said)["error"]
+        assert error["kind"] == "work"
+        assert "ended by the signal SIGKILL" in error["text"]
+        assert "Nothing else was lost" in error["text"]
+        assert "result" in answer(other, 1, "quick")
+        assert answer(one, 3, "pid")["result"]["pid"] != pid
+
+
+def test_tasks_of_one_tab_are_bounded_in_number(place, go):
+    with place.talk("hhhhhhhh") as tab:
+        heard(tab)
+        for number in range(talk.MAX_ASKED + 1):
+            tab.send(json.dumps({"ask": number, "task": "slow"}))
+        error = heard(tab, lambda said: "error" in said)
+        assert error["ask"] == talk.MAX_ASKED
+        assert "16 tasks of this tab are under way" in error["error"]["text"]
+        tab.send(json.dumps({"ask": 0, "task": "slow"}))
+        assert "a number of its own" in heard(tab, lambda said: "error" in said)["error"]["text"]
+        go.touch()
+        found = {heard(tab, lambda said: "result" in said)["ask"] for _ in range(talk.MAX_ASKED)}
+        assert found == set(range(talk.MAX_ASKED))
+
+
+def test_a_tab_that_is_loaded_again_gets_the_answer_of_its_task(place, go):
+    with place.talk("iiiiiiii") as tab:
+        heard(tab)
+        tab.send('{"ask": 41, "task": "slow"}')
+        heard(tab)
+    go.touch()
+    time.sleep(0.2)  # it may end while nobody is there
+    with place.talk("iiiiiiii") as tab:
+        assert heard(tab)["asked"] == {"41": "slow"}
+        assert heard(tab) == {"ask": 41, "result": {"slept": True}}
+    with place.talk("iiiiiiii") as tab:
+        assert heard(tab)["asked"] == {}
+
+
+def test_a_tab_that_does_not_come_back_is_forgotten(place, monkeypatch):
+    monkeypatch.setattr(talk, "PATIENCE", 0.05)
+    with place.talk("jjjjjjjj") as tab:
+        heard(tab)
+        pid = answer(tab, 1, "pid")["result"]["pid"]
+        tab.send('{"ask": 2, "task": "slow"}')
+        heard(tab)
+    end = time.monotonic() + SECONDS
+    while pid in place.studio.long.pids and time.monotonic() < end:
+        time.sleep(0.01)
+    assert pid not in place.studio.long.pids
+    with place.talk("jjjjjjjj") as tab:
+        assert heard(tab)["asked"] == {}
+
+
+def test_of_two_pages_with_one_key_the_older_is_told(place):
+    with place.talk("kkkkkkkk") as older:
+        heard(older)
+        with place.talk("kkkkkkkk") as newer:
+            heard(newer)
+            with pytest.raises(ConnectionClosed) as closed:
+                older.recv(SECONDS)
+            assert closed.value.rcvd
+            assert closed.value.rcvd.code == talk.TAKEN
+            assert "result" in answer(newer, 1, "quick")
+
+
+def test_keys_of_tabs_are_looked_at(place):
+    for key in ("short", "..%5c..%5cetc", "A" * 16, "a" * 40):
+        with place.talk(key) as tab, pytest.raises(ConnectionClosed) as closed:
+            tab.recv(SECONDS)
+        assert closed.value.rcvd
+        assert closed.value.rcvd.code == 4400
+    for key in ("a/b/c", "..%2f..%2fetc"):
+        with pytest.raises(InvalidStatus):
+            place.talk(key)
+
+
+# how it starts
+
+
+def test_a_port_that_is_taken_is_named():
+    with serving.listening("127.0.0.1", 0) as door, pytest.raises(WorkError, match="cannot be used"):
+        serving.listening("127.0.0.1", door.getsockname()[1])
+    with pytest.raises(InputError, match="is no address of this machine"):
+        serving.listening("no-such-host.invalid", 0)
+
+
+def test_names_of_the_server():
+    assert serving.names("::1", 9)[0] == "[::1]:9"
+    assert serving.names("Example", 9)[0] == "example:9"
+    assert "localhost" in serving.names("127.0.0.1", 80)
+    if socket.has_ipv6:
+        with contextlib.suppress(WorkError), serving.listening("::1", 0) as door:
+            assert door.family == socket.AF_INET6
+
+
+@pytest.mark.parametrize("name", ["", "four-bar", "rolling-disk"])
+def test_a_studio_begins_with_an_example(tmp_path, name):
+    first = opened(name, Folder(tmp_path))
+    assert first["described"]["problems"] == []
+    assert first["described"]["name"] == (name or "four-bar")
+    assert f'name = "{name or "four-bar"}"' in first["text"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_studio_begins_with_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT)
+    assert opened(str(path), Folder(tmp_path))["text"] == TEXT
+    robot = tmp_path / "robot.urdf"
+    robot.write_text('<robot name="one"><link name="base"/></robot>')
+    with contextlib.suppress(InputError):
+        assert "one" in opened(str(robot), Folder(tmp_path))["text"]
+    path.write_text(TEXT.replace("mass = 1", "mass = -1"))
+    assert opened(str(path), Folder(tmp_path))["described"]["problems"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("none.toml", None, "there is no such file"),
+        ("four-bra", None, "there is no model 'four-bra'"),
+        ("a.xyz", b"x", "is not a model file that can be read"),
+        ("a.urdf", b"<robot", "a.urdf"),
+        ("a.toml", b"\xff\xfe\x00", "a.toml"),
+        ("a.mat", b"x", "a.mat"),
+        ("a.toml", b"#" * 3_000_000, "a.toml"),
+    ],
+)
+def test_a_model_that_cannot_be_opened_is_said_before_the_server_starts(
+    tmp_path, monkeypatch, capsys, name, content, words
+):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    assert main(["studio", name, "--no-browser"]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("words", ["--port 70000", "--workers 0", "--memory 0.1", "--seconds 0", "--memory nan"])
+def test_options_are_looked_at(words, capsys):
+    assert main(["studio", *words.split()]) == 2
+    assert words.split()[0] in capsys.readouterr().err
+
+
+def test_help_says_what_there_is(capsys):
+    assert main(["studio", "--help"]) == 0
+    said = capsys.readouterr().out
+    for word in (
+        "MODEL",
+        "--port",
+        "--host",
+        "--no-browser",
+        "--workers",
+        "--memory",
+        "--seconds",
+        "dalembert studio four-bar",
+    ):
+        assert word in said
+
+
+# at night: the program itself
+
+
+LONG = {"text": TEXT, "duration": 1e5, "samples": 2}
+
+
+def all_gone(pids):
+    """Whether none of these processes is left, if need be within a while."""
+    end = time.monotonic() + SECONDS
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_is_left_behind(tmp_path, how):
+    with program(tmp_path) as place, place.talk(close_timeout=1) as tab:
+        heard(tab)
+        assert "result" in answer(tab, 1, "describe", {"text": TEXT})
+        tab.send(json.dumps({"ask": 2, "task": "simulate", "given": LONG}))
+        heard(tab)
+        pids = place.below()
+        assert len(pids) >= 3
+        os.kill(place.pid, how)
+        assert place.ended() == (0 if how == signal.SIGINT else -how)
+        assert all_gone(pids)
+
+
+@pytest.mark.nightly
+def test_several_studios_in_one_folder(tmp_path):
+    with program(tmp_path) as one, program(tmp_path, "cart-pendulum", "--host", "localhost") as other:
+        assert one.host != other.host
+        for place, name in ((one, "four-bar"), (other, "cart-pendulum")):
+            with place.talk(f"{name.replace('-', '')}0000") as tab:
+                assert heard(tab)["first"]["described"]["name"] == name
+                tab.send(json.dumps({"save": {"name": name}}))
+                assert heard(tab, lambda said: "saved" in said)["saved"]
+        assert Place(one.host, other.token).ask("")[0] == 403

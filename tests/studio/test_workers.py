@@ -1,0 +1,268 @@
+"""Processes that work: each can die, be cancelled or grow too large, and takes nothing else with it. Tabs take turns."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import NoReturn
+
+import pytest
+from talking import copies
+
+from dalembert.errors import InputError, WorkError
+from dalembert.studio import worker
+from dalembert.studio.tasks import Task
+from dalembert.studio.turns import Turns
+from dalembert.studio.workers import Workers, WorkLost
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+LARGE = 64 << 30  # bytes, more than this process has
+
+
+def _slow(given, folder, tell) -> NoReturn:
+    tell(0.5, "half")
+    (folder.root / "begun").write_text(str(os.getpid()))
+    while True:
+        time.sleep(600)
+
+
+def _children(given, folder, tell) -> NoReturn:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    (folder.root / "begun").write_text(str(child.pid))
+    while True:
+        time.sleep(600)
+
+
+def _hungry(given, folder, tell):
+    kept = []
+    while True:
+        kept.append(bytearray(10_000_000))
+
+
+def _grown(given, folder, tell):
+    worker.largest = lambda: LARGE  # as the system would say it
+    return {}
+
+
+def _wrong(given, folder, tell):
+    raise {"input": InputError, "work": WorkError, "defect": ZeroDivisionError}[given.text("kind")]("so it is")
+
+
+TRIALS = {
+    "echo": Task(lambda given, folder, tell: {"pid": os.getpid(), "text": given.text("text", "")}),
+    "slow": Task(_slow),
+    "children": Task(_children),
+    "hungry": Task(_hungry),
+    "grown": Task(_grown),
+    "wrong": Task(_wrong),
+    "wide": Task(lambda given, folder, tell: {"text": "x" * worker.MAX_ANSWER}),
+    "nan": Task(lambda given, folder, tell: {"x": float("nan")}),
+    "die": Task(lambda given, folder, tell: os._exit(3)),  # type: ignore[arg-type, return-value]
+}
+
+
+def trial(tmp_path, scenario, *, count=2, seconds=60.0, memory=LARGE):
+    """Runs a scenario with workers that know the tasks above."""
+
+    async def run():
+        hands = Workers(tmp_path, count, seconds, memory)
+
+        async def ask(task, given=None, tab="one", tell=lambda said: None):
+            return json.loads(await hands.ask(tab, json.dumps([task, given or {}]).encode(), tell))
+
+        try:
+            await scenario(hands, ask)
+        finally:
+            hands.end()
+
+    with copies(TRIALS):
+        asyncio.run(run())
+
+
+async def begun(tmp_path):
+    while not (tmp_path / "begun").exists() or not (tmp_path / "begun").read_text():
+        await asyncio.sleep(0.01)
+    return int((tmp_path / "begun").read_text())
+
+
+def gone(pid):
+    """Whether a process has ended, if need be within a while."""
+    for _ in range(500):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_worker_answers_one_question_after_the_other(tmp_path):
+    async def scenario(hands, ask):
+        first = await ask("echo", {"text": "é"})
+        assert first["result"]["text"] == "é"
+        assert await ask("echo") == {"result": {"pid": first["result"]["pid"], "text": ""}}
+        assert hands.pids == [first["result"]["pid"]]
+
+    trial(tmp_path, scenario)
+
+
+def test_errors_are_told_in_sentences(tmp_path):
+    async def scenario(hands, ask):
+        for kind in ("input", "work", "defect"):
+            error = (await ask("wrong", {"kind": kind}))["error"]
+            assert error["kind"] == kind
+            assert "so it is" in error["text"]
+        assert "too much for a page" in (await ask("wide"))["error"]["text"]
+        assert (await ask("nan"))["error"]["kind"] == "defect"
+        assert (await ask("wrong", {"kind": 3}))["error"]["text"].startswith("studio, kind: got 3.")
+        assert len(hands.pids) == 1  # none of this ends a process
+
+    trial(tmp_path, scenario)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no bound of memory")
+def test_memory_is_bounded(tmp_path):
+    async def scenario(hands, ask):
+        assert "not enough memory" in (await ask("hungry"))["error"]["text"]
+        assert "result" in await ask("echo")
+
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    trial(tmp_path, scenario, memory=used + (200 << 20))
+
+
+def test_a_process_that_has_grown_large_is_replaced(tmp_path):
+    async def scenario(hands, ask):
+        before = (await ask("echo"))["result"]["pid"]
+        assert await ask("grown") == {"result": {}}
+        assert (await ask("echo"))["result"]["pid"] != before
+        assert gone(before)
+
+    trial(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("end", ["cancel", "kill", "exit", "time"])
+def test_the_end_of_a_process_is_the_end_of_its_task_only(tmp_path, end):
+    async def scenario(hands, ask):
+        other = (await ask("echo", tab="other"))["result"]["pid"]
+        said = []
+        under_way = asyncio.create_task(ask("die" if end == "exit" else "slow", tell=said.append))
+        if end in ("cancel", "kill"):
+            pid = await begun(tmp_path)
+            under_way.cancel() if end == "cancel" else os.kill(pid, signal.SIGKILL)
+        words = {"kill": "ended by the signal SIGKILL", "exit": "ended with code 3", "time": "longer than 0.5 s"}
+        with pytest.raises(asyncio.CancelledError if end == "cancel" else WorkLost, match=words.get(end)):
+            await under_way
+        if end != "exit":
+            assert said == [{"progress": 0.5, "words": "half"}]
+            assert gone(int((tmp_path / "begun").read_text()))
+        assert (await ask("echo", tab="other"))["result"]["pid"] == other
+        assert "result" in await ask("echo")
+
+    trial(tmp_path, scenario, seconds=0.5 if end == "time" else 60.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="groups of processes")
+def test_what_a_task_has_started_ends_with_it(tmp_path):
+    async def scenario(hands, ask):
+        under_way = asyncio.create_task(ask("children"))
+        child = await begun(tmp_path)
+        under_way.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await under_way
+        assert gone(child)
+
+    trial(tmp_path, scenario)
+
+
+def test_a_worker_that_died_while_it_rested_is_replaced(tmp_path):
+    async def scenario(hands, ask):
+        pid = (await ask("echo"))["result"]["pid"]
+        os.kill(pid, signal.SIGKILL)
+        assert gone(pid)
+        assert (await ask("echo"))["result"]["pid"] != pid
+
+    trial(tmp_path, scenario)
+
+
+# turns
+
+
+def order(places, asked):
+    """In which order tabs get places, if all ask at once and each keeps its place for the same time."""
+
+    async def run():
+        turns, found = Turns(places), []
+
+        async def task(tab):
+            async with turns.place(tab):
+                found.append(tab)
+                await asyncio.sleep(0.001)
+
+        await asyncio.gather(*map(task, asked))
+        return "".join(found)
+
+    return asyncio.run(run())
+
+
+def test_tabs_take_turns():
+    assert order(1, "aaaabbc") == "abcabaa"
+    assert order(2, "aaaabbc").startswith("ab")
+    assert sorted(order(3, "abc" * 20)) == sorted("abc" * 20)
+
+
+def test_a_tab_never_takes_the_last_place_while_it_has_another():
+    async def run():
+        turns = Turns(3)
+        async with turns.place("a"), turns.place("a"):
+            third = asyncio.create_task(_hold(turns, "a"))
+            await asyncio.sleep(0)
+            assert not third.done()
+            await asyncio.wait_for(_hold(turns, "b"), 10)
+            assert not third.done()
+        await asyncio.wait_for(third, 10)
+
+    asyncio.run(run())
+
+
+async def _hold(turns, tab):
+    async with turns.place(tab):
+        pass
+
+
+def test_who_stops_waiting_leaves_no_gap():
+    async def run():
+        turns = Turns(1)
+        async with turns.place("a"):
+            tasks = [asyncio.create_task(_hold(turns, tab)) for tab in "bbcd"]
+            await asyncio.sleep(0)
+            for each in tasks[:3]:
+                each.cancel()
+        await asyncio.wait_for(tasks[3], 10)
+        # the place comes at the moment in which the waiting ends
+        first = asyncio.Event()
+
+        async def holder():
+            async with turns.place("a"):
+                await first.wait()
+
+        holding = asyncio.create_task(holder())
+        await asyncio.sleep(0)
+        late = asyncio.create_task(_hold(turns, "b"))
+        await asyncio.sleep(0)
+        first.set()
+        await holding
+        late.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await late
+        await asyncio.wait_for(_hold(turns, "c"), 10)
+        assert not turns._waiting
+        assert not turns._held
+
+    asyncio.run(run())
