@@ -163,3 +163,12 @@ def test_what_was_left_behind_is_removed(tmp_path):
     place.scratch()
     assert [path.name for path in scratch.iterdir()] == ["new"]
     assert [path.name for path in (tmp_path / OWN / "uploads").iterdir()] == [".new.toml"]
+
+
+def test_two_tasks_never_get_the_same_name(tmp_path):
+    one, other = Folder(tmp_path), Folder(tmp_path)
+    first = one.free("arm", ".csv")
+    assert other.free("arm", ".csv") != first
+    one.release()
+    other.release()
+    assert other.free("arm", ".csv") == first  # nobody wrote it

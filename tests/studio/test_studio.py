@@ -13,17 +13,17 @@ def chosen(page: Page, *tabs: str) -> None:
 
 @pytest.mark.nightly
 def test_a_draft_is_there_after_a_reload(page: Page):
-    expect(page.locator("canvas")).to_be_visible()
+    expect(page.locator(".stage canvas")).to_be_visible()
     chosen(page, "Describe", "Text")
     page.evaluate("window.studio.change('name = \"mine\"\\n')")
     expect(page.locator("header")).to_contain_text("saved")
     page.reload()
-    page.wait_for_function("window.studio?.text().startsWith('name = \"mine\"')")
+    expect(page.get_by_label("Model file", exact=True)).to_contain_text('name = "mine"')
 
 
 @pytest.mark.nightly
 def test_a_run_is_taken_away(page: Page, running):
-    expect(page.locator("canvas")).to_be_visible()
+    expect(page.locator(".stage canvas")).to_be_visible()
     chosen(page, "Move", "Simulate")
     page.get_by_role("button", name="Simulate", exact=True).click()
     expect(page.get_by_role("group", name="Film")).to_be_visible()

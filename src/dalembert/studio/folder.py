@@ -7,6 +7,7 @@ letters and digits. Files are written completely or not at all; nothing that was
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 import re
@@ -34,18 +35,37 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
+        self._held: list[Path] = []
         self._names: dict[str, tuple[str | None, float]] = {}  # of drafts, with their times
 
     # files that the user takes away
 
     def free(self, stem: str, suffix: str) -> Path:
-        """A path in the folder at which nothing is, for a file of this name."""
+        """A path in the folder at which nothing is, for a file of this name; no other task gets it before this one ends."""
         clean = _clean(stem)
         for count in itertools.count(1):
             path = self.root / (f"{clean}{suffix}" if count == 1 else f"{clean}-{count}{suffix}")
-            if not path.exists() and not path.is_symlink():
+            if not path.exists() and not path.is_symlink() and self._hold(path.name):
                 return path
         raise AssertionError("there is always a free name")
+
+    def _hold(self, name: str) -> bool:
+        """Whether nobody else is about to write a file of this name; then it is ours until `release`."""
+        mark = self._made("names", hashlib.sha256(name.encode()).hexdigest()[:32], "")
+        with contextlib.suppress(FileNotFoundError):
+            if now() - mark.stat().st_mtime > LEFT_BEHIND:
+                mark.unlink()
+        try:
+            mark.open("x").close()
+        except FileExistsError:
+            return False
+        self._held.append(mark)
+        return True
+
+    def release(self) -> None:
+        """Gives back the names that were held: what was written guards itself."""
+        while self._held:
+            self._held.pop().unlink(missing_ok=True)
 
     def file(self, name: str) -> Path:
         """A file in the folder itself, by its plain name."""

@@ -39,7 +39,10 @@ class Task:
 
     def work(self, values: object, folder: Folder, tell: Tell) -> dict[str, Any]:
         """The answer as plain data."""
-        return self.call(Given(values), folder, tell)
+        try:
+            return self.call(Given(values), folder, tell)
+        finally:
+            folder.release()
 
 
 TASKS: dict[str, Task] = {

@@ -37,10 +37,10 @@ function info(about: About): string {
   return [about.required ? "Required: " : "", about.expects, about.usual ? ` (usually ${about.usual})` : ""].join("");
 }
 
-/** Completions for a place in the text. */
-export function completions(known: () => Known): (context: CompletionContext) => CompletionResult | null {
-  return (asked) => {
-    const { format, outline } = known();
+/** Completions for a place in the text; the first wait until it is known what model files may hold. */
+export function completions(known: () => Promise<Known>): (context: CompletionContext) => Promise<CompletionResult | null> {
+  return async (asked) => {
+    const { format, outline } = await known();
     if (!format) return null;
     const place = around(asked.state, asked.pos), word = asked.matchBefore(/[\w-]*/)!;
     if (!asked.explicit && word.from === word.to && !place.quoted) return null;
@@ -78,9 +78,9 @@ function values(format: Format, outline: Outline | null, place: Context): Comple
 }
 
 /** What a key expects, shown when the pointer rests on it. */
-export function explained(known: () => Known): ReturnType<typeof hoverTooltip> {
-  return hoverTooltip((view, at): Tooltip | null => {
-    const { format } = known(), line = view.state.doc.lineAt(at);
+export function explained(known: () => Promise<Known>): ReturnType<typeof hoverTooltip> {
+  return hoverTooltip(async (view, at): Promise<Tooltip | null> => {
+    const { format } = await known(), line = view.state.doc.lineAt(at);
     const found = [...line.text.matchAll(/([\w-]+)\s*=/g)].find((each) => line.from + each.index <= at && at <= line.from + each.index + each[1].length);
     if (!format || !found) return null;
     const begin = line.from + found.index, about = aboutAt(format, around(view.state, begin), found[1]);

@@ -38,7 +38,7 @@ const look = EditorView.theme({
 export class Editor {
   readonly view: EditorView;
 
-  constructor(draft: Draft, known: () => Known) {
+  constructor(draft: Draft, known: () => Promise<Known>) {
     const undo = { preventDefault: true };
     this.view = new EditorView({ state: EditorState.create({ doc: draft.text, extensions: [
       EditorView.cspNonce.of(document.body.dataset["nonce"] ?? ""),

@@ -3,11 +3,12 @@
 import { element } from "../../dom";
 import type { Room, Studio } from "../studio";
 import { Editor } from "./editor";
-import { formatOf, type Format, type Outline } from "./format";
+import { formatOf, type Outline } from "./format";
 
 export function textPage({ draft, link }: Studio): Room {
-  let format: Format | null = null, outline: Outline | null = null;
-  const editor = new Editor(draft, () => ({ format, outline }));
+  let outline: Outline | null = null;
+  const known = async () => ({ format: await formatOf(link).catch(() => null), outline });
+  const editor = new Editor(draft, known);
   const problems = element("ul", { class: "problems", role: "status", "aria-label": "Problems" });
   const place = element("div", { class: "source" }, editor.view.dom);
   draft.watch((found) => {
@@ -28,7 +29,7 @@ export function textPage({ draft, link }: Studio): Room {
   });
   const shown = (): void => {
     editor.view.requestMeasure();
-    if (!format) formatOf(link).then((found) => { format = found; }, () => undefined);
+    void known();
   };
   return { title: "Text", content: element("div", { class: "describe" }, place, problems), shown };
 }
