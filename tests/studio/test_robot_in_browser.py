@@ -59,7 +59,7 @@ def found_on_stage(page: Page, body: str) -> tuple[int, int]:
     raise AssertionError(f"{body} is nowhere on the stage")
 
 
-def test_from_an_empty_table_to_torques(page: Page) -> None:
+def test_from_an_empty_table_to_torques_and_a_film(page: Page, running) -> None:
     expect(page.locator(".stage canvas")).to_be_visible()
     typed(page)
 
@@ -105,6 +105,16 @@ def test_from_an_empty_table_to_torques(page: Page) -> None:
     page.get_by_label("Driven by").select_option("computed_torque")
     page.get_by_role("button", name="Simulate it").click()
     expect(page.get_by_text("How well it follows")).to_be_visible()
+
+    # the film
+    page.get_by_role("tab", name="Take away", exact=True).click()
+    page.get_by_text("Choices:").click()
+    page.get_by_label("Height in pixels").fill("96")
+    page.get_by_label("Frames a second").fill("5")
+    page.get_by_role("button", name="Film (GIF)").click()
+    expect(page.get_by_role("link", name=re.compile(r"\.gif$"))).to_be_visible()
+    (film,) = running.folder.glob("*.gif")
+    assert film.read_bytes()[:6] == b"GIF89a"
 
 
 def test_undo_brings_the_former_table_back_and_a_spreadsheet_is_pasted(page: Page) -> None:

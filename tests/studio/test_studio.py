@@ -1,6 +1,9 @@
 """The whole way in a browser: from a page to a motion and back after a reload."""
 
+import os
 import re
+import signal
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -32,3 +35,30 @@ def test_a_run_is_taken_away(page: Page, running):
         page.get_by_role("button", name="Data (CSV)").click()
         page.get_by_role("link", name=re.compile(r".*\.csv")).click()
     assert download.value.path().read_bytes() == (running.folder / download.value.suggested_filename).read_bytes()
+
+
+def busiest(server: int) -> int:
+    """The process below a server that has worked most; the server itself is left out."""
+    below, spent = {server}, {}
+    stats = [path.read_text("utf-8").rpartition(")") for path in Path("/proc").glob("[0-9]*/stat")]
+    rows = {int(head.split()[0]): tail.split() for head, _, tail in stats}
+    for _ in range(4):  # generations
+        below |= {pid for pid, row in rows.items() if int(row[1]) in below}
+    spent = {pid: int(rows[pid][11]) for pid in below - {server}}
+    return max(spent, key=spent.__getitem__)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc, which Linux has")
+def test_a_worker_that_is_killed_costs_its_task_and_nothing_else(page: Page, running):
+    expect(page.locator(".stage canvas")).to_be_visible()
+    chosen(page, "Move", "Simulate")
+    page.get_by_label("Duration [s]").fill("3000")
+    page.get_by_role("button", name="Simulate", exact=True).click()
+    expect(page.get_by_role("progressbar", name="Simulation")).to_be_visible()
+    page.wait_for_timeout(4_000)
+    os.kill(busiest(running.process.pid), signal.SIGKILL)
+    expect(page.get_by_role("alert").filter(has_text="Nothing else was lost")).to_be_visible()
+    page.get_by_label("Duration [s]").fill("1")
+    page.get_by_role("button", name="Simulate", exact=True).click()
+    expect(page.locator(".clock")).to_contain_text("/ 1.0")
