@@ -206,6 +206,7 @@ TREES = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [usual(kind, kind) for kind in TREES])
 def test_every_formalism_agrees_on_joints_with_several_motions_and_loads_inside(kind):
     count, make = TREES[kind]

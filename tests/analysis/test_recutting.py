@@ -198,6 +198,7 @@ def test_chains_in_space_cut_at_every_body_are_the_same_mechanism(first, close, 
     same_mechanism(known(first, close), other)
 
 
+@pytest.mark.nightly
 def test_there_and_back_again():
     model = spatial("universal", "spherical")
     there = dl.recut(model, "cut", "link")
@@ -258,6 +259,7 @@ def test_a_ball_by_quaternion_becomes_a_cut_without_coordinates():
         dl.recut(model, "cross", "input")
 
 
+@pytest.mark.nightly
 def test_one_of_two_loops_is_cut_elsewhere():
     # six bars: a second pair of rods from the coupler to a pivot that lies where the rods end
     model = four_bars().coordinate("e", 0.6).coordinate("f", 2.0)
@@ -273,6 +275,7 @@ def test_one_of_two_loops_is_cut_elsewhere():
         same_mechanism(model, other)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("ends", [("base", "third"), ("third", "base")], ids=["down", "up"])
 def test_a_ring_that_hangs_on_a_moving_body(ends):
     # a loop between a body and one that it carries; the ring is closed where the rods end
@@ -324,6 +327,7 @@ def test_the_former_cut_begins_where_it_is():
     assert np.allclose([rates["cut_first_angle"], rates["cut_second_angle"]], expected, atol=1e-6)
 
 
+@pytest.mark.nightly
 def test_joints_that_time_helps_along_are_cut_as_well():
     model = Model("shaken bars", gravity=(0, -G, 0)).coordinates("a", "b", "c").start([1.0, -0.7, 1.3], [2, 0, 0])
     model.body("crank", joint=model.revolute((0, 0, 1), "a"), **ROD)
@@ -395,6 +399,7 @@ def test_loads_in_a_planar_joint_that_is_turned_round():
     same_mechanism(model, other)
 
 
+@pytest.mark.nightly
 def test_what_hangs_on_the_chain_goes_along():
     model = four_bars()
     model.coordinate("swing", 0.4)

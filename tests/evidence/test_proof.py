@@ -26,7 +26,6 @@ USUAL = (
     "phong-disk",
     "phong-pendulum",
     "robot-2-link",
-    "rolling-disk",
     "rough-surface",
     "rp-robot",
     "satellite-boom",

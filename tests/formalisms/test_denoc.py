@@ -153,6 +153,7 @@ def thrown() -> dl.Model:
     return model.force("arm", (1, 2, "-dot(a)"), point=(0.7, 0, 0))
 
 
+@pytest.mark.nightly
 def test_a_quaternion_turns_with_its_angular_velocity():
     model = thrown()
     assert dl.prove(model, ["kane", "denoc"]).proved

@@ -126,6 +126,7 @@ def test_norms_of_the_published_files_are_those_of_the_tables():
 # the same cases at the accuracy of the machine
 
 
+@pytest.mark.nightly
 def test_taylor_conserves_the_energy_balance(exact):
     case, comparison = exact
     bound = 1e-11 if case == "cart-pendulum" else 1e-12

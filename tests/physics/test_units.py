@@ -180,6 +180,7 @@ def test_large_numbers_do_not_take_digits_from_small_ones(scaled, size, integrat
     assert np.abs(other.positions_before(found.q) - expected.q).max() < tolerance
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("formalism", ["hamilton", "kane", "volterra_reduced"])
 @in_other_units
 def test_momenta_and_speeds_in_other_units(scaled, formalism, unit, size):

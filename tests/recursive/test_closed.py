@@ -66,6 +66,7 @@ def test_rows_by_recursion_are_those_of_the_kinematics(name, make, draw):
     assert found == pytest.approx(expected, abs=1e-12 * np.abs(expected).max())
 
 
+@pytest.mark.nightly
 def test_a_long_chain_between_two_nails():
     """Its accelerations close the loop, and what the open tree needs for them are forces of the nail alone."""
     model = arc(200)
