@@ -3,9 +3,12 @@
 import re
 from pathlib import Path
 
+import pytest
+
 PAGE = (Path(__file__).parents[2] / "docs" / "kinematics.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_the_examples_of_the_page_run(capsys):
     known: dict = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
