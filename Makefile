@@ -55,7 +55,7 @@ bench-robots: .venv/installed
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python benchmarks/recursive.py --plot out/recursive
 
-.venv/installed: pyproject.toml hatch_build.py $(wildcard viewer/* viewer/src/* viewer/src/*/*)
+.venv/installed: pyproject.toml hatch_build.py $(wildcard viewer/* viewer/src/* viewer/src/*/* viewer/src/*/*/*)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev
