@@ -3,6 +3,7 @@
 import itertools
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,17 @@ from dalembert.recursive.plan import forget_plans
 settings.register_profile("normal", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=500, derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+
+
+AT_NIGHT = frozenset((Path(__file__).parent / "at_night.txt").read_text("utf-8").splitlines())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What takes seconds, where others of its kind are tried by day, is tried at night; `at_night.txt` lists it."""
+    for item in items:
+        if item.nodeid in AT_NIGHT:
+            item.add_marker(pytest.mark.nightly)
 
 
 @pytest.fixture(autouse=True)
