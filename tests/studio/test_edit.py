@@ -10,9 +10,9 @@ from dalembert import gallery
 from dalembert.errors import DalembertError
 from dalembert.importers import schema
 from dalembert.studio.given import Given
-from dalembert.studio.tasks import outline, starting
-from dalembert.studio.tasks.describe import describe
-from dalembert.studio.tasks.edit import edit, value_of
+from dalembert.studio.tasks import outlining, starting
+from dalembert.studio.tasks.describing import describe
+from dalembert.studio.tasks.editing import edit, value_of
 
 FILES = sorted(Path(gallery.__file__).parent.glob("*/model.toml"))
 PIN = 'joint = { type = "revolute", axis = [0, 0, 1], angle = "theta" } # a pin'
@@ -94,17 +94,17 @@ def test_what_a_form_shows_is_read_back(path):
     def same(table, keys):
         for key, value in table.items():
             about = keys.get(key)
-            if about and (form := outline.form_of(key, about)) != "joint":
-                assert value_of(outline.shown(value), form) == value, (key, value)
+            if about and (form := outlining.form_of(key, about)) != "joint":
+                assert value_of(outlining.shown(value), form) == value, (key, value)
             elif key == "joint" and key in keys:
                 for each in value if isinstance(value, list) else [value]:
                     same(each, schema.joint_keys()[each["type"]])
 
     data = tomllib.loads(path.read_text("utf-8"))
-    same({key: data[key] for key in outline.HEAD if key in data}, outline.HEAD)
-    for kind, keys in {**schema.elements(), **outline.TABLES}.items():
+    same({key: data[key] for key in outlining.HEAD if key in data}, outlining.HEAD)
+    for kind, keys in {**schema.elements(), **outlining.TABLES}.items():
         given = data.get(kind, [])
-        tables = given if isinstance(given, list) else given.values() if kind in outline.NAMED else [given]
+        tables = given if isinstance(given, list) else given.values() if kind in outlining.NAMED else [given]
         for each in tables:
             if isinstance(each, dict):
                 same(each, keys)

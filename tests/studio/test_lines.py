@@ -9,7 +9,7 @@ import pytest
 
 from dalembert import gallery
 from dalembert.studio.given import Given
-from dalembert.studio.tasks.describe import describe
+from dalembert.studio.tasks.describing import describe
 from dalembert.studio.tasks.lines import Text, places
 
 GALLERY = Path(gallery.__file__).parent

@@ -11,8 +11,8 @@ import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given
-from dalembert.studio.tasks.simulate import simulate
-from dalembert.studio.tasks.take import KINDS, take
+from dalembert.studio.tasks.simulating import simulate
+from dalembert.studio.tasks.taking import KINDS, take
 
 PENDULUM = dl.gallery.path("simple-pendulum").joinpath("model.toml").read_text("utf-8")
 

@@ -25,7 +25,7 @@ MOST_DRAFTS, MOST_RUNS, MOST_UPLOADS = 50, 40, 20  # the newest are kept
 MAX_DRAFT = 4_000_000  # characters
 MAX_UPLOAD = 20_000_000  # bytes
 LEFT_BEHIND = 86_400.0  # seconds after which a file that was not completed is removed
-_KEY = re.compile(r"[a-z0-9]{8,32}")
+KEY = re.compile(r"[a-z0-9]{8,32}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,150}")
 
@@ -108,7 +108,7 @@ class Folder:
 
     def drafts(self) -> list[dict[str, Any]]:
         """Key, name and time of all drafts, the newest first."""
-        found = [(path, time) for path, time in _newest(self.root / OWN / "drafts") if _KEY.fullmatch(path.stem)]
+        found = [(path, time) for path, time in _newest(self.root / OWN / "drafts") if KEY.fullmatch(path.stem)]
         named = [(path.stem, self._name(path, time), time) for path, time in found[:MOST_DRAFTS]]
         return [{"key": key, "name": name, "time": time} for key, name, time in named if name is not None]
 
@@ -154,7 +154,7 @@ class Folder:
         return found.name.removeprefix(f"{key}-"), found
 
     def _own(self, kind: str, key: str, suffix: str) -> Path:
-        if not _KEY.fullmatch(key):
+        if not KEY.fullmatch(key):
             raise InputError(f"studio: got the key '{key[:40]}'. Expected 8 to 32 small letters and digits.")
         place = self.root / OWN / kind
         if place.resolve() != place:  # a link that came with the folder

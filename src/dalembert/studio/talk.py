@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dalembert.errors import DalembertError, InputError
-from dalembert.studio.folder import Folder
+from dalembert.studio.folder import KEY, Folder
 from dalembert.studio.tasks import TASKS
 from dalembert.studio.workers import Workers, WorkLost
 
@@ -32,7 +31,6 @@ MAX_TABS = 200
 MAX_NUMBER = 2**53
 PATIENCE = 60.0  # seconds for which a tab without a socket is waited for
 TAKEN, CROWDED = 4409, 4429  # why a socket is closed
-_KEY = re.compile(r"[a-z0-9]{8,32}")
 
 
 class Tabs:
@@ -44,7 +42,7 @@ class Tabs:
 
     async def talk(self, socket: WebSocket, key: str) -> None:
         """The talk with a tab, until its socket closes."""
-        if not _KEY.fullmatch(key):
+        if not KEY.fullmatch(key):
             await socket.close(4400, "the key of a tab has 8 to 32 small letters and digits")
             return
         if key not in self._tabs and len(self._tabs) >= MAX_TABS:

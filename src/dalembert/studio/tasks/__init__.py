@@ -13,20 +13,20 @@ from typing import Any
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks import (
-    describe,
-    edit,
-    equations,
+    deriving,
+    describing,
+    editing,
     evidence,
-    examples,
+    gallery_page,
     help,
-    outline,
+    outlining,
     rest,
     robot,
-    simulate,
-    sweep,
+    simulating,
+    sweeping,
     table,
-    take,
-    understand,
+    taking,
+    understanding,
 )
 
 
@@ -46,33 +46,33 @@ class Task:
 
 
 TASKS: dict[str, Task] = {
-    "examples": Task(examples.examples, quick=True),
-    "example": Task(examples.example, quick=True),
-    "draft": Task(examples.draft, quick=True),
-    "picture": Task(examples.picture),
-    "describe": Task(describe.describe, quick=True),
-    "format": Task(outline.file_format, quick=True),
-    "edit": Task(edit.edit, quick=True),
-    "import": Task(describe.taken_in),
-    "choices": Task(simulate.choices, quick=True),
-    "written": Task(simulate.written, quick=True),
-    "prepare": Task(simulate.prepare),
-    "simulate": Task(simulate.simulate),
+    "examples": Task(gallery_page.examples, quick=True),
+    "example": Task(gallery_page.example, quick=True),
+    "draft": Task(gallery_page.draft, quick=True),
+    "picture": Task(gallery_page.picture),
+    "describe": Task(describing.describe, quick=True),
+    "format": Task(outlining.file_format, quick=True),
+    "edit": Task(editing.edit, quick=True),
+    "import": Task(describing.taken_in),
+    "choices": Task(simulating.choices, quick=True),
+    "written": Task(simulating.written, quick=True),
+    "prepare": Task(simulating.prepare),
+    "simulate": Task(simulating.simulate),
     "equilibria": Task(rest.equilibria),
     "modes": Task(rest.modes),
     "mode": Task(rest.mode),
-    "sweep": Task(sweep.sweep),
+    "sweep": Task(sweeping.sweep),
     "read_table": Task(table.read_table, quick=True),
     "write_table": Task(table.write_table, quick=True),
     "robot": Task(robot.about_robot, quick=True),
     "reach": Task(robot.reach),
     "follow": Task(robot.follow),
     "drive_along": Task(robot.drive_along),
-    "kinds": Task(take.kinds, quick=True),
-    "take": Task(take.take),
-    "declared": Task(understand.declared, quick=True),
-    "understand": Task(understand.understand),
-    "equations": Task(equations.equations),
+    "kinds": Task(taking.kinds, quick=True),
+    "take": Task(taking.take),
+    "declared": Task(understanding.declared, quick=True),
+    "understand": Task(understanding.understand),
+    "equations": Task(deriving.equations),
     "prove": Task(evidence.prove),
     "verify": Task(evidence.verify),
     "compare": Task(evidence.compare),
@@ -82,7 +82,7 @@ TASKS: dict[str, Task] = {
 
 def warm_up() -> None:
     """Loads what the first task would wait for."""
-    describe.describe(Given({"text": _FIRST}), None, lambda *progress: None)
+    describing.describe(Given({"text": _FIRST}), None, lambda *progress: None)
 
 
 _FIRST = """name = "first"

@@ -17,8 +17,7 @@ from dalembert.show.scene import Scene, scene_of
 from dalembert.show.scene.values import Recorded
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks.models import description_of
-from dalembert.studio.tasks.simulate import changed_values
+from dalembert.studio.tasks.simulating import valued
 from dalembert.tables import Table, short
 
 _MOST_STARTS = 2_000
@@ -29,7 +28,7 @@ _DIGITS = 12  # behind the point, in the table of reactions
 
 def equilibria(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """Equilibria or steady motions, the nearest to the start first, each with its forces."""
-    model = _model(given)
+    model = valued(given)
     names, parameters = model.coordinate_names, list(model.parameter_values)
     tell(0.0, "looking for positions of rest")
     found = pipeline.equilibrium(
@@ -52,12 +51,6 @@ def _scene(model: Description, found: Sequence[Equilibrium]) -> Scene:
     q, t = np.array([each.q for each in found]).T, np.arange(float(len(found)))
     still = np.zeros_like(q)
     return replace(scene_of(model, motion=Recorded("rest", t, q, still, still, (), ())), run=None)
-
-
-def _model(given: Given) -> Description:
-    model = description_of(given)
-    values = changed_values(model, given)
-    return model.with_parameters(values) if values else model
 
 
 def _at(given: Given) -> Any:
@@ -111,4 +104,4 @@ def mode(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
 
 
 def _linear(given: Given) -> Linearization:
-    return pipeline.linearize(_model(given), _at(given), moving=given.switch("moving", False))
+    return pipeline.linearize(valued(given), _at(given), moving=given.switch("moving", False))

@@ -8,10 +8,9 @@ import numpy as np
 
 from dalembert.handles import Trajectory
 from dalembert.model import Description
-from dalembert.studio.given import Given
 
 
-def script_of(file: str, model: Description, given: Given, run: Trajectory | None) -> str:
+def script_of(file: str, model: Description, run: Trajectory | None) -> str:
     """A script that loads the model, derives its equations, and makes the run and its files again."""
     return "\n".join(_lines(file, model, run)) + "\n"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dalembert.importers import schema
 from dalembert.model.keys import Key
-from dalembert.studio.tasks.outline import expected, form_of
+from dalembert.studio.tasks.outlining import expected, form_of
 
 Values = dict[str, Any]
 

@@ -21,7 +21,7 @@ from dalembert.show.scene.recorded import histories_of
 from dalembert.show.scene.values import FORMAT
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks.edit import edit
+from dalembert.studio.tasks.editing import edit
 from dalembert.studio.tasks.models import description_of, model_of
 
 QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
@@ -122,6 +122,13 @@ def changed_values(model: Description, given: Given) -> dict[str, float]:
     """The parameters that have another value than the model gives them."""
     known = model.parameter_values
     return {name: value for name, value in given.numbers("parameters").items() if known.get(name) != value}
+
+
+def valued(given: Given) -> Description:
+    """The model with the values that its parameters are given."""
+    model = description_of(given)
+    values = changed_values(model, given)
+    return model.with_parameters(values) if values else model
 
 
 def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equations:

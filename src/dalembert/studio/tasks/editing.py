@@ -22,7 +22,7 @@ from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks import starting
 from dalembert.studio.tasks.lines import places
-from dalembert.studio.tasks.outline import HEAD, NAMED, SHORT, TABLES, form_of, split, written
+from dalembert.studio.tasks.outlining import HEAD, NAMED, SHORT, TABLES, form_of, split, written
 
 Tree = Any  # tables, lists and values, as tomlkit keeps them
 Place = list[str | int]

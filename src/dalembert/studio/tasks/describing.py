@@ -14,7 +14,7 @@ from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.lines import Text
 from dalembert.studio.tasks.models import model_of
-from dalembert.studio.tasks.outline import outline
+from dalembert.studio.tasks.outlining import outline
 
 
 def describe(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import gallery
-from dalembert.analysis.assembly import assembled
+from dalembert import gallery, sources
 from dalembert.errors import InputError
 from dalembert.exporters import to_toml
 from dalembert.model import Model
@@ -92,7 +91,7 @@ def picture(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     digest = hashlib.sha256(f"{_DRAWN} {_PIXELS} {name} {source}".encode()).hexdigest()
     data = store.stored(digest, _PICTURE)
     if data is None:
-        data = _drawn(gallery.load(name))
+        data = _drawn(sources.load(name))
         store.keep(digest, _PICTURE, data)
     return {"address": f"data:image/png;base64,{b64encode(data).decode()}" if data else ""}
 
@@ -102,7 +101,7 @@ def _drawn(model: Model) -> bytes:
 
     if not model.bodies:
         return b""
-    scene = scene_of((assembled(model) if model.assemble_start else model).description)
+    scene = scene_of(model.description)
     film = Film(scene)
     figure = Plot(figsize=(_PIXELS / 100, _PIXELS / 100), dpi=100)
     film.painter.draw(figure.add_axes((0, 0, 1, 1)), next(film.moments(np.zeros(1))))

@@ -16,7 +16,7 @@ from dalembert.show.plot_sweeps import sweep_panels
 from dalembert.studio.folder import Folder
 from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
-from dalembert.studio.tasks.simulate import QUICK, changed_values, start_of
+from dalembert.studio.tasks.simulating import QUICK, changed_values, start_of
 from dalembert.sweeps import cluster, table
 from dalembert.sweeps.observing import REDUCTIONS
 from dalembert.sweeps.variation import SAMPLES

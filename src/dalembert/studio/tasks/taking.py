@@ -73,7 +73,7 @@ def _script(given: Given, folder: Folder, tell: Tell) -> list[Path]:
     (model,) = _toml(given, folder, tell)
     path = folder.free(model.stem, ".py")
     run = _run(given, folder) if given.text("run", "") else None
-    write_text(path, script_of(model.name, description_of(given), given, run))
+    write_text(path, script_of(model.name, description_of(given), run))
     return [path, model]
 
 
