@@ -9,14 +9,46 @@ import numpy as np
 import pytest
 import symengine as se
 
+from dalembert.algebra.tables import Table, table
 from dalembert.expressions import TIME, coordinate, rate
 from dalembert.model import Model
 from dalembert.model.checks.values import value
 from dalembert.model.constraints import Loop
-from dalembert.model.contacts import Contact, KnifeEdge
+from dalembert.model.contacts import (
+    Contact,
+    Distance,
+    Gear,
+    KnifeEdge,
+    PointOnSurface,
+    RackAndPinion,
+    RollingBall,
+    RollingDisk,
+    RollingEllipsoid,
+)
 from dalembert.model.elements import Body, Coordinate, Limits, Rotor, Shape
+from dalembert.model.events import Event
+from dalembert.model.frozen import Frozen
 from dalembert.model.joints import Cylindrical, Free, Joint, Planar, Prismatic, Screw
-from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Load, Spring, Torque
+from dalembert.model.loads import (
+    Backlash,
+    Bushing,
+    Damper,
+    Force,
+    JointFriction,
+    JointSpring,
+    JointStop,
+    JointTorque,
+    Load,
+    SphereOnPlane,
+    SphereOnSphere,
+    Spring,
+    Strut,
+    Torque,
+)
+from dalembert.model.loads.contact_laws import Press
+from dalembert.model.loads.laws import RATE, measure
+from dalembert.model.loads.strut import LENGTH
+from dalembert.model.loads.touching import Touch
 
 
 @dataclass(frozen=True)
@@ -89,6 +121,15 @@ class _Converter:
     def vector(self, entries: Sequence[Any], size: Fraction) -> Any:
         return tuple(self.formula(x, size) for x in entries)
 
+    def sized(self, record: Any, **sizes: Fraction) -> Any:
+        """A record whose named fields (formulas, tuples of them, or None) have these dimensions."""
+        return replace(record, **{key: self._nested(getattr(record, key), size) for key, size in sizes.items()})
+
+    def _nested(self, entry: Any, size: Fraction) -> Any:
+        if entry is None:
+            return None
+        return tuple(self._nested(x, size) for x in entry) if isinstance(entry, tuple) else self.formula(entry, size)
+
     def mixed(self, f: Any) -> Fraction:
         """The factor of a constraint or a speed, whose dimension nobody states: its degrees in lengths and in velocities.
 
@@ -108,6 +149,7 @@ class _Converter:
         out.rotors = tuple(self._rotor(rotor) for rotor in old.rotors)
         out.loops = tuple(self._loop(loop) for loop in old.loops)
         out.contacts = tuple(self._contact(contact) for contact in old.contacts)
+        out.events = tuple(self._event(event) for event in old.events)
         out.shapes = tuple(self._shape(shape) for shape in old.shapes)
         out.limits = {name: self._limits(name, limits) for name, limits in old.limits.items()}
         out.holonomic_list = tuple(
@@ -187,10 +229,31 @@ class _Converter:
         return tuple(self.formula(gain, size) for gain, size in zip(gains, (1 / T**2, 1 / T), strict=False))
 
     def _contact(self, contact: Contact) -> Contact:
-        L = self.units.length
-        if isinstance(contact, KnifeEdge):
-            return replace(contact, point=self.vector(contact.point, L))
-        return replace(contact, radius=self.formula(contact.radius, L), center=self.vector(contact.center, L))
+        L, one = self.units.length, Fraction(1)
+        match contact:
+            case KnifeEdge():
+                return self.sized(contact, point=L)
+            case RollingDisk() | RollingBall():
+                return self.sized(contact, center=L, point=L, radius=L)
+            case RollingEllipsoid():
+                return self.sized(contact, center=L, point=L, semi_axes=L)
+            case Distance():
+                return self.sized(contact, points=L, length=L)
+            case PointOnSurface():
+                places = {coordinate(x): coordinate(x) / _exact(L) for x in ("x", "y", "z")}
+                surface = _exact(L) * contact.surface.subs(places)
+                return self.sized(replace(contact, surface=surface), points=L)
+            case Gear():
+                return self.sized(contact, phase=one)
+            case RackAndPinion():
+                return self.sized(contact, radius=L, phase=L)
+        raise NotImplementedError(f"{contact.title} in other units")
+
+    def _event(self, event: Event) -> Event:
+        """Only the sign of `when` matters; parameters keep their values; rates are those of the new units."""
+        rates = {name: self.formula(f, self.size(name) / self.units.time) for name, f in event.reset.items()}
+        values = {name: self.formula(f, Fraction(1)) for name, f in event.set.items()}
+        return replace(event, when=self.formula(event.when, Fraction(1)), set=Frozen(values), reset=Frozen(rates))
 
     def _motion(self, load: JointTorque | JointSpring | JointFriction | Rotor) -> Fraction:
         """The factor of the motion of the joint that a load acts along."""
@@ -203,41 +266,76 @@ class _Converter:
 
     def _load(self, load: Load) -> Load:
         units = self.units
-        L, T, E = units.length, units.time, units.energy
+        L, T, E, F = units.length, units.time, units.energy, units.force
         match load:
             case Force():
-                point = None if load.point is None else self.vector(load.point, L)
-                return replace(load, force=self.vector(load.force, units.force), point=point)
+                return self.sized(load, force=F, point=L)
             case Torque():
-                return replace(load, torque=self.vector(load.torque, E))
+                return self.sized(load, torque=E)
             case Spring():
-                return replace(
-                    load,
-                    points=tuple(self.vector(point, L) for point in load.points),
-                    stiffness=self.formula(load.stiffness, units.force / L),
-                    natural_length=self.formula(load.natural_length, L),
-                )
+                return self.sized(load, points=L, stiffness=F / L, natural_length=L)
             case Damper():
-                points = tuple(self.vector(point, L) for point in load.points)
-                return replace(load, points=points, damping=self.formula(load.damping, units.force * T / L))
-        s = self._motion(load)
+                return self.sized(load, points=L, damping=F * T / L)
+            case Strut():
+                return self._strut(load)
+            case Bushing():
+                blocks = np.block(
+                    [[np.full((3, 3), F / L), np.full((3, 3), F)], [np.full((3, 3), F), np.full((3, 3), E)]]
+                )
+                gains = {"stiffness": blocks, "damping": blocks * T}
+                rows = {
+                    key: tuple(
+                        tuple(map(self.formula, row, sizes)) for row, sizes in zip(getattr(load, key), of, strict=True)
+                    )
+                    for key, of in gains.items()
+                }
+                return self.sized(replace(load, **rows), points=L)
+            case SphereOnPlane():
+                return self.sized(self._press(load, F, L), **self._sliding(load), radius=L, center=L, point=L)
+            case SphereOnSphere():
+                lengths = dict.fromkeys(("radius", "center", "ground_radius", "ground_center"), L)
+                return self.sized(self._press(load, F, L), **self._sliding(load), **lengths)
+            case Backlash():
+                return self._press(load, E, Fraction(1))  # play and phase are angles
+        return self._load_in_joint(load)
+
+    def _load_in_joint(self, load: Load) -> Load:
+        T, E, s = self.units.time, self.units.energy, self._motion(load)
         match load:
             case JointTorque():
-                return replace(load, value=self.formula(load.value, E / s))
+                return self.sized(load, value=E / s)
             case JointSpring():
-                return replace(
-                    load,
-                    stiffness=self.formula(load.stiffness, E / s**2),
-                    rest=self.formula(load.rest, s),
-                    damping=self.formula(load.damping, E * T / s**2),
-                )
+                return self.sized(load, stiffness=E / s**2, rest=s, damping=E * T / s**2)
             case JointFriction():
-                return replace(
-                    load,
-                    viscous=self.formula(load.viscous, E * T / s**2),
-                    coulomb=tuple(self.formula(x, E / s) for x in load.coulomb),
-                    smoothing=self.formula(load.smoothing, s / T),
-                )
+                dry, speed = E / s, s / T
+                return self.sized(load, viscous=dry / speed, coulomb=dry, smoothing=speed, static=dry, stribeck=speed)
+            case JointStop():
+                return self.sized(self._press(load, E / s, s), lower=s, upper=s)
+        raise NotImplementedError(f"{load.title} in other units")
+
+    def _strut(self, load: Strut) -> Strut:
+        L, T, F = self.units.length, self.units.time, self.units.force
+        measured = {measure(LENGTH): measure(LENGTH) / _exact(L), measure(RATE): measure(RATE) * _exact(T / L)}
+        curves = {"curve": _curve(load.curve, L, F), "rate_curve": _curve(load.rate_curve, L / T, F)}
+        pull = self.formula(load.pull.subs(measured), F)
+        return self.sized(replace(load, pull=pull, **curves), points=L)
+
+    def _sliding(self, contact: Touch) -> dict[str, Fraction]:
+        """The dimensions of what friction and impacts depend on; a field that is not used must keep its default value."""
+        speed = self.units.length / self.units.time
+        smoothed = contact.friction != 0 and contact.viscous == 0 and contact.planar is None
+        used = {"viscous": True, "smoothing": smoothed, "rest_speed": contact.restitution is not None}
+        sizes = {"viscous": self.units.force / speed, "smoothing": speed, "rest_speed": speed}
+        return {key: size for key, size in sizes.items() if used[key]}
+
+    def _press(self, load: Any, force: Fraction, depth: Fraction) -> Any:
+        """N = k δⁿ (1 + d δ̇) + c δ̇; the exponent n of this rewriting must be a number."""
+        if load.push is not None:
+            raise NotImplementedError(f"push of {load.title} in other units")
+        assert isinstance(load, Press)
+        T = self.units.time
+        stiffness = force / Fraction(float(depth) ** float(load.exponent)) if load.stiffness != 0 else force
+        return self.sized(load, stiffness=stiffness, damping=force * T / depth, dissipation=T / depth)
 
     def _limits(self, name: str, limits: Limits) -> Limits:
         size, units = self.size(name), self.units
@@ -251,6 +349,10 @@ class _Converter:
         L = self.units.length
         x, y, z = (_number(part, L) for part in shape.position)
         return replace(shape, size=tuple(_number(part, L) for part in shape.size), position=(x, y, z))
+
+
+def _curve(curve: Table | None, x: Fraction, y: Fraction) -> Table | None:
+    return None if curve is None else table(curve.times * float(x), curve.values * float(y))
 
 
 def _displacements(model: Model) -> set[str]:
