@@ -31,7 +31,7 @@ def _redundant(form: LinearForm) -> Iterator[str]:
     """What the formalism does with redundant constraints."""
     if dropped := form.system.facts.dropped:
         verb = {"drops": "dropped", "takes": "kept"}[formalisms.find(form.formalism).ABOUT.redundant]
-        yield f"redundant constraints {verb}: {', '.join(dropped)}; multipliers are the smallest ones"
+        yield f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers are the smallest ones"
 
 
 def _stabilized(model: Elements) -> Iterator[str]:
