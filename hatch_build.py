@@ -11,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class ViewerHook(BuildHookInterface[Any]):
-    """Puts `viewer.js` and `viewer.css` into the package before it is packed."""
+    """Puts the files of the viewer and of the math font into the package before it is packed."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Runs the build of the viewer, which does nothing if nothing has changed."""

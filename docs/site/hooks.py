@@ -23,6 +23,8 @@ import reference
 from mathml import math_fence
 from offline_links import broken
 
+from dalembert.viewer import math_style
+
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "out" / "pictures"
 
@@ -46,10 +48,11 @@ def _filled(entry: Any, made: dict[str, Callable[[], list[Any]]]) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages and the pictures."""
+    """Adds the generated pages, the math font and the pictures."""
     pages = gallery_pages.pages() | reference.pages() | {"changelog.md": changes()}
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
+    files.append(File.generated(config, "site/math.css", content=math_style()))
     for path in sorted(path for path in PICTURES.rglob("*") if path.suffix in (".html", ".png")):
         place = path.relative_to(PICTURES).as_posix()
         files.append(File.generated(config, place, abs_src_path=str(path)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.analysis.reactions import undetermined_joints
 
 
 def pendulum() -> dl.Model:
@@ -77,3 +78,64 @@ def test_what_cannot_be_asked():
     free = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2)
     with pytest.raises(dl.InputError, match="given by its energies, so it has no joints"):
         dl.derive(free, "lagrange", engine="python").joint_reactions([0.1], [0.0])
+
+
+def four_bar_by_formulas() -> dl.Model:
+    """The gallery's planar four-bar linkage with its loop written as two formulas."""
+    model = dl.load("planar-four-bar")
+    first, second, third = (f"q1{tail}" for tail in ("", " + q2", " + q2 + q3"))
+    model = model.replaced(loops=())
+    model.holonomic(f"l*cos({first}) + l*cos({second}) + l*cos({third}) - b", name="pivot_x")
+    return model.holonomic(f"l*sin({first}) + l*sin({second}) + l*sin({third})", name="pivot_y")
+
+
+def test_frictionless_pins_of_a_loop_carry_no_moment():
+    run = dl.simulate("planar-four-bar", 1.0, samples=11)
+    found, m, length = run.joint_reactions(), 1.0, 0.5
+    largest = max(np.abs(each.force).max() for each in found.values())
+    assert set(found) == {"link1", "link2", "link3", "pivot"}
+    assert found.undetermined == {}
+    for each in found.values():
+        assert np.abs(each.moment).max() < 1e-9 * largest
+    # Newton's law of the third link, a point mass at its middle
+    accelerations = run.acceleration("link3", (length / 2, 0, 0)).linear[:2]
+    forces = (found["link3"].force + found["pivot"].force)[:2]
+    np.testing.assert_allclose(forces, m * (accelerations + [[0], [9.81]]), atol=1e-8 * largest)
+
+
+def test_forces_of_formula_constraints_are_generalized_forces_only():
+    by_loop, by_formulas = dl.simulate("planar-four-bar", 1.0, samples=5), dl.simulate(four_bar_by_formulas(), 1.0, samples=5)
+    np.testing.assert_allclose(by_formulas.q, by_loop.q, atol=1e-8)
+    np.testing.assert_allclose(by_formulas.reactions, by_loop.reactions, rtol=1e-6, atol=1e-6)
+    found = by_formulas.joint_reactions()
+    assert found == {}
+    assert found.undetermined == dict.fromkeys(("link1", "link2", "link3"), ("pivot_x", "pivot_y"))
+    with pytest.raises(dl.InputError, match=r"'link1': the formulas of the constraints pivot_x, pivot_y do not say where"):
+        found["link1"]
+    with pytest.raises(dl.InputError, match="do not say where the force acts"):
+        by_formulas["link2", "force"]
+    with pytest.raises(dl.InputError, match="there is no joint 'link9'"):
+        found["link9"]
+    assert not {"joint_force", "joint_moment"} & set(by_formulas.to_xarray())
+    assert {"joint_force", "joint_moment"} <= set(by_loop.to_xarray())
+    arrows = [{arrow["name"] for arrow in run.scene().to_dict()["run"]["arrows"]} for run in (by_formulas, by_loop)]
+    assert arrows[1] - arrows[0] == {"link1", "link2", "link3", "pivot"}
+
+
+def test_joints_outside_a_formula_keep_their_reactions():
+    model = dl.Model("arm", gravity=(0, -9.81, 0)).coordinates("a", "b", "c", "d").start([0.1, 0.2, -0.2, 0.4], {})
+    for name, parent, q in (("A", "world", "a"), ("B", "A", "b"), ("C", "B", "c"), ("D", "C", "d")):
+        joint = model.revolute((0, 0, 1), q, position=(0 if parent == "world" else 1, 0, 0))
+        model.body(name, parent=parent, joint=joint, mass=1, center=(1, 0, 0))
+    driven = model.copy().holonomic("b - 0.2", name="lock")
+    assert undetermined_joints(driven) == {}  # one coordinate: as a drive of its joint
+    coupled = model.copy().holonomic("b + c", name="belt")
+    assert undetermined_joints(coupled) == {"B": ("belt",), "C": ("belt",)}
+    eom = dl.derive(coupled, "lagrange", engine="python")
+    found = eom.joint_reactions(coupled.initial[0], [0.3, 0.5, -0.5, 0.7])
+    assert list(found) == ["A", "D"]
+    assert abs(found["A"].moment[2]) < 1e-9
+    assert abs(found["D"].moment[2]) < 1e-9
+    assert undetermined_joints(model.copy().nonholonomic("dot(b) - dot(d)", name="far")) == {
+        name: ("far",) for name in "BCD"
+    }

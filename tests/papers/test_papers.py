@@ -51,7 +51,7 @@ def small_paper(text="a <b> & c"):
         ("-l*cos(phi)**2", "l*sin(phi)**2 - l", True, "="),
         ("l/sqrt(1 + l**2)", "1/sqrt(1 + l**2)", False, "differs"),
         ("−1", 1.0, False, "×-1"),
-        ("1.0", None, False, "-"),
+        ("1.0", None, False, "not computed"),
         ("", 2.0, False, "-"),
     ],
 )
@@ -168,3 +168,71 @@ def test_the_fraction_that_is_done():
     told = []
     dl.paper("volterra", tables=["4", "5"], progress=told.append)
     assert told == [0.0, 0.5, 1.0]
+
+
+def test_a_printed_entry_without_a_computed_value_is_a_failure():
+    notes = (Note("a reason", ("second",)),)
+    table = Table("1", "t", ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (None,)}, notes)
+    found = Paper("small", "t", "nobody", (table,))
+    assert [cell.row for cell in found.unexplained] == ["second"]
+    assert "1 of 2 printed entries agree, 1 without a reason, of which 1 were not computed: second" in str(found)
+    assert "not computed" in str(table)
+    assert found.to_dict()["unexplained"]
+
+
+def test_a_paper_with_open_entries_ends_with_code_1(monkeypatch, capsys):
+    table = Table("1", "t", ("",), {"first": ("1.50",)}, {"first": (None,)})
+    for entry, code in ((None, 1), (1.5, 0)):
+        paper = Paper("volterra", "t", "nobody", (replace(table, computed={"first": (entry,)}),))
+        monkeypatch.setattr(papers, "paper", lambda *_, paper=paper, **__: paper)
+        for more in ([], ["--json"]):
+            assert dl.cli.main(["paper", "volterra", "--table", "1", *more]) == code
+    capsys.readouterr()
+
+
+def test_all_printed_entries_of_the_gyroscope_are_computed():
+    table = papers.paper("desapio", tables=["Gyroscope, coefficients"]).table("Gyroscope, coefficients")
+    assert [cell for cell in table.cells if cell.missing] == []
+    found = {(cell.row, cell.column): cell.computed for cell in table.cells}
+    row = "b₁ / (−2 cos q₂ q̇₂), sin q₂ q̇₁ (5.250)"
+    # −2 ∂M₁₁/∂(cos 2q₂) by hand: b₁ = −4 m q̇₁q̇₂ sin q₂ cos q₂ … with M₁₁ = … + m cos 2q₂
+    for column, value in {"M₂": 2.958, "l_G2² M₂": 1, "h² M₃": 1 / 12, "l₃² M₃": 1, "r² M₃": -0.25}.items():
+        assert found[row, column] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("name", papers.NAMES)
+def test_every_claim_has_a_text_a_place_and_a_measurement(name):
+    known, made = papers.choices(name), papers._recipe(name)
+    assert known.claims
+    assert set(known.claims) == set(made.claims)
+    assert all(claim.text and claim.place for claim in known.claims.values())
+
+
+@pytest.mark.parametrize("name", ["phong", pytest.param("poincare", marks=pytest.mark.nightly)])
+def test_claims_are_judged_with_their_numbers(name):
+    found = papers.paper(name, tables=[], claims=True)
+    assert {claim.verdict for claim in found.claims} == {"reproduced"}
+    shown = [str(found), "".join(found._repr_html_())]
+    for claim in found.claims:
+        assert claim.finding.measured
+        assert all("Claims of the paper" in text for text in shown)
+    assert papers.paper(name, tables=[]).claims == ()
+
+
+@pytest.mark.nightly
+def test_verdicts_on_the_claims_of_volterra():
+    found = {claim.key: claim for claim in papers.paper("volterra", tables=[], claims=True).claims}
+    assert all(claim.finding.measured for claim in found.values())
+    del found["fastest"]  # depends on the machine
+    assert {key for key, claim in found.items() if not claim.finding.reproduced} == set()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("name", "refuted"),
+    [("denoc", {"fewest-operations"}), ("desapio", {"second-order-schemes", "drift-of-positions-only"})],
+)
+def test_claims_that_are_not_reproduced_are_said_to_be(name, refuted):
+    found = papers.paper(name, tables=[], claims=True).claims
+    assert {claim.key for claim in found if claim.verdict == "not reproduced"} == refuted
+    assert len(found) > len(refuted)

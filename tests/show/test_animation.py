@@ -98,7 +98,7 @@ def test_a_run_shows_itself_in_a_notebook(run, monkeypatch, tmp_path):
     monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
     assert "<iframe" not in run._repr_html_()
     assert run.animate()._repr_html_() is None
-    for name in ("viewer.js", "viewer.css"):
+    for name in ("viewer.js", "viewer.css", "math.css"):
         (tmp_path / name).write_text("", encoding="utf-8")
     shown = run._repr_html_()
     assert "<table" in shown

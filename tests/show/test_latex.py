@@ -15,6 +15,7 @@ import sympy
 from matplotlib.mathtext import MathTextParser
 from sympy.physics.mechanics import dynamicsymbols
 
+import dalembert as dl
 from dalembert import gallery
 from dalembert.equations import LinearForm
 from dalembert.expressions import parse
@@ -292,3 +293,36 @@ def test_a_number_beside_a_long_denominator_is_not_drawn_into_it():
     found = latex.expression(letters[0] * (letters[1] - 2 * letters[2]) / (2 * total))
     assert found.count("frac") + found.count("^{-1}") >= 1
     assert "2 \\mathrm" in found
+
+
+@pytest.mark.parametrize(("key", "law"), [("dalembert", "(5.97)"), ("nullspace", "(5.301)"), ("hamilton", "(5.97)")])
+def test_stabilized_equations_have_headings_and_notes_of_their_own(key: str, law: str) -> None:
+    plain = dl.derive("phong-pendulum", key)
+    held = plain.stabilized(25.0, 10.0)
+    (note,) = held.reading.page.notes
+    assert note.endswith("φ̈ + 10 φ̇ + 25 φ = 0 for pivot_x, pivot_y")
+    assert note in held.notes
+    assert plain.reading.page.notes == ()
+    headings = {section.equation: section.heading for section in held.reading.page.sections}
+    others = {section.heading for section in plain.reading.page.sections}
+    assert headings[law] not in others
+    assert "Φ̇q̇ " not in text.page(held.reading.page).replace("(Φ̇q̇ + β Φ q̇ + α 𝛗)", "")
+
+
+def test_stabilized_equations_of_dirac_contain_the_feedback() -> None:
+    held = dl.derive("phong-pendulum", "dirac").stabilized(3.0)
+    assert held.reading.page.notes == ("constraints stabilized by feedback: ċ = −3 c",)
+    assert "c_q q̇ + c_p ṗ + c_t + α c = 0" in text.page(held.reading.page)
+    (law,) = [law for law in held.laws if law.equation == "(5.294)"]
+    assert any("3*x" in str(side).replace(" ", "") for side in (*law.left, *law.right))
+
+
+@pytest.mark.parametrize(("key", "verb"), [("lagrange", "dropped"), ("udwadia_kalaba", "kept"), ("phong", "kept")])
+def test_a_redundant_row_is_either_dropped_or_kept(key: str, verb: str) -> None:
+    model = dl.Model.from_energies(
+        "twice", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x - y", "2*x - 2*y"]
+    )
+    eom = dl.derive(model, key)
+    for notes in (eom.notes, eom.reading.page.notes):
+        (found,) = [note for note in notes if "redundant" in note]
+        assert found.startswith(f"redundant constraints {verb}: holonomic2")

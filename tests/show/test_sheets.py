@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,32 @@ def complaints(found: list[tuple[str, str]], place: Path) -> list[str]:
     return out
 
 
+def malformed(sheet: str) -> list[str]:
+    """What LaTeX would set otherwise than it is meant: powers in parentheses, words as products of letters, braces that do not match."""
+    out = re.findall(r"\^\(.{0,20}|non_\{.{0,20}|\\mathbf\{[A-Z]\}(?: [a-z]\b){2,}", sheet)
+    depth = list(accumulate({"{": 1, "}": -1}[brace] for brace in re.findall(r"(?<!\\)[{}]", sheet)))
+    return out if not depth or (min(depth) >= 0 and depth[-1] == 0) else [*out, "braces do not match"]
+
+
+def test_malformed_latex_is_noticed() -> None:
+    for wrong in (r"\mathbf{M}_{s}^(-1/2)", r"\mathrm{non}_{ideal}", r"$\mathbf{P} o i n c a r e$", r"\dot{q", r"}{"):
+        assert malformed(wrong.replace(r"\mathrm{non}_", "non_")), wrong
+    assert malformed(r"\mathbf{M}_{s}^{-1/2} \{ a") == []
+
+
+@pytest.mark.parametrize("key", ["poincare", "udwadia_kalaba"])
+def test_powers_and_words_of_non_ideal_constraints(key: str) -> None:
+    blocks = equations_of(gallery.load("rough-surface"), key).reading.blocks
+    assert {"C", "S_nonideal"} & set(blocks)
+    assert [problem for sheet in sheets("rough-surface", key) for problem in malformed(sheet)] == []
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", [n for n in gallery.names() if len(gallery.load(n).coordinate_names) <= MOST])
 def test_every_sheet_compiles_and_fits(name: str, tmp_path: Path) -> None:
     found = [(f"{name} by {key}", sheet) for key in applicable(name) for sheet in sheets(name, key)]
     assert complaints(found, tmp_path) == []
+    assert [f"{where}: {problem}" for where, sheet in found for problem in malformed(sheet)] == []
 
 
 @pytest.mark.nightly

@@ -17,9 +17,10 @@ EVIL = "</script><script>alert(1)</script><!-- "
 
 @pytest.fixture
 def viewer(tmp_path, monkeypatch):
-    """A viewer of two lines in place of the built one."""
+    """A viewer of three lines in place of the built one."""
     (tmp_path / "viewer.js").write_text("window.dalembert = {ready: true};", encoding="utf-8")
     (tmp_path / "viewer.css").write_text("body { margin: 0; }", encoding="utf-8")
+    (tmp_path / "math.css").write_text("math { margin: 0; }", encoding="utf-8")
     monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
     return tmp_path
 

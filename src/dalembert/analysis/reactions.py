@@ -3,18 +3,25 @@
 What a joint of the tree transmits is what all bodies beyond it need for their motion, less the loads, contact forces and
 forces of cut joints on them. The result is what the parent exerts on the child through the joint, drives included, at the
 origin of the joint's moved frame. What a cut joint transmits are its multipliers times the unit wrenches of its rows.
+
+A constraint that is a formula of several coordinates does not say on which bodies and at which points its force acts. Its
+generalized forces Aᵀλ are known, forces and moments in the joints between its bodies are not: those joints are left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector
+from dalembert.errors import InputError, nearest
+from dalembert.expressions.internal import parted
 from dalembert.kinematics import applied_forces
-from dalembert.model import WORLD
+from dalembert.model import WORLD, Elements
 from dalembert.model.contacts import Push
 from dalembert.programs import Function, compile_function
 from dalembert.structure import System
@@ -39,11 +46,77 @@ class JointReaction:
     moment: np.ndarray
 
 
+class JointForces(dict[str, JointReaction]):
+    """The reactions of the joints by name; `undetermined` has the other joints, each with the constraints that are to blame."""
+
+    def __init__(self, found: Mapping[str, JointReaction], undetermined: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(found)
+        self.undetermined = dict(undetermined)
+
+    def __missing__(self, name: str) -> JointReaction:
+        """No joint of this name, or one whose reaction is not determined."""
+        if name in self.undetermined:
+            raise InputError(f"joint_reactions, joint '{name}': {_why(self.undetermined[name])}")
+        raise InputError(f"joint_reactions: there is no joint '{name}'. {nearest(name, [*self, *self.undetermined])}")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which joints are left out and why, as at most one sentence."""
+        if not self.undetermined:
+            return ()
+        blamed = tuple(dict.fromkeys(name for names in self.undetermined.values() for name in names))
+        return (f"not determined in {', '.join(self.undetermined)}: {_why(blamed)}",)
+
+
+def _why(names: tuple[str, ...]) -> str:
+    one = len(names) == 1
+    return (
+        f"the formula{'' if one else 's'} of the constraint{'' if one else 's'} {', '.join(names)} "
+        f"{'does' if one else 'do'} not say where the force acts. The generalized forces are in `reactions`; for forces and "
+        "moments in the joints declare a loop, a contact or a coupling instead."
+    )
+
+
+def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
+    """The joints, by child body, through which forces of formula constraints may pass, and the names of these constraints.
+
+    They lie on the paths between the joints that move with the formula's coordinates. A formula of one coordinate acts as a
+    drive of its joint does.
+    """
+    found: dict[str, list[str]] = {}
+    for constraint in (*model.holonomic_list, *model.nonholonomic_list):
+        moved = {parted(symbol.name)[1] for symbol in constraint.formula.free_symbols} & set(model.coordinate_names)
+        for body in _between(model, moved) if len(moved) > 1 else ():
+            found.setdefault(body, []).append(constraint.name)
+    return {body.name: tuple(found[body.name]) for body in model.bodies if body.name in found}
+
+
+def _between(model: Elements, coordinates: set[str]) -> list[str]:
+    """The bodies whose joints lie on the paths between all joints that move with the coordinates."""
+    parents = {body.name: body.parent for body in model.bodies}
+    symbols = {
+        body.name: {symbol.name for joint in body.joints for value in joint.values for symbol in value.free_symbols}
+        for body in model.bodies
+    }
+    paths = [_path(name, parents) for name, used in symbols.items() if used & coordinates]
+    carriers = zip(*(path[:-1] for path in paths), strict=False)  # level by level, as far as all paths go
+    shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, carriers))
+    return list(dict.fromkeys(name for path in paths for name in path[shared:]))
+
+
+def _path(body: str, parents: Mapping[str, str]) -> list[str]:
+    """The bodies from the first one on the world to a body."""
+    path = [body]
+    while parents[path[0]] != WORLD:
+        path.insert(0, parents[path[0]])
+    return path
+
+
 class JointReactions:
     """The joint reactions of one system, compiled at first use."""
 
-    def __init__(self, system: System, pushes: dict[str, list[Push]]) -> None:
-        self.system = system
+    def __init__(self, system: System, pushes: dict[str, list[Push]], undetermined: dict[str, tuple[str, ...]]) -> None:
+        self.system, self._undetermined = system, undetermined
         self._pushes = [(name, push) for name, each in pushes.items() for push in each]  # by constraint
 
     @cached_property
@@ -75,7 +148,7 @@ class JointReactions:
         multipliers: np.ndarray,
         parameters: np.ndarray,
         frame: str,
-    ) -> dict[str, JointReaction]:
+    ) -> JointForces:
         """The reactions at the samples, in the axes of `frame`: `world`, `parent` or `child`."""
         model, bodies = self.system.model, self.system.motion.bodies
         out = self._function(np.concatenate([q, qd, qdd, np.broadcast_to(t, q.shape[1:])[None]]), parameters)
@@ -100,8 +173,9 @@ class JointReactions:
         found = {
             body.name: _in_frame(body.name, parents[body.name], frame, force[body.name], moment[body.name], turn)
             for body in bodies
+            if body.name not in self._undetermined
         }
-        return found | self._cut_joints(acting, frame, turn)
+        return JointForces(found | self._cut_joints(acting, frame, turn), self._undetermined)
 
     def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], Acting]:
         """What the constraints do to the bodies, by constraint and body: body, force, moment and point."""

@@ -31,7 +31,7 @@ def add(subparsers: shared.Subparsers) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compute, print and write."""
+    """Compute, print and write; 1 where a printed entry was not computed or deviates without a reason."""
     known = papers.choices(arguments.name)
     if arguments.list:
         _list(arguments.name, arguments.json)
@@ -43,16 +43,17 @@ def run(arguments: Namespace) -> int:
     if folder is None and tables is None:  # nobody will see the figures
         tables = list(known.tables)
     with progress.bar(f"computing {arguments.name}") as advance:
-        found = papers.paper(arguments.name, tables=tables, figures=figures, progress=advance)
+        everything = arguments.table is None and arguments.figure is None
+        found = papers.paper(arguments.name, tables=tables, figures=figures, claims=everything, progress=advance)
         written = [] if folder is None else found.write(folder)
     if arguments.json:
         output.text(output.to_json({**found.to_dict(), "files": [str(path) for path in written]}))
-        return 0
+        return int(bool(found.unexplained))
     output.text(str(found))
     if folder is None and known.figures and arguments.table is None:
         output.text(f"\n{len(known.figures)} figures are drawn with --output DIR; --list names them.")
     output.written(*written)
-    return 0
+    return int(bool(found.unexplained))
 
 
 def _list(name: str, as_json: bool) -> None:

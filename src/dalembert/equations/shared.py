@@ -80,6 +80,14 @@ def show_constraints(system: System, show: Show, numbers: tuple[str, str]) -> No
         show.also("psi", numbers[1], "constraints on velocities: ψ(q, q̇, t) = 0", lambda: rows.velocity[moving])
 
 
+def shown_drift(system: System, show: Show) -> tuple[Array, str, str]:
+    """Φ̇q̇ of Φ q̈ = −Φ̇q̇, its key and its letters; stabilized rows have β Φ q̇ + α φ in it, (5.97), and letters of their own."""
+    if not any(system.facts.levels.servo):
+        return show("Phi_dot_qd", "(5.89)", "Φ̇q̇ of Φ q̈ = −Φ̇q̇", -system.beta), "Phi_dot_qd", "Φ̇q̇"
+    words = "Φ̇q̇ + β Φ q̇ + α φ of Φ q̈ = −Φ̇q̇′, stabilized"
+    return show("Phi_dot_qd_prime", "(5.97)", words, -system.beta), "Phi_dot_qd_prime", "Φ̇q̇′"
+
+
 def held_rows(system: System) -> tuple[Array, Array]:
     """What the independent constraints keep at zero: φ and ψ."""
     known, rows = system.facts, system.constraints

@@ -25,7 +25,7 @@ from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
 from dalembert.equations.inverses import inverse_mass, shown_inverse
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import multipliers, show_bodies, show_constraints, shown_push
+from dalembert.equations.shared import multipliers, show_bodies, show_constraints, shown_drift, shown_push
 from dalembert.kinematics import applied_forces
 from dalembert.spatial import skew
 from dalembert.structure import System
@@ -100,29 +100,33 @@ def _show_constrained(system: System, show: Show, M: Array, forces: tuple[Array,
     qdd, (b, g, tau) = system.qdd, forces
     show_constraints(system, show, ("(5.87)", "(5.87)"))
     Phi = show("Phi", "(5.81)", "constraint matrix", system.A)
-    drift = show("Phi_dot_qd", "(5.89)", "Φ̇q̇ of Φ q̈ = −Φ̇q̇", -system.beta)
+    drift, key, letters = shown_drift(system, show)
     applied, lam = shown_push(system, show, tau), multipliers(system, len(drift))
     words = "τ = M q̈ + b + g − Φᵀλ" if applied is tau else "τ + C = M q̈ + b + g − Φᵀλ"
     show.law("(5.86)", words, ("tau", "M", "b", "g", "Phi"), lambda: (applied, M @ qdd + b + g - Phi.T @ lam))
-    show.law("(5.89)", "Φ q̈ = −Φ̇q̇", ("Phi", "Phi_dot_qd"), lambda: (Phi @ qdd, -drift))
-    show.beside(lambda: _show_space(system, show, (M, b, g, applied), Phi, drift))
+    number = "(5.89)" if key == "Phi_dot_qd" else "(5.97)"
+    show.law(number, f"Φ q̈ = −{letters}", ("Phi", key), lambda: (Phi @ qdd, -drift))
+    show.beside(lambda: _show_space(system, show, (M, b, g, applied), Phi, show.named(key, drift), letters))
 
 
-def _show_space(system: System, show: Show, parts: tuple[Array, Array, Array, Array], Phi: Array, drift: Array) -> None:
+def _show_space(
+    system: System, show: Show, parts: tuple[Array, Array, Array, Array], Phi: Array, drift: Array, letters: str
+) -> None:
     """The constraint space, the multipliers, and the equation without them."""
     algebra, qdd, (M, b, g, applied) = system.algebra, system.qdd, parts
     lam = multipliers(system, len(drift))
-    Phi, drift = show.named("Phi", Phi), show.named("Phi_dot_qd", drift)
+    Phi = show.named("Phi", Phi)
     MiPt = inverse_mass(algebra, show, M, "(5.56)") @ Phi.T
     H = shown_inverse(algebra, show, "H", "(5.90)", "constraint space mass matrix, (Φ M⁻¹ Φᵀ)⁻¹", Phi @ MiPt)
     Phi_bar = show("Phi_bar", "(5.91)", "mass-weighted inverse of Φ, M⁻¹ Φᵀ H", MiPt @ H)
     Phi_bar = show.named("Phi_bar", Phi_bar)
     Theta = show("Theta", "(5.95)", "onto the null space of Φ, 1 − Φ̄ Φ", identity(len(M)) - Phi_bar @ Phi)
-    alpha = show("alpha", "(5.152)", "Φ̄ᵀ b − H Φ̇q̇: b at the constraints", Phi_bar.T @ b - H @ drift)
+    alpha = show("alpha", "(5.152)", f"Φ̄ᵀ b − H {letters}: b at the constraints", Phi_bar.T @ b - H @ drift)
     rho = show("rho", "(5.153)", "Φ̄ᵀ g: gravity at the constraints", Phi_bar.T @ g)
     Theta, alpha, rho = (show.named(key, x) for key, x in (("Theta", Theta), ("alpha", alpha), ("rho", rho)))
-    words, uses = "λ = −Φ̄ᵀ(τ − b − g) − H Φ̇q̇", ("Phi_bar", "H", "Phi_dot_qd")
-    show.law("(5.93)", words, uses, lambda: (lam, -Phi_bar.T @ applied + alpha + rho))
+    words, key = f"λ = −Φ̄ᵀ(τ − b − g) − H {letters}", "Phi_dot_qd" if letters == "Φ̇q̇" else "Phi_dot_qd_prime"
+    uses = ("Phi_bar", "H", key)
+    show.law("(5.93)" if letters == "Φ̇q̇" else "(5.100)", words, uses, lambda: (lam, -Phi_bar.T @ applied + alpha + rho))
     words, uses = "Θᵀτ = M q̈ + b + g − Φᵀ(α + ρ)", ("Theta", "M", "b", "g", "Phi", "alpha", "rho")
     show.law("(5.154)", words, uses, lambda: (Theta.T @ applied, M @ qdd + b + g - Phi.T @ (alpha + rho)))
 

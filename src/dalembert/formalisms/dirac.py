@@ -79,7 +79,7 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
     f = stack(tau - can.H_q, -change - known.c_q @ can.H_p)
     C = None if C is None else stack(system.at_rates(C, can.H_p), zeros(k))
     if show is not SILENT:
-        show_laws(system, can, known, show)
+        show_laws(system, can, known, change, show)
     working, power = powers(system, can, known, change)
     behind = Multipliers(
         S=-known.c_p.T,  # (5.291)
@@ -96,7 +96,7 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
         rows=Rows.NONE,
         behind=behind if k else None,
         order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
-        notes=_notes(known),
+        notes=(*_notes(known), *([f"constraints stabilized by feedback: ċ = −{alpha:g} c"] if alpha else [])),
     )
 
 
@@ -117,7 +117,7 @@ def powers(system: System, can: Canonical, known: Surface, change: Array) -> tup
     return channels_of(system, found)
 
 
-def show_laws(system: System, can: Canonical, known: Surface, show: Show) -> None:
+def show_laws(system: System, can: Canonical, known: Surface, change: Array, show: Show) -> None:
     """(5.291) and (5.292), both with their Λ terms; H_q = −∂L/∂q by velocities H_p."""
     pd, H_p = rates(system, can.p), show.value("qd")
     Lambda = system.algebra.symbols([f"Lambda[{i + 1}]" for i in range(len(known.names))])
@@ -134,25 +134,23 @@ def show_laws(system: System, can: Canonical, known: Surface, show: Show) -> Non
     )
     show.also("H_aug", "(5.288)", words, lambda: np.array(show.value("H") - Lambda @ known.c, dtype=object))
     if len(known.names):
-        words = "multipliers, by the brackets of the constraints: (c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q) + c_t)"
-        show.also("Lambda", "(5.295)", words, lambda: _multipliers(system, known, H_p, push, show))
+        rate = "c_t" if change is known.c_t else "c_t + α c"
+        words = f"multipliers, by the brackets of the constraints: (c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q) + {rate})"
+        show.also("Lambda", "(5.295)", words, lambda: _multipliers(system, known, change, H_p, push, show))
     plus = (" = ∂H/∂p − c_pᵀΛ", " = τ − ∂H/∂q + c_qᵀΛ") if len(known.names) else ("", "")
     law = lambda: (system.qd, H_p - known.c_p.T @ Lambda)  # noqa: E731
     show.law("(5.291)", f"q̇ = ∂H_aug/∂p{plus[0]}", ("qd",), law)
     show.law("(5.292)", f"ṗ = τ − ∂H_aug/∂q{plus[1]}", ("H_aug",), lambda: (pd, push + known.c_q.T @ Lambda))
     if len(known.names):
-        show.law(
-            "(5.294)",
-            "c_q q̇ + c_p ṗ + c_t = 0",
-            ("c",),
-            lambda: (known.c_q @ system.qd + known.c_p @ pd + known.c_t, zeros(len(Lambda))),
-        )
+        words = f"c_q q̇ + c_p ṗ + {rate} = 0"
+        rows = lambda: (known.c_q @ system.qd + known.c_p @ pd + change, zeros(len(Lambda)))  # noqa: E731
+        show.law("(5.294)", words, ("c",), rows)
 
 
-def _multipliers(system: System, known: Surface, H_p: Array, push: Array, show: Show) -> Array:
-    """Λ of (5.295), which keeps ċ = 0; for c = (φ, χ) block by block, as D = [0 −S; S K] with S = Φ H_pp Φᵀ."""
+def _multipliers(system: System, known: Surface, change: Array, H_p: Array, push: Array, show: Show) -> Array:
+    """Λ of (5.295), which keeps ċ + α c = 0; for c = (φ, χ) block by block, as D = [0 −S; S K] with S = Φ H_pp Φᵀ."""
     D = show.short(known.brackets)
-    free = show.short(known.c_q @ H_p + known.c_p @ push + known.c_t)
+    free = show.short(known.c_q @ H_p + known.c_p @ push + change)
     if known.on_momenta:
         return inverse(system.algebra, SILENT, "D_inv", "(5.295)", D, symmetric=False) @ -free
     m = known.given

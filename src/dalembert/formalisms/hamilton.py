@@ -86,7 +86,9 @@ def show_laws(system: System, c: Canonical, linear: LinearSystem, show: Show) ->
     show.law("(5.279)", "q̇ = ∂H/∂p", ("qd",), lambda: (system.qd, show.value("qd")))
     words = "ṗ = τ − ∂H/∂q" + (" + C" if C is not None else "") + (" + Φᵀλ" if constrained else "")
     show.law("(5.283)" if constrained else "(5.280)", words, ("H",), lambda: (pd, push + system.A.T @ lam))
-    if constrained:
+    if constrained and any(system.facts.levels.servo):
+        show.law("(5.97)", "Φ q̈ = −(Φ̇q̇ + β Φ q̇ + α φ)", (), lambda: (system.A @ system.qdd, system.beta))
+    elif constrained:
         show.law("(5.285)", "Φ q̇ = −φ_t", (), lambda: (system.velocity, zeros(len(lam))))
 
 

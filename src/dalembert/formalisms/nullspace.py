@@ -25,7 +25,7 @@ from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver
 from dalembert.equations.free_motion import free_equations, free_parts, held_form, unexplained_force
 from dalembert.equations.inverses import inverse
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import show_bodies, show_constraints, shown_push
+from dalembert.equations.shared import show_bodies, show_constraints, shown_drift, shown_push
 from dalembert.structure import System
 
 ABOUT = About(
@@ -78,7 +78,9 @@ def _show_projection(system: System, show: Show, M: Array) -> None:
     show.law("(5.302)", words, uses, lambda: (tau_p, M_p @ qdd[free] + b_p + g_p))
     if dependent:
         back = (W @ qdd[free] + drift)[dependent]
-        show.law("(5.301)", "q̈ = W q̈_p + Ẇ q̇_p", ("W", "W_dot_qd"), lambda: (qdd[dependent], back))
+        prime = "′" if any(system.facts.levels.servo) else ""
+        uses = ("W", "W_dot_qd_prime" if prime else "W_dot_qd")
+        show.law("(5.301)", f"q̈ = W q̈_p + Ẇ q̇_p{prime}", uses, lambda: (qdd[dependent], back))
 
 
 def _shown_basis(system: System, show: Show, free: list[int]) -> tuple[Array, Array]:
@@ -89,13 +91,15 @@ def _shown_basis(system: System, show: Show, free: list[int]) -> tuple[Array, Ar
     if dependent:
         show_constraints(system, show, ("(5.87)", "(5.87)"))
         Phi = show.named("Phi", show("Phi", "(5.299)", "constraint matrix", system.A))
-        rate = show.named("Phi_dot_qd", show("Phi_dot_qd", "(5.89)", "Φ̇q̇ of Φ q̈ = −Φ̇q̇", -system.beta))
+        rate, key, _ = shown_drift(system, show)
+        rate = show.named(key, rate)
         back = inverse(system.algebra, show, "Phi_inv", "(5.299)", Phi[:, dependent], symmetric=False)
         W[dependent], drift[dependent] = -back @ Phi[:, free], -back @ rate
     names = ", ".join(system.model.coordinate_names[i] for i in free)
     W = show.named("W", show("W", "(5.299)", f"a basis of ker Φ, by the partition with q_p = ({names})", W))
     if dependent:
-        drift = show.named("W_dot_qd", show("W_dot_qd", "(5.304)", "Ẇ q̇_p", drift))
+        key, letters = ("W_dot_qd_prime", "Ẇ q̇_p′, stabilized") if any(system.facts.levels.servo) else ("W_dot_qd", "Ẇ q̇_p")
+        drift = show.named(key, show(key, "(5.304)", letters, drift))
     return W, drift
 
 

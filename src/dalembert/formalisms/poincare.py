@@ -102,10 +102,10 @@ def show_constrained(system: System, s: Array, linear: LinearSystem, show: Show)
     show.also(
         "B_s", "(3.27)", "A_s M_s^(−1/2), by the root L√D of M_s = L D Lᵀ", lambda: scaled_rows(system.algebra, known)
     )
-    show.also("ideal", "(3.25)", "M_s^(1/2) B_s⁺ (b_s − A_s a_s)", lambda: constraint_force(alone))
+    show.also("S_ideal", "(3.25)", "M_s^(1/2) B_s⁺ (b_s − A_s a_s)", lambda: constraint_force(alone))
     if known.C is not None:
         beyond = lambda: constraint_force(known) - constraint_force(alone)  # noqa: E731
-        show.also("non_ideal", "(3.47)", "M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s", beyond)
+        show.also("S_nonideal", "(3.47)", "M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s", beyond)
     show.also("S_c", "(3.47)", "the force of the constraints", lambda: constraint_force(known))
     S_c = system.algebra.symbols([f"S_c[{i + 1}]" for i in range(len(linear.f))])
     words = "M_s ṡ = S + S_c with S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s)"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dalembert.algebra import stack
 from dalembert.analysis import consistency
 from dalembert.analysis.action import Actions, Path, Variation, along, beside
-from dalembert.analysis.reactions import JointReaction
+from dalembert.analysis.reactions import JointForces
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.equations import Velocities
 from dalembert.errors import InputError
@@ -190,8 +190,8 @@ class Equations(ReadableEquations):
 
     def joint_reactions(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"
-    ) -> dict[str, JointReaction]:
-        """The force and moment in every joint at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
+    ) -> JointForces:
+        """The force and moment in the joints at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
         qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
         positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
         values = self._values_at(positions, velocities, time)

@@ -13,7 +13,7 @@ from dalembert.analysis.drives import load_forces
 from dalembert.analysis.equilibria import Search, Unknowns
 from dalembert.analysis.linear.residuals import Point, Residuals
 from dalembert.analysis.linear.solving import Solved, solved_at
-from dalembert.analysis.reactions import JointReaction
+from dalembert.analysis.reactions import JointForces
 from dalembert.analysis.stability import Stability, by_hessian, by_spectrum
 from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
@@ -66,8 +66,8 @@ class Equilibrium(Value, Tabular):
             raise InputError(f"there is no coordinate '{name}'. {nearest(name, names)}")
         return float(self.q[names.index(name)])
 
-    def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
-        """The force and moment in every joint; see `Trajectory.joint_reactions`. Holding forces act through their coordinates."""
+    def joint_reactions(self, frame: str = "world") -> JointForces:
+        """The force and moment in the joints; see `Trajectory.joint_reactions`. Holding forces act through their coordinates."""
         space = workspace_of(setup(self.model))
         if not self.model.bodies or frame not in ("world", "parent", "child"):
             raise InputError(

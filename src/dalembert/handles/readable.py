@@ -21,6 +21,7 @@ from dalembert.model.frozen import Frozen, Value
 from dalembert.show import html, latex, text
 from dalembert.show.blocks import Step
 from dalembert.show.laws import WrittenLaw
+from dalembert.show.sheet import notes_of
 from dalembert.tables import Table
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class ReadableEquations(Value):
     def notes(self) -> tuple[str, ...]:
         """What was detected, chosen and dropped, in sentences."""
         known = self.workspace.facts
-        out = list(self.form.notes)
+        out = list(notes_of(self.form))
         if known.chosen and self.speeds:
             out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
         added = {u: f for u, f in self.speeds.items() if u in known.speed_names[known.given :]}
@@ -135,10 +136,6 @@ class ReadableEquations(Value):
             out.append(f"the given speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
         if known.reduced_note and self.about.velocities.are_reduced:
             out.append(known.reduced_note)
-        if known.dropped and self.about.redundant == "drops":
-            out.append(f"redundant constraints dropped: {', '.join(known.dropped)}; multipliers are the smallest ones")
-        if known.dropped and self.about.redundant == "takes":
-            out.append(f"redundant constraints kept: {', '.join(known.dropped)}; multipliers are the smallest ones")
         if known.nearly_dependent:
             out.append(
                 f"the constraints are nearly dependent, by {known.independence:.1e}, so they are combined before they are solved"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.analysis.drives import drive_names, joint_efforts, load_forces
-from dalembert.analysis.reactions import JointReaction
+from dalembert.analysis.reactions import JointForces
 from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.handles.run_balance import Balance
@@ -26,7 +26,7 @@ def joint_reactions(
     values: np.ndarray,
     frame: str,
     state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-) -> dict[str, JointReaction]:
+) -> JointForces:
     """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
     model = equations.model
     if not model.bodies:
@@ -123,11 +123,18 @@ class Forces(Balance):
         return bool(self.equations.model.bodies) and not self.equations.model.canonical_list
 
     @checked
-    def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
-        """The force and moment in every joint along the run, by the name of the child body.
+    def joint_reactions(self, frame: str = "world") -> JointForces:
+        """The force and moment in the joints along the run, by the name of the child body.
 
         What the parent exerts on the child through the joint, drives included, at the place of the joint, in the
-        axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas, and C of non-ideal ones, act through
-        the coordinates, so they show up as drives; contacts (knife edges, rolling discs) act at their place.
+        axes of `frame`: `world`, `parent` or `child`. A constraint that is a formula of one coordinate, and C of non-ideal
+        ones, act through their coordinates, as drives do; contacts (knife edges, rolling discs) act at their place. A formula
+        of several coordinates does not say where its force acts: the joints between its bodies are not determined and left
+        out, see `undetermined` and `notes` of the result. The generalized forces are in `reactions`.
+
+        >>> import dalembert as dl
+        >>> found = dl.simulate("slider-crank-2", 0.1, samples=2).joint_reactions()
+        >>> list(found), found.undetermined
+        ([], {'link1': ('slider',), 'link2': ('slider',)})
         """
         return joint_reactions(self.used, self.values, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.analysis import dynamics as walk
 from dalembert.analysis.observables import Observed
-from dalembert.analysis.reactions import JointReaction
+from dalembert.analysis.reactions import JointForces
 from dalembert.errors import InputError
 from dalembert.expressions import Kind
 from dalembert.handles.calls import Calls
@@ -219,7 +219,7 @@ class TreeRun(Trajectory):
         """False: joint reactions are not of trees that are run link by link."""
         return False
 
-    def joint_reactions(self, frame: str = "world") -> dict[str, JointReaction]:
+    def joint_reactions(self, frame: str = "world") -> JointForces:
         """Not of trees that are run link by link."""
         raise InputError(
             f"joint_reactions, frame '{frame}': runs link by link have none. Expected a run of equations that are written out: "

@@ -17,7 +17,7 @@ from dalembert.algebra import Array, Scalar, stack, vector
 from dalembert.analysis import operations
 from dalembert.analysis.linear.residuals import Differentiated, Residuals
 from dalembert.analysis.observables import Observables
-from dalembert.analysis.reactions import JointReactions
+from dalembert.analysis.reactions import JointReactions, undetermined_joints
 from dalembert.equations import About, LinearForm
 from dalembert.equations.free_motion import free_equations
 from dalembert.equations.power import carried_along
@@ -168,7 +168,8 @@ class Workspace:
     @cached_property
     def joint_reactions(self) -> JointReactions:
         """Forces and moments in the joints as compiled functions."""
-        return JointReactions(self.system, pushes(self.declared, self.system.motion))
+        known = pushes(self.declared, self.system.motion)
+        return JointReactions(self.system, known, undetermined_joints(self.declared))
 
 
 def _free_motion(system: System) -> Array:

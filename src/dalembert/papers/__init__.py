@@ -24,11 +24,13 @@ def paper(
     *,
     tables: Sequence[str | int] | None = None,
     figures: Sequence[str | int] | None = None,
+    claims: bool | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Paper:
-    """A paper computed again: all its tables and figures, or those that are named.
+    """A paper computed again: all its tables, figures and claims, or those that are named.
 
-    Naming tables only leaves the figures out, and the other way round; `progress` is told the fraction that is done.
+    Naming tables only leaves the figures out, and the other way round; the claims are judged where no table and no figure is
+    named, or as `claims` says. `progress` is told the fraction that is done.
 
     >>> print(paper("volterra", tables=["4"]).table(4).cells[0].deviation_text)
     =
@@ -50,8 +52,11 @@ def paper(
         tell(done / total)
         found_figures.append(known.figures[number].filled(number, made.figures[number]()))
         done += 1
+    judged = (tables is None and figures is None) if claims is None else claims
+    verdicts = [each.judged(key, made.claims[key]()) for key, each in known.claims.items()] if judged else []
     tell(1.0)
-    return Paper(name, known.title, known.source, tuple(found_tables), tuple(found_figures), known.remarks)
+    found = tuple(found_tables), tuple(found_figures)
+    return Paper(name, known.title, known.source, *found, known.remarks, tuple(verdicts))
 
 
 def choices(name: str) -> Printed:

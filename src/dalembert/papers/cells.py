@@ -31,9 +31,14 @@ class Cell:
     mark: str = ""  # the letter of the note that explains it
 
     @property
+    def missing(self) -> bool:
+        """True where something is printed and nothing was computed: a failure, whatever notes say."""
+        return bool(self.printed) and self.computed is None
+
+    @property
     def compared(self) -> bool:
-        """True where both stand."""
-        return bool(self.printed) and self.computed is not None
+        """True where something is printed to compare with; what was not computed counts too."""
+        return bool(self.printed)
 
     @property
     def same(self) -> bool:
@@ -47,8 +52,8 @@ class Cell:
 
     @property
     def explained(self) -> bool:
-        """True when they agree, cannot be compared, or a note says why they differ."""
-        return not self.compared or self.same or bool(self.mark)
+        """True when they agree, nothing is printed, or a note says why they differ."""
+        return not self.compared or self.same or (bool(self.mark) and not self.missing)
 
     @property
     def shown_mark(self) -> str:
@@ -68,6 +73,8 @@ class Cell:
         """The deviation as people read it: an equals sign where all printed digits agree."""
         if not self.compared:
             return "-"
+        if self.missing:
+            return "not computed"
         if self.same:
             return "="
         value = printed_value(self.printed)

@@ -20,6 +20,7 @@ from dalembert.papers import denoc_figures as figures
 from dalembert.papers.cells import Cell, Entry
 from dalembert.papers.denoc_biped import Step
 from dalembert.papers.denoc_links import Elimination, Links, links_of
+from dalembert.papers.claims import Finding
 from dalembert.papers.facts import Computed, Picture, Recipe, printed
 from dalembert.papers.mechanism import placed, walked
 from dalembert.spatial.poses import Pose
@@ -44,7 +45,48 @@ def recipe() -> Recipe:
         "Section 4.1": _four_bar,
         "KUKA KR5": _kuka,
     }
-    return Recipe(tables, _figures(step))
+    claims = {
+        "linear-forward-dynamics": _linear_cost,
+        "fewest-operations": _fewest_operations,
+        "joints-of-several-axes": _gain_of_axes,
+    }
+    return Recipe(tables, _figures(step), claims)
+
+
+def _linear_cost() -> Finding:
+    """Operations of the recursion over the degrees of freedom: the second difference vanishes."""
+    found = [figures.costs((1,), n)["forward"] for n in figures.SIZES]
+    bend = max(abs(c - 2 * b + a) for a, b, c in zip(found, found[1:], found[2:], strict=False)) / (found[1] - found[0])
+    sizes = ", ".join(f"n = {n}: {count}" for n, count in zip(figures.SIZES, found, strict=True))
+    return Finding(bend < 0.02, f"operations {sizes}; the increments differ by {100 * bend:.1f} %.")
+
+
+def _gains() -> dict[str, list[float]]:
+    """Operations with I and Cholesky over those of the recursion, by kind of chain and size."""
+    return {
+        letter: [_ratio(*figures.forward_counts(joints, n).values()) for n in figures.SIZES]
+        for letter, joints in figures.JOINTS.items()
+    }
+
+
+def _ratio(recursion: int, composite: int) -> float:
+    return composite / recursion
+
+
+def _fewest_operations() -> Finding:
+    """Against the one alternative that is computed here, I of composite bodies with Cholesky's factors."""
+    gains = _gains()
+    texts = "; ".join(f"({letter}) {', '.join(f'{gain:.2f}' for gain in of)}" for letter, of in gains.items())
+    sizes = ", ".join(map(str, figures.SIZES))
+    words = f"operations of composite bodies with Cholesky over the recursion, n = {sizes}: {texts}."
+    return Finding(min(map(min, gains.values())) > 1, f"{words} Other algorithms of the literature are not computed here.")
+
+
+def _gain_of_axes() -> Finding:
+    """The gain of the recursion with joints of 1, 2 and 3 axes at the largest size."""
+    last = {letter: of[-1] for letter, of in _gains().items()}
+    texts = ", ".join(f"{count} axes {last[letter]:.2f}" for letter, count in (("a", 1), ("b", 2), ("c", 3)))
+    return Finding(last["a"] < last["b"] < last["c"], f"gain over composite bodies, n = {figures.SIZES[-1]}: {texts}.")
 
 
 def _figures(step: Callable[[], Step]) -> Mapping[str, Callable[[], Picture]]:

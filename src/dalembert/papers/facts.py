@@ -18,6 +18,10 @@
     [figures.2]
     caption = "..."
 
+    [claims.fewest-equations]   # what the paper says of its method; the recipe measures it
+    text = "..."
+    place = "abstract"
+
 Numbers are texts, with the digits that are printed.
 """
 
@@ -32,6 +36,7 @@ from importlib.resources import files
 from typing import Any
 
 from dalembert.papers.cells import Entry
+from dalembert.papers.claims import Claim, Finding
 from dalembert.papers.values import Figure, Frame, Note, Panel, Table
 
 Computed = Mapping[str, Sequence[Entry]]  # the entries of each row, by its name
@@ -47,6 +52,7 @@ class Recipe:
 
     tables: Mapping[str, Callable[[], Computed]]
     figures: Mapping[str, Callable[[], Picture]] = field(default_factory=dict)
+    claims: Mapping[str, Callable[[], Finding]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,18 @@ class PrintedFigure:
 
 
 @dataclass(frozen=True)
+class PrintedClaim:
+    """A claim as the paper makes it, and where."""
+
+    text: str
+    place: str
+
+    def judged(self, key: str, finding: Finding) -> Claim:
+        """The claim with what was measured."""
+        return Claim(key, self.text, self.place, finding)
+
+
+@dataclass(frozen=True)
 class Printed:
     """A paper as it is printed."""
 
@@ -89,6 +107,7 @@ class Printed:
     tables: Mapping[str, PrintedTable]
     figures: Mapping[str, PrintedFigure]
     remarks: tuple[str, ...]
+    claims: Mapping[str, PrintedClaim]
 
 
 @cache
@@ -101,7 +120,8 @@ def printed(name: str) -> Printed:
     data = tomllib.loads(files("dalembert.papers").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     tables = {number: _table(each) for number, each in data.get("tables", {}).items()}
     figures = {number: _figure(each) for number, each in data.get("figures", {}).items()}
-    return Printed(data["title"], data["source"], tables, figures, tuple(data.get("remarks", ())))
+    claims = {key: PrintedClaim(each["text"], each["place"]) for key, each in data.get("claims", {}).items()}
+    return Printed(data["title"], data["source"], tables, figures, tuple(data.get("remarks", ())), claims)
 
 
 @cache

@@ -59,9 +59,19 @@ def body(paper: Paper, drawn: Mapping[str, bytes]) -> str:
     if paper.tables:
         parts.append(f"<p>{escape(verdict(paper))}</p>")
     parts += [f"<p>{escape(remark)}</p>" for remark in paper.remarks]
+    parts += [_claims(paper)] if paper.claims else []
     parts += [_table(table) for table in paper.tables]
     parts += [_figure(figure, drawn[figure.number]) for figure in paper.figures]
     return "\n".join(parts)
+
+
+def _claims(paper: Paper) -> str:
+    lines = [_row(["claim", "in the paper", "measured in this run", "verdict"], "th")]
+    for claim in paper.claims:
+        texts = "".join(f"<td>{escape(text)}</td>" for text in (claim.text, claim.place, claim.finding.measured))
+        mark = "n" if claim.finding.reproduced else "open"
+        lines.append(f'<tr>{texts}<td class="{mark}">{escape(claim.verdict)}</td></tr>')
+    return "<h2>Claims of the paper</h2>\n<table>" + "\n".join(lines) + "</table>"
 
 
 def _table(table: Table) -> str:
@@ -90,7 +100,7 @@ def _figure(figure: Figure, picture: bytes) -> str:
 def _class(cell: Cell) -> str:
     if not cell.compared or cell.same:
         return "n"
-    return "off" if cell.mark else "open"
+    return "off" if cell.explained else "open"
 
 
 def _row(texts: Sequence[str], tag: str) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert import pipeline
+from dalembert.papers.claims import Finding
 from dalembert.papers.facts import Computed, Recipe, printed
 from dalembert.papers.mechanism import placed
 from dalembert.papers.values import Frame, Stroke
+from dalembert.structure import samples
 
 if TYPE_CHECKING:
     from sympy import Basic, Matrix
@@ -25,7 +27,31 @@ def recipe() -> Recipe:
     return Recipe(
         {"Counts": _counts, **{number: partial(_example, number) for number in EXAMPLES}},
         {"1": _disk, "2": _pendulum},
+        {"fewest-differential-equations": _fewest, "reactions": _reactions},
     )
+
+
+def _fewest() -> Finding:
+    """Differential equations by (2.7) and degrees of freedom, and all equations with multipliers."""
+    texts, holds = [], True
+    for model in EXAMPLES.values():
+        equations, freedoms = pipeline.derive(model, "phong"), pipeline.mobility(model).degrees_of_freedom
+        s, n = equations.constraint_matrix.shape
+        holds = holds and equations.n_dynamic == freedoms == n - s
+        texts.append(f"{model}: {equations.n_dynamic} differential equations and {s} constraints, {n + s} with multipliers")
+    return Finding(holds, "; ".join(texts) + ".")
+
+
+def _reactions() -> Finding:
+    """r by (2.4) against Aᵀλ of Lagrange's equations at random states."""
+    gaps = {}
+    for name in EXAMPLES.values():
+        ours, theirs = (pipeline.derive(name, key) for key in ("phong", "lagrange"))
+        at = samples.consistent(ours.model, 20)
+        found, known = (each.reactions(at.q, at.qd, at.t) for each in (ours, theirs))
+        gaps[name] = float(np.abs(found - known).max() / np.abs(known).max())
+    texts = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())
+    return Finding(max(gaps.values()) < 1e-9, f"largest relative difference to Aᵀλ at 20 random states: {texts}.")
 
 
 def _counts() -> Computed:

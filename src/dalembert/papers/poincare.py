@@ -15,6 +15,7 @@ from dalembert.handles import Equations
 from dalembert.kinematics import non_ideal_forces
 from dalembert.kinematics.motion import move
 from dalembert.model import Elements
+from dalembert.papers.claims import Finding
 from dalembert.papers.facts import Computed, Recipe, printed
 from dalembert.structure import samples
 
@@ -35,8 +36,23 @@ def recipe() -> Recipe:
             "Result 3.1": partial(_rows, "Result 3.1", ideal, look, (_held, _force, _compiled, _principle)),
             "Result 3.2": partial(_rows, "Result 3.2", ideal, look, (_gauss, _corollary)),
             "Result 3.3": partial(_rows, "Result 3.3", rough, look, (_held, _force, _principle)),
-        }
+        },
+        claims={
+            "dependent-constraints": partial(_against_newton_euler, "over-constrained"),
+            "non-ideal-constraints": partial(_against_newton_euler, "rough-surface"),
+        },
     )
+
+
+def _against_newton_euler(name: str) -> Finding:
+    """Accelerations against Newton's and Euler's equations of the bodies, at random states."""
+    ours, theirs = (pipeline.derive(name, key) for key in ("poincare", "newton_euler"))
+    at = samples.consistent(ours.model, _STATES)
+    found, known = (each.accelerations(at.q, at.qd, at.t) for each in (ours, theirs))
+    gap = float(np.abs(found - known).max() / np.abs(known).max())
+    rows, facts = ours.workspace.facts.levels.names, ours.workspace.facts
+    sizes = f"{name}, {len(rows)} constraints of rank {len(facts.rows)}"
+    return Finding(gap < 1e-9, f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states.")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+from dalembert.papers.claims import Claim
 from dalembert.papers.values import Figure, Note, Paper, Table, lettered
 
 _WIDTH = 118
@@ -15,7 +16,17 @@ def of_paper(paper: Paper) -> str:
     """All tables, what the figures show, and the verdict."""
     parts = [f"{paper.title}\n{paper.source}", *map(of_table, paper.tables), *map(of_figure, paper.figures)]
     parts += [_wrapped(remark) for remark in paper.remarks]
+    parts += [of_claims(paper.claims)] if paper.claims else []
     return "\n\n".join([*parts, verdict(paper)] if paper.tables else parts)
+
+
+def of_claims(claims: Sequence[Claim]) -> str:
+    """Every claim with its verdict and the numbers behind it."""
+    lines = []
+    for claim in claims:
+        lines.append(_wrapped(f"{claim.verdict}: {claim.text} ({claim.place})"))
+        lines.append(_wrapped(f"   measured: {claim.finding.measured}"))
+    return "\n".join(["Claims of the paper, measured in this run", "", *lines])
 
 
 def of_table(table: Table) -> str:
@@ -43,7 +54,9 @@ def verdict(paper: Paper) -> str:
     if not open_ones:
         return f"{said}, none without a reason."
     where = "; ".join(f"{cell.row}, {cell.column}" for cell in open_ones)
-    return f"{said}, {len(open_ones)} without a reason: {where}."
+    missing = sum(cell.missing for cell in open_ones)
+    words = f", of which {missing} were not computed" if missing else ""
+    return f"{said}, {len(open_ones)} without a reason{words}: {where}."
 
 
 def _rows(table: Table) -> list[str]:

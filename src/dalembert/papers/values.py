@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.errors import InputError, nearest
 from dalembert.papers.cells import Cell, Entry
+from dalembert.papers.claims import Claim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -71,7 +72,7 @@ class Table:
 
     @property
     def unexplained(self) -> tuple[Cell, ...]:
-        """The cells that deviate in a printed digit without a note that says why."""
+        """The cells that deviate in a printed digit without a note that says why, or have no computed value."""
         return tuple(cell for cell in self.cells if not cell.explained)
 
     def to_dict(self) -> dict[str, object]:
@@ -189,6 +190,7 @@ class Paper:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     remarks: tuple[str, ...] = field(default=())
+    claims: tuple[Claim, ...] = ()
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self.tables)
@@ -222,6 +224,7 @@ class Paper:
             "figures": [figure.to_dict() for figure in self.figures],
             "unexplained": [cell.to_dict() for cell in self.unexplained],
             "remarks": list(self.remarks),
+            "claims": [claim.to_dict() for claim in self.claims],
         }
 
     def write(self, folder: str | Path) -> list[Path]:

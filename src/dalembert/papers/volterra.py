@@ -9,15 +9,19 @@ import numpy as np
 
 from dalembert import pipeline, sources
 from dalembert.analysis import observables
-from dalembert.evidence.comparison import Comparison
+from dalembert.evidence.comparison import Comparison, Row
 from dalembert.integrators import InitialValueProblem, Settings, integrate
 from dalembert.integrators.rk45 import RungeKutta45
 from dalembert.papers import volterra_figures as figures
+from dalembert.papers.claims import Finding, smallest
 from dalembert.papers.facts import Computed, Picture, Recipe, printed
 
 METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")  # the columns of Tables 2, 3 and 6
 CASES = {"2": "cart-pendulum", "3": "three-bodies", "6": "satellite-boom"}  # by the number of the table
 # the columns of Table 1
+_ROUNDING = 1e-12  # relative drift of what is constant in exact arithmetic, over a run
+_SCATTER = 0.05  # of CPU times, relative
+_REPEATED = 4  # more runs of each method for its CPU time
 COUNTED = ("lagrange", "maggi", "udwadia_kalaba", "boltzmann_hamel", "volterra", "kane", "routh", "volterra_reduced")
 
 
@@ -36,7 +40,52 @@ def recipe() -> Recipe:
         number: partial(_norms, compared, case) for number, case in CASES.items()
     }
     tables |= {"1": _counts, "2": partial(_first, compared), "4": _parameters, "5": _start}
-    return Recipe(tables, _figures(compared))
+    return Recipe(tables, _figures(compared), _claims(compared))
+
+
+def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Finding]]:
+    """What the paper says of its formulation, measured in the runs of Tables 2, 3 and 6."""
+
+    def least(of_row: Callable[[Row], float | None], *cases: str) -> Finding:
+        found = {case: {key: of_row(compared(case)[key]) for key in METHODS} for case in cases or CASES.values()}
+        return smallest("volterra_reduced", found, floor=_ROUNDING)
+
+    return {
+        "fewest-equations": _fewest_equations,
+        "least-energy-drift": lambda: least(lambda row: row.energy_error),
+        "least-constraint-drift": lambda: least(lambda row: row.constraint_error, "cart-pendulum"),
+        "least-momentum-drift": lambda: least(lambda row: row.momentum_error),
+        "no-momentum-drift": partial(_no_drift, compared),
+        "fewest-operations": lambda: least(lambda row: row.operations),
+        "fastest": partial(_fastest, compared),
+    }
+
+
+def _fewest_equations() -> Finding:
+    """The number of equations of all columns of Table 1."""
+    found = {case: {key: pipeline.derive(case, key).n_dynamic for key in COUNTED} for case in CASES.values()}
+    return smallest("volterra_reduced", found, ties=True)
+
+
+def _no_drift(compared: Callable[[str], Comparison]) -> Finding:
+    """The drift of the first ignorable momentum, which is a parameter of the reduced equations, to rounding."""
+    drifts = {case: compared(case)["volterra_reduced"].momentum_error or 0.0 for case in CASES.values()}
+    texts = ", ".join(f"{case} {drift:.1e}" for case, drift in drifts.items())
+    return Finding(max(drifts.values()) < _ROUNDING, f"{texts}; rounding would be below {_ROUNDING:.0e}.")
+
+
+def _fastest(compared: Callable[[str], Comparison]) -> Finding:
+    """The CPU time of the runs, the least of several, all methods in turn."""
+    found: dict[str, dict[str, float]] = {}
+    for case in CASES.values():
+        runs = compared(case).runs
+        options = {"integrator": "rk45", "project": False, "max_step": float(runs["lagrange"].t[1])}
+        times = {key: [runs[key].cpu_seconds] for key in METHODS}
+        for _ in range(_REPEATED):
+            for key in METHODS:
+                times[key].append(runs[key].equations.simulate(**options).cpu_seconds)
+        found[case] = {key: min(each) for key, each in times.items()}
+    return smallest("volterra_reduced", found, margin=_SCATTER)
 
 
 def _figures(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Picture]]:

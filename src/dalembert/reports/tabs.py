@@ -75,23 +75,25 @@ def _evidence(contents: Contents) -> Iterator[str]:
 
 
 def _reactions(contents: Contents) -> Iterator[str]:
-    """The largest force and moment in every joint."""
+    """The largest force and moment in every joint, and which joints are not determined."""
     run = contents.run
     if not run.knows_joints:
         return
+    reactions = run.joint_reactions()
     largest = {
         name: [float((x**2).sum(axis=0).max() ** 0.5) for x in (found.force, found.moment)]
-        for name, found in run.joint_reactions().items()
+        for name, found in reactions.items()
     }
     rows = tuple((name, short(force), short(moment)) for name, (force, moment) in largest.items())
-    if rows:
+    if rows or reactions.notes:
         known = units_of(run)
         heads = (
             f"largest {what}, {unit}".rstrip(", ")
             for what, unit in (("force", known.shown("N")), ("moment", known.shown("N·m")))
         )
         yield "<h2>Reactions in the joints</h2>"
-        yield Table(("joint", *heads), rows).html()
+        notes = tuple(f"{note[:1].upper()}{note[1:]}" for note in reactions.notes)
+        yield Table(("joint", *heads), rows, "", notes).html()
 
 
 def _model(contents: Contents) -> Iterator[str]:

@@ -169,6 +169,8 @@ def _joints(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
     if not run.knows_joints:
         return {}, {}
     found = run.joint_reactions()
+    if not found:
+        return {}, {}
     places: Places = {
         "joint": ("joint", _words(found)),
         "joint_child": ("joint", _words(each.body for each in found.values())),

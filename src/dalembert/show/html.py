@@ -1,4 +1,4 @@
-r"""Equations as HTML: one page with MathML in it, nothing from elsewhere, light or dark as the reader's screen is.
+r"""Equations as HTML: one page with MathML and its font in it, nothing from elsewhere, light or dark as the reader's screen is.
 
 The formulas are those of LaTeX, line by line, which the library latex2mathml turns into MathML. Words in them go around it: they
 are escaped here.
@@ -13,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dalembert.show import latex
+from dalembert.viewer import math_style
 
 if TYPE_CHECKING:
     from dalembert.show.blocks import Step
@@ -36,7 +37,7 @@ _FRAME = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; font-src data:">
 <title>{title}</title>
 <style>
 {style}
@@ -49,7 +50,8 @@ _FRAME = """<!DOCTYPE html>
 """
 _WORDS = re.compile(r"\\(text|textbf|mathrm)\{((?:\\[a-z]+\{\}|\\.|[^{}\\])*)\}")
 _FUNCTION = re.compile(r"(\\(?:sin|cos|tan)(?:\^\{\d+\})?) (?=\{)")
-_DOTS = re.compile(r"<mover>(?=(?:(?!<mover>).)*?<mo>&#x(?:002D9|000A8);</mo></mover>)")
+# dots as large as above a letter in print, and clear of it: an accent of MathML is drawn into the letter's box
+_DOTS = re.compile(r"<mo>(&#x(?:002D9|000A8);)</mo>(?=</mover>)")
 _SIGNED = "&#x00028;</mo><mo>&#x02212;", '&#x00028;</mo><mo form="prefix">&#x02212;'  # a minus behind a bracket
 _SLASH = "<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>'  # as close as in d/dt
 _TEXT = {latex.escape(sign): sign for sign in "\\~^<>&%$#_{}"}
@@ -58,12 +60,12 @@ _SIGN = re.compile("|".join(re.escape(written) for written in sorted(_TEXT, key=
 
 def document(title: str, sections: Iterable[str]) -> str:
     """A whole page that needs nothing else."""
-    return _FRAME.format(title=escape(title), style=_STYLE, body="\n".join(sections))
+    return _FRAME.format(title=escape(title), style=math_style() + _STYLE, body="\n".join(sections))
 
 
 def fragment(parts: Iterable[str]) -> str:
-    """Some parts for a notebook, whose own style holds."""
-    return f"<div>{''.join(parts)}</div>"
+    """Some parts for a notebook, with the math font: the notebook's own style applies to everything else."""
+    return f"<style>{math_style()}</style><div>{''.join(parts)}</div>"
 
 
 def page(found: Page) -> str:
@@ -119,7 +121,7 @@ def math(tex: str, display: str = "true") -> str:
 
     tex = _WORDS.sub(keep, tex)
     tex = re.sub(r"(?=\\(?:sin|cos|tan)\b)", r"\\, ", _FUNCTION.sub(r"\1\\, ", tex))
-    found = _DOTS.sub('<mover accent="true">', convert(tex)).replace(*_SIGNED).replace(*_SLASH)
+    found = _DOTS.sub(r'<mo mathsize="100%" stretchy="false">\1</mo>', convert(tex)).replace(*_SIGNED).replace(*_SLASH)
     found = re.sub(r"<mtext>@(\d+)@</mtext>", lambda match: kept[int(match[1])], found)
     return re.sub(r"^<math[^>]*>", '<math displaystyle="true">' if display == "true" else "<math>", found)
 

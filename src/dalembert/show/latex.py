@@ -35,6 +35,8 @@ _SIGNS = {
     "≤": r"\leq ", "≥": r"\geq ", "∈": r"\in ", "⊥": r"\perp ", "–": r"\text{--}", "’": "'", "ᵢ": "_{i} ", "ₖ": "_{k} ",
     "*": "^{*} ",
 }  # fmt: skip
+_WORD = re.compile(r"[A-Za-zÀ-ɏ]{3,}[.)]?")  # plain words may have accents: Poincaré
+_POWER = r"\^\([^()]*\)"  # in words: M^(−1/2)
 _HEAD = r"""\documentclass[11pt,fleqn]{article}
 \usepackage[a4paper,margin=2cm]{geometry}
 \usepackage{amsmath,amssymb}
@@ -134,8 +136,9 @@ def sentence(words: str) -> str:
     >>> sentence("the twists, t = N q̇, of rod_1")
     'the twists, t = N $\\dot{q}$, of rod\\_1'
     """
-    parts = re.split(r"((?:[^\s,;:]*[^\x00-\x7f–’][^\s,;:]*)|(?<!\w)[A-Za-z]_\w+)", words)
-    return "".join(f"${words_in_latex(part)}$" if i % 2 else escape(part) for i, part in enumerate(parts))
+    parts = re.split(rf"((?:[^\s,;:]*[^\x00-\x7f–’][^\s,;:]*)|(?<!\w)[A-Za-z](?:_\w+(?:{_POWER})?|{_POWER}))", words)
+    formula = [i % 2 == 1 and not _WORD.fullmatch(part) for i, part in enumerate(parts)]
+    return "".join(f"${words_in_latex(part)}$" if yes else escape(part) for yes, part in zip(formula, parts, strict=True))
 
 
 def words_in_latex(words: str, letters: Letters = PLAIN) -> str:
@@ -152,6 +155,8 @@ def words_in_latex(words: str, letters: Letters = PLAIN) -> str:
 
 def _in_latex(token: str, scalars: set[str], clashing: frozenset[str]) -> str:
     letter = token[0]
+    if re.fullmatch(_POWER, token):
+        return f"^{{{token[2:-1].replace('−', '-')}}} "
     if token in _SIGNS or letter in _SIGNS:
         return _SIGNS.get(token, _SIGNS.get(letter, ""))
     if not letter.isalpha():

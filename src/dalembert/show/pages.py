@@ -15,7 +15,7 @@ from dalembert.show import intermediates
 from dalembert.show.blocks import Block
 from dalembert.show.laws import WrittenLaw
 from dalembert.show.names import PLAIN, Letters
-from dalembert.show.sheet import Sheet
+from dalembert.show.sheet import Sheet, notes_of
 
 _ROW = 120  # operations of a row of a law that is written out
 _LAW = 300  # operations of a law that is written out
@@ -85,8 +85,7 @@ def unwritten_page(
 
 
 def _page(form: LinearForm, sections: Iterable[Section], letters: Letters, *more: str) -> Page:
-    dropped = form.system.facts.dropped
-    notes = (*form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []), *more)
+    notes = (*notes_of(form), *more)
     n, title = form.n_dynamic, formalisms.find(form.formalism).ABOUT.title
     counts = f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
     return Page(form.system.model.name, title, counts, notes, tuple(sections), letters)

@@ -83,9 +83,24 @@ def panels_of(run: Trajectory, names: Sequence[str] = ()) -> list[Panel]:
     found = {name: PANELS[name].make(run) for name in names or OVERVIEW}
     for name in names:
         if not found[name]:
-            fact = f"plot: '{run.equations.model.name}' has no {PANELS[name].lack}, so there is no panel '{name}'."
-            raise InputError(f"{fact} Leave it out.")
+            raise InputError(f"plot: {_lacking(run, name)} Leave it out.")
     return [panel for panels in found.values() for panel in panels]
+
+
+def drawable(run: Trajectory, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Of the names, those that the run has a panel for, and a sentence for each of the others.
+
+    >>> import dalembert as dl
+    >>> drawable(dl.simulate("double-pendulum", 1.0, samples=11), ["energy", "multipliers"])
+    (['energy'], ["'double-pendulum' has no constraints, so there is no panel 'multipliers'."])
+    """
+    require_known(names, PANELS, "panel")
+    has = {name: bool(PANELS[name].make(run)) for name in names}
+    return [name for name in names if has[name]], [_lacking(run, name) for name in names if not has[name]]
+
+
+def _lacking(run: Trajectory, name: str) -> str:
+    return f"'{run.equations.model.name}' has no {PANELS[name].lack}, so there is no panel '{name}'."
 
 
 def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -287,9 +302,8 @@ def _reactions(run: Trajectory) -> list[Panel]:
 
 
 def _joints(run: Trajectory) -> list[Panel]:
-    if not run.equations.model.bodies:
+    if not run.knows_joints or not (found := run.joint_reactions()):
         return []
-    found = run.joint_reactions()
     forces = [("N", Line(for_words(name), np.linalg.norm(each.force, axis=0))) for name, each in found.items()]
     moments = [("N·m", Line(for_words(name), np.linalg.norm(each.moment, axis=0))) for name, each in found.items()]
     scales = run.equations.workspace.facts.scales
@@ -325,7 +339,7 @@ PANELS: dict[str, Choice] = {
     "momenta": Choice("the generalized momenta ∂L/∂q̇", _momenta),
     "multipliers": Choice("the multipliers λ of the constraints", _multipliers, "constraints"),
     "reactions": Choice("the generalized reactions Aᵀλ + C", _reactions, "constraints"),
-    "joints": Choice("the size of force and moment in every joint", _joints, "bodies"),
+    "joints": Choice("the size of force and moment in every joint", _joints, "joints whose forces are determined"),
     "drives": Choice("torques and forces of the drives", _drives, "drives"),
     "phase": Choice("phase portraits, the rate of every coordinate over the coordinate", _phase),
 }

@@ -12,7 +12,7 @@ from dalembert.exporters import files
 from dalembert.show import plot_axes, plot_edges
 from dalembert.show.plot_comparison import FIGURES, figures_of, groups, names_of
 from dalembert.show.plot_edges import Ending
-from dalembert.show.plot_panels import OVERVIEW, PANELS, Line, Panel, panels_of
+from dalembert.show.plot_panels import OVERVIEW, PANELS, Line, Panel, drawable, panels_of
 from dalembert.show.plot_styles import LINEAGES, Style, style_of, styles_of
 from dalembert.show.units import units_of
 
@@ -31,6 +31,7 @@ __all__ = [
     "PANELS",
     "comparison",
     "comparison_figure",
+    "drawable",
     "is_picture",
     "save",
     "trajectory",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from time import thread_time
 
@@ -11,13 +12,39 @@ from dalembert import formalisms
 from dalembert.algebra import Array
 from dalembert.equations import Accelerations, LinearForm
 from dalembert.expressions.formula import Formula
-from dalembert.expressions.numbers import with_exact_numbers
+from dalembert.expressions.numbers import readable, with_exact_numbers
+from dalembert.model import Elements
 from dalembert.show import intermediates, rows
 from dalembert.show.tidying import tidy_matrix
 
 Line = tuple[str, Formula]  # the name of what is defined, and its expression
 
 SECONDS = 3.0  # of this thread, for bringing one form to a short form: the load of the machine changes no result
+
+
+def notes_of(form: LinearForm) -> tuple[str, ...]:
+    """What a reader of the equations has to know: notes of the derivation, redundant rows, stabilized constraints."""
+    return (*form.notes, *_redundant(form), *_stabilized(form.system.model))
+
+
+def _redundant(form: LinearForm) -> Iterator[str]:
+    """What the formalism does with redundant constraints."""
+    if dropped := form.system.facts.dropped:
+        verb = {"drops": "dropped", "takes": "kept"}[formalisms.find(form.formalism).ABOUT.redundant]
+        yield f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers are the smallest ones"
+
+
+def _stabilized(model: Elements) -> Iterator[str]:
+    """The feedback on constraints, by its equation with the gains in numbers."""
+    found: dict[str, list[str]] = {}
+    for constraint in (*model.holonomic_list, *model.loops, *model.nonholonomic_list):
+        if constraint.feedback:
+            *alpha, beta = map(readable, constraint.feedback)
+            position = f" + {alpha[0]} φ" if alpha and alpha[0] != "0" else ""
+            law = f"φ̈ + {beta} φ̇{position} = 0" if alpha else f"ψ̇ + {beta} ψ = 0"
+            found.setdefault(law, []).extend(constraint.row_names)
+    for law, names in found.items():
+        yield f"constraints stabilized by feedback, which the right sides contain: {law} for {', '.join(names)}"
 
 
 @dataclass(frozen=True)
@@ -95,8 +122,7 @@ class Sheet:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was detected and dropped."""
-        dropped = self.form.system.facts.dropped
-        return (*self.form.notes, *([f"redundant constraints dropped: {', '.join(dropped)}"] if dropped else []))
+        return notes_of(self.form)
 
     def entries(self, name: str) -> tuple[Line, ...]:
         """The entries of M, f, A, beta or S that are not zero, each once."""

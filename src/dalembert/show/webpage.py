@@ -33,7 +33,10 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-_POLICY = "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; font-src data:;"
+    " base-uri 'none'; form-action 'none'"
+)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ _PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>dalembert studio</title>
 <link rel="icon" href="data:,">
+<link rel="stylesheet" href="math.css">
 <link rel="stylesheet" href="studio.css">
 </head>
 <body data-nonce="{nonce}">
@@ -129,7 +130,7 @@ class Studio:
         await self._tabs.talk(socket, socket.path_params["tab"])
 
 
-_KINDS = {"studio.js": "text/javascript", "studio.css": "text/css"}
+_KINDS = {"studio.js": "text/javascript", "studio.css": "text/css", "math.css": "text/css"}
 
 
 class _Asset:

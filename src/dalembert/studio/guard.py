@@ -20,7 +20,7 @@ MAX_PATH = 2_000  # characters
 MAX_HEAD = 16_384  # bytes of the head of a request
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; connect-src 'self';"
-    " media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    " font-src data:; media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _FOLLOWED = ("GET", "navigate", "document")  # a person has followed a link
 HEADERS = {

@@ -1,4 +1,4 @@
-"""The web viewer as it is built from `viewer/`: one script and one style sheet, to be put into a page."""
+"""The web viewer as it is built from `viewer/`: one script and one style sheet, to be put into a page, and the math font."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dalembert.errors import InputError
 
-_FILES = {"viewer.js": "</script", "viewer.css": "</style"}  # and what would end their elements in a page
+_FILES = {"viewer.js": "</script", "viewer.css": "</style", "math.css": "</style"}  # and what would end their elements in a page
 _HOW = "Build it once: pip install -e . in the source tree, or python viewer/build.py."
 
 
@@ -29,7 +29,18 @@ def bundle() -> Bundle:
     >>> "dalembert" in bundle().script
     True
     """
-    return Bundle(*map(_text, _FILES))
+    return Bundle(_text("viewer.js"), _text("viewer.css") + math_style())
+
+
+def math_style() -> str:
+    """The style sheet of equations: a math font as data, and the rule that MathML uses it.
+
+    A page that contains it has to allow fonts as data (`font-src data:`) in its content security policy.
+
+    >>> math_style().count("@font-face")
+    1
+    """
+    return _text("math.css")
 
 
 def _text(name: str) -> str:

@@ -70,13 +70,13 @@ def _shown(found: Equilibrium) -> dict[str, Any]:
 
 
 def _reactions(found: Equilibrium) -> Table:
-    rows = []
-    for name, each in found.joint_reactions().items():
+    rows, reactions = [], found.joint_reactions()
+    for name, each in reactions.items():
         force, moment = (np.round(np.asarray(x, dtype=float).ravel(), _DIGITS) + 0.0 for x in (each.force, each.moment))
         sizes = [short(float(np.linalg.norm(x))) for x in (force, moment)]
         parts = [", ".join(short(float(x)) for x in vector) for vector in (force, moment)]
         rows.append((name, sizes[0], parts[0], sizes[1], parts[1]))
-    return Table(("joint", "|F|", "F in the world", "|M|", "M in the world"), tuple(rows), "What the joints carry")
+    return Table(("joint", "|F|", "F in the world", "|M|", "M in the world"), tuple(rows), "What the joints carry", reactions.notes)
 
 
 def modes(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:

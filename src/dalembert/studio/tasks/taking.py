@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,14 @@ from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
 from dalembert.studio.tasks.script import script_of
 
+class Written(list[Path]):
+    """The files that were written, and notes on what they do not contain."""
+
+    def __init__(self, paths: Iterable[Path], notes: Sequence[str] = ()) -> None:
+        super().__init__(paths)
+        self.notes = tuple(notes)
+
+
 Maker = Callable[[Given, Folder, Tell], list[Path]]
 
 
@@ -41,7 +49,8 @@ def take(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     kind = given.choice("kind", KINDS)
     tell(0.0, KINDS[kind].title)
     files = KINDS[kind].make(given, folder, tell)
-    return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in files]}
+    notes = list(files.notes) if isinstance(files, Written) else []
+    return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in files], "notes": notes}
 
 
 def kinds(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -179,8 +188,11 @@ def _plot(suffix: str) -> Maker:
     def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
         run = _run(given, folder)
         path = folder.free(f"{_stem(run)}-plots", suffix)
-        run.plot(*given.words("panels", plots.PANELS), path=path)
-        return [path]
+        names, lacking = plots.drawable(run, given.words("panels", plots.PANELS) or plots.OVERVIEW)
+        if not names:
+            raise InputError(f"there is nothing to plot: {' '.join(lacking)} Choose other panels.")
+        run.plot(*names, path=path)
+        return Written([path], lacking)
 
     return make
 

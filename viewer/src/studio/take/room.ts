@@ -6,7 +6,7 @@ import { Choices, type Offer } from "./choices";
 
 interface Kind { kind: string; title: string; group: string }
 interface Kinds extends Offer { kinds: Kind[] }
-interface Taken { files: { name: string; bytes: number }[] }
+interface Taken { files: { name: string; bytes: number }[]; notes: string[] }
 
 const GROUPS: Record<string, { title: string; words: string }> = {
   model: { title: "Model", words: "The description, for this program or another one." },
@@ -27,7 +27,7 @@ export function takeRoom(studio: Studio): Room {
     const given = { kind, text: draft.text, run: draft.run, ...choices.values };
     const found = await studio.work<Taken>(title, (tell) => link.ask("take", given, tell));
     for (const { name, bytes } of found?.files ?? []) files.prepend(fileOf(name, bytes));
-    if (found) studio.say(`Written: ${found.files.map(({ name }) => name).join(", ")}.`);
+    if (found) studio.say([`Written: ${found.files.map(({ name }) => name).join(", ")}.`, ...found.notes].join(" "));
   };
 
   const fill = ({ kinds, ...offer }: Kinds): void => {
