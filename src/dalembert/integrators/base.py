@@ -189,6 +189,13 @@ class Burst:
         times = self.steps.t0[chosen, None] + x * self.steps.h[chosen, None]
         return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
 
+    def at(self, which: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Times (I × P) and states (states, I × P) at shares x (I, P) of the steps `which` (I,)."""
+        powers = x[:, None, :] ** np.arange(self.steps.powers.shape[2])[:, None]
+        values = self.steps.powers[which] @ powers
+        times = self.steps.t0[which, None] + x * self.steps.h[which, None]
+        return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+
 
 @dataclass(frozen=True)
 class Solution:
