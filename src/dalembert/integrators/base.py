@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.errors import InputError, SimulationError
 from dalembert.integrators.native_steps import Surface, Taken
-from dalembert.integrators.polynomial import Piece, Polynomial
+from dalembert.integrators.polynomial import Piece, Polynomial, powers
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.programs.loops import Machine
@@ -191,8 +191,7 @@ class Burst:
 
     def at(self, which: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Times (I × P) and states (states, I × P) at shares x (I, P) of the steps `which` (I,)."""
-        powers = x[:, None, :] ** np.arange(self.steps.powers.shape[2])[:, None]
-        values = self.steps.powers[which] @ powers
+        values = self.steps.powers[which] @ powers(x, self.steps.powers.shape[2])
         times = self.steps.t0[which, None] + x * self.steps.h[which, None]
         return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
 

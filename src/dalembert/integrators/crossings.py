@@ -1,7 +1,7 @@
 """Sign changes of functions of the state along a run: discontinuity surfaces, contacts, and the events of a user.
 
-All roots within a step are isolated (`root_isolation`), in order, whatever the method and the direction. The first one that ends the
-stretch cuts the step; those before it that do not are recorded, and the search goes on behind them. Equations are continued
+All roots within a step are isolated (`root_isolation`), in order, whatever the method and the direction. The first one that ends
+the stretch cuts the step; those before it that do not are recorded, and the search goes on behind them. Equations are continued
 smoothly beyond a discontinuity surface (see `model/switches`), so that the interpolant is smooth on both sides of the root.
 """
 
@@ -21,6 +21,7 @@ from dalembert.integrators.root_isolation import (
     Intervals,
     Separation,
     basis_for,
+    estimate_root,
     expand,
     keeps_sign,
     refine_roots,
@@ -30,7 +31,8 @@ from dalembert.integrators.taylor import Taylor
 
 _ROUNDING = 8.9e-16  # relative rounding error of a state; roots closer than this share of a step coincide
 _START_NOISE = 8.0  # times the effect of rounding: what counts as zero for a function that is zero at the start
-_GRADED = np.concatenate([[0.0], np.exp2([-60.0, -50.0, -40.0, -30.0, -20.0, -12.0, -6.0, -3.0, 0.0])])
+_GRADED = np.concatenate([[0.0], np.exp2([-60.0, -45.0, -30.0, -18.0, -9.0, -4.0, 0.0])])
+_SECANT = 1e-8  # of an interval: so close to a root a secant is exact to rounding
 _FIRST_GROUP = 4  # steps of a burst searched together at first; then twice as many each time
 
 States = Callable[
@@ -62,6 +64,18 @@ class Change(NamedTuple):
     low: float
     high: float
     up: bool
+    interval: int = -1  # of the separation, where it is the only one between the two
+
+
+class Samples(NamedTuple):
+    """Values and noise of a function at the ends of the intervals of a step, of which `first` is the first."""
+
+    step: int
+    which: int
+    first: int
+    shares: np.ndarray
+    values: np.ndarray
+    noise: np.ndarray
 
 
 class Root(NamedTuple):
@@ -151,34 +165,29 @@ class Crossings(Guide):
 
     def _search(self, steps: Interpolants) -> int | None:
         """The step with the first crossing that ends the stretch; crossings before it are recorded."""
-        b, first = basis_for(steps.degree), 0
+        b, functions, first = basis_for(steps.degree), self._functions(steps), 0
         if self._begins:  # another crossing may follow soon: intervals become shorter towards the start
             self._begins, first = False, 1
-            begin = self._expanded(steps, np.zeros(len(_GRADED) - 1, dtype=np.intp), _GRADED[:-1], _GRADED[1:], b)
-            if (found := self._advance(steps, begin, range(1), b)) is not None:
+            which, low, high = np.zeros(len(_GRADED) - 1, dtype=np.intp), _GRADED[:-1], _GRADED[1:]
+            begin = _intervals(*expand(functions, which, low, high, b), which, low, high)
+            if (found := self._advance(steps, begin, b)) is not None:
                 return found
-        if first == steps.count:
-            return None
         which = np.arange(first, steps.count)
-        rest = self._expanded(steps, which, np.zeros(len(which)), np.ones(len(which)), b)
-        for group in _groups(which[self._suspect(rest, len(which))]):
-            if (found := self._advance(steps, rest, group, b)) is not None:
+        if not len(which):
+            return None
+        low, high = np.zeros(len(which)), np.ones(len(which))
+        c, error = expand(functions, which, low, high, b)
+        suspect = np.flatnonzero(self._suspect(c, error))
+        for group in _groups(suspect):
+            part = _intervals(c[:, group], error[:, group], which[group], low[group], high[group])
+            if (found := self._advance(steps, part, b)) is not None:
                 return found
         return None
 
-    def _expanded(
-        self, steps: Interpolants, which: np.ndarray, low: np.ndarray, high: np.ndarray, b: Basis
-    ) -> Intervals:
-        """Every watched function on every interval."""
-        c, error = expand(self._functions(steps), which, low, high, b)
-        m, count = error.shape
-        rows, P = np.repeat(np.arange(m), count), c.shape[2]
-        return Intervals(rows, *(np.tile(x, m) for x in (which, low, high)), c.reshape(-1, P), error.ravel())
-
-    def _suspect(self, found: Intervals, count: int) -> np.ndarray:
+    def _suspect(self, c: np.ndarray, error: np.ndarray) -> np.ndarray:
         """In which of some steps a function may have a root, or begins on another side than the step before ended."""
-        safe = keeps_sign(found.c, found.error).reshape(-1, count)
-        sign = np.where(safe, np.sign(found.c[:, 0]).reshape(-1, count), 0.0)
+        safe = keeps_sign(c, error)
+        sign = np.where(safe, np.sign(c[..., 0]), 0.0)
         before = np.concatenate([np.where(self._fresh, 0.0, self._sides)[:, None], sign[:, :-1]], axis=1)
         return (~safe | (sign != before)).any(axis=0)
 
@@ -189,29 +198,29 @@ class Crossings(Guide):
 
         return functions
 
-    def _noise(self, steps: Interpolants) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """How much the functions change where the state is off by rounding."""
+    def _perturbed(self, steps: Interpolants) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The functions, and how much they change where the state is off by rounding."""
 
-        def noise(which: np.ndarray, s: np.ndarray) -> np.ndarray:
+        def perturbed(which: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             t, y, count = _rounded(*steps.states(which, s))
             values = self._values(t, y)[self._rows].reshape(len(self._rows), count, *s.shape)
-            return np.ptp(values, axis=1)
+            return values[:, 0] - self._offsets[:, None, None], np.ptp(values, axis=1)
 
-        return noise
+        return perturbed
 
-    def _advance(self, steps: Interpolants, found: Intervals, group: Sequence[int], b: Basis) -> int | None:
+    def _advance(self, steps: Interpolants, found: Intervals, b: Basis) -> int | None:
         """Search some steps, one after the other; the step that ends the stretch."""
-        chosen = found.chosen(np.isin(found.step, group))
-        separation = separate_roots(self._functions(steps), self._noise(steps), chosen, b)
+        perturbed = self._perturbed(steps)
+        separation = separate_roots(self._functions(steps), lambda k, s: perturbed(k, s)[1], found, b)
         self._require_separated(steps, separation)
-        changes = list(self._changes(steps, separation))
-        roots = self._refined(steps, self._until_end(changes))
-        return self._record(steps, roots)
+        changes = self._until_end(list(self._changes(steps, separation)))
+        return self._record(steps, self._refined(steps, changes, separation.intervals))
 
     def _require_separated(self, steps: Interpolants, separation: Separation) -> None:
         for j in separation.overflow:
             if self._watched[j].title:
-                t, _ = steps.states(np.array([min(k for k, i in separation.points if i == j)]), np.zeros((1, 1)))
+                step = separation.intervals.step[separation.intervals.row == j][:1]
+                t, _ = steps.states(step, np.zeros((1, 1)))
                 raise SimulationError(
                     f"{self._watched[j].title}: from t = {t[0]:.9g} on it changes sign too often within one step of the "
                     "integrator for every passage to be found. Expected at most some ten thousand passages in a step. Give a "
@@ -220,22 +229,20 @@ class Crossings(Guide):
 
     def _changes(self, steps: Interpolants, separation: Separation) -> Iterator[Change]:
         """Sign changes in the order of steps; sides are followed."""
-        keys = sorted(separation.points)
-        points = [separation.points[key] for key in keys]
-        which = np.repeat([k for k, _ in keys], [len(s) for s in points])
-        s = np.concatenate(points) if points else np.zeros(0)
-        values = self._functions(steps)(which, s[:, None])[..., 0]
-        noise = self._noise(steps)(which, s[:, None])[..., 0]
-        cuts = np.cumsum([0] + [len(each) for each in points])
-        for (k, j), low, high in zip(keys, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-            last = steps.last and k == steps.count - 1
-            part = slice(low, high)
-            yield from self._followed(k, j, s[part], values[j, part], noise[j, part], last)
+        found, first = separation.intervals, separation.first
+        last = first[1:] - 1  # of each step and function; the points are the ends of its intervals
+        s = np.insert(found.low, first[1:], found.high[last])
+        which, rows = (np.insert(x, first[1:], x[last]) for x in (found.step, found.row))
+        points = np.arange(len(s))
+        values, noise = (x[rows, points, 0] for x in self._perturbed(steps)(which, s[:, None]))
+        for n, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
+            k, j, part = int(found.step[low]), int(found.row[low]), slice(low + n, high + n + 1)
+            ends = steps.last and k == steps.count - 1
+            yield from self._followed(Samples(k, j, low, s[part], values[part], noise[part]), ends)
 
-    def _followed(
-        self, k: int, j: int, s: np.ndarray, g: np.ndarray, noise: np.ndarray, last: bool
-    ) -> Iterator[Change]:
-        """The sign changes of function j in step k, from values at points that separate its roots."""
+    def _followed(self, samples: Samples, last: bool) -> Iterator[Change]:
+        """The sign changes of a function in a step, from values at points that separate its roots."""
+        k, j, first, s, g, noise = samples
         each, clear = self._watched[j], np.abs(g) > noise
         if self._fresh[j]:
             clear &= np.maximum.accumulate(np.abs(g) > _START_NOISE * noise + 4 * abs(g[0]))
@@ -244,22 +251,26 @@ class Crossings(Guide):
             return
         before = 0
         if self._fresh[j]:
-            up = bool(g[known[0]] > 0)
             self._fresh[j], before = False, known[0]
-            counts = (each.starts_up if up else each.starts_down) if each.follows else up != (self._sides[j] > 0)
-            if counts:
-                yield Change(k, j, 0.0, 0.0, up)
-            if counts or each.follows:
-                self._sides[j] = 1.0 if up else -1.0
+            yield from self._left(k, j, bool(g[before] > 0))
         for i in known:
             if (g[i] > 0) != (self._sides[j] > 0):
                 self._sides[j] *= -1
                 low, high = (s[before], s[i]) if g[before] * g[i] < 0 else (s[_nearest(g, before, i)],) * 2
-                yield Change(k, j, float(low), float(high), bool(g[i] > 0))
+                yield Change(k, j, float(low), float(high), bool(g[i] > 0), first + before if i == before + 1 else -1)
             before = i
         if last and each.follows and not clear[-1]:  # it reaches zero at the end of the run
             self._sides[j] *= -1
             yield Change(k, j, 1.0, 1.0, bool(self._sides[j] > 0))
+
+    def _left(self, k: int, j: int, up: bool) -> Iterator[Change]:
+        """A function that was zero at the start leaves it: a crossing there, or the side that it has from now on."""
+        each = self._watched[j]
+        counts = (each.starts_up if up else each.starts_down) if each.follows else up != (self._sides[j] > 0)
+        if counts:
+            yield Change(k, j, 0.0, 0.0, up)
+        if counts or each.follows:
+            self._sides[j] = 1.0 if up else -1.0
 
     def _ends(self, which: int, up: bool) -> bool:
         return self._watched[which].up if up else self._watched[which].down
@@ -270,20 +281,37 @@ class Crossings(Guide):
         limit = min(ending, default=(np.inf, np.inf))
         return [each for each in changes if (each.step, each.low - _ROUNDING) <= limit]
 
-    def _refined(self, steps: Interpolants, changes: list[Change]) -> list[Root]:
+    def _refined(self, steps: Interpolants, changes: list[Change], intervals: Intervals) -> list[Root]:
         """The roots, in order."""
-        wide = [each for each in changes if each.low < each.high]
         shares = {each: each.low for each in changes}
+        wide = [each for each in changes if each.low < each.high]
         if wide:
-            which, functions = np.array([each.step for each in wide]), self._functions(steps)
-            rows, points = np.array([each.which for each in wide]), np.arange(len(wide))
-
-            def at(s: np.ndarray) -> np.ndarray:
-                return functions(which, s[:, None])[rows, points, 0]
-
-            low, high = np.array([each.low for each in wide]), np.array([each.high for each in wide])
-            shares |= dict(zip(wide, refine_roots(at, low, high).tolist(), strict=True))
+            estimates = np.array([_estimate(each, intervals) for each in wide])
+            guesses, off = self._polished(steps, wide, *estimates.T)
+            shares |= dict(zip(wide, guesses.tolist(), strict=True))
+            rest = [each for each, fails in zip(wide, off, strict=True) if fails]
+            if rest:
+                low, high = np.array([each.low for each in rest]), np.array([each.high for each in rest])
+                found = refine_roots(self._each_at(steps, rest), low, high)
+                shares |= dict(zip(rest, found.tolist(), strict=True))
         return sorted(Root(each.step, shares[each], each.which, each.up) for each in changes)
+
+    def _each_at(self, steps: Interpolants, changes: list[Change]) -> Callable[[np.ndarray], np.ndarray]:
+        """The function of each change at P shares of its step, (R, P) → (R, P)."""
+        which, functions = np.array([each.step for each in changes]), self._functions(steps)
+        rows, points = np.array([each.which for each in changes]), np.arange(len(changes))
+        return lambda s: functions(which, s)[rows, points]
+
+    def _polished(
+        self, steps: Interpolants, changes: list[Change], guess: np.ndarray, off: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Roots by a secant across the interval in which an estimate is certain, and where that fails."""
+        low, high = np.array([each.low for each in changes]), np.array([each.high for each in changes])
+        a, b = np.maximum(guess - off, low), np.minimum(guess + off, high)
+        fa, fb = self._each_at(steps, changes)(np.stack([a, b], axis=1)).T
+        with np.errstate(all="ignore"):
+            root = a + (b - a) * fa / (fa - fb)
+        return root, ~((fa * fb < 0) & (b - a <= _SECANT * (high - low)) & np.isfinite(root))
 
     def _record(self, steps: Interpolants, roots: list[Root]) -> int | None:
         """Record crossings up to the first one that ends the stretch; its step."""
@@ -306,12 +334,31 @@ class Crossings(Guide):
         return [Halt(float(t[i]), y[:, i].copy(), root.which, root.up) for i, root in enumerate(roots)]
 
 
-def _groups(steps: np.ndarray) -> Iterator[Sequence[int]]:
+def _intervals(c: np.ndarray, error: np.ndarray, steps: np.ndarray, low: np.ndarray, high: np.ndarray) -> Intervals:
+    """Every function on every interval, from coefficients (functions, I, P) and errors (functions, I)."""
+    m, count, P = c.shape
+    each = np.tile(np.arange(count), m)
+    return Intervals(
+        np.repeat(np.arange(m), count), steps[each], low[each], high[each], c.reshape(-1, P), error.ravel()
+    )
+
+
+def _groups(steps: np.ndarray) -> Iterator[np.ndarray]:
     """Steps in groups that grow."""
     first, size = 0, _FIRST_GROUP
     while first < len(steps):
-        yield steps[first : first + size].tolist()
+        yield steps[first : first + size]
         first, size = first + size, 2 * size
+
+
+def _estimate(change: Change, intervals: Intervals) -> tuple[float, float]:
+    """The root by the Chebyshev series of its interval, and how far it may be off; infinitely far where there is none."""
+    half = 0.5 * (change.high - change.low)
+    if change.interval < 0:
+        return change.low + half, np.inf
+    x, off = estimate_root(intervals.c[change.interval], float(intervals.error[change.interval]))
+    guess = change.low + half * (1 + x)
+    return guess, half * off + 2 * _ROUNDING * guess
 
 
 def _nearest(g: np.ndarray, low: int, high: int) -> int:
@@ -320,7 +367,7 @@ def _nearest(g: np.ndarray, low: int, high: int) -> int:
 
 
 def _rounded(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Times (K,) and states (n, K), C times: as they are, and off by rounding, all states alike and any two of them oppositely."""
+    """Times (K,) and states (n, K), C times: as they are, and off by rounding, any two states alike and oppositely."""
     n = len(y)
     bits = (np.arange(n)[:, None] >> np.arange(max(n.bit_length(), 1))) & 1
     signs = np.concatenate([np.ones((n, 1)), 2.0 * bits - 1], axis=1)

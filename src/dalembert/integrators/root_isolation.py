@@ -2,18 +2,18 @@
 
 Along a step the state is a polynomial of s in [0, 1]. A function of the state is expanded in Chebyshev polynomials on an interval
 of s. The coefficients bound the function and its slope: where |c₀| > Σ|cₖ| there is no root, where the same holds for the
-slope there is at most one. Every other interval is halved. A function whose coefficients have not decayed to rounding on an
-interval is evaluated again on both halves, so the sampling density follows the variation of the function. Where the function is a
+slope there is at most one. Every other interval is divided. A function whose coefficients have not decayed to rounding on an
+interval is evaluated again on its parts, so the sampling density follows the variation of the function. Where the function is a
 polynomial of the state whose degree along the step is below the number of nodes, the expansion is exact, and no root is lost.
 
 References: J. P. Boyd, Solving Transcendental Equations (SIAM, 2014), chapters 2 and 3; L. N. Trefethen, Approximation Theory and
-Approximation Practice (SIAM, 2013), chapters 4, 8 and 18; T. R. Chandrupatla, Advances in Engineering Software 28 (1997) 145.
+Approximation Practice (SIAM, 2013), chapters 4, 8 and 18.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -25,11 +25,16 @@ _EPS = float(np.finfo(float).eps)
 _TAIL = 4  # last coefficients, from which the truncation error is estimated
 _TEST_POINTS = np.array([-0.7390851332151607, 0.1415926535897932, 0.5671432904097838])  # nodes of no grid
 _FEWEST_NODES, _MOST_NODES = 9, 33
-_SMALLEST_SHARE = 2.0**-60  # intervals that end before this share of a step are not halved
-_NOISE_LEVELS = 3  # halvings between two comparisons with rounding noise
+_SMALLEST_SHARE = 2.0**-60  # intervals that end before this share of a step are not divided
+_PARTS = 4  # an interval is divided into
+_NOISE_LEVELS = 3  # divisions between two comparisons with rounding noise
 _CHUNK = 1024  # intervals evaluated in one call
 _MAX_INTERVALS = 2**15  # per call of `separate_roots`
-_MAX_REFINEMENTS = 120
+_MAX_REFINEMENTS = 60
+_EVEN = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # where a bracket is evaluated at first
+_EVENLY = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+_AROUND = np.array([-1e-2, -1e-4, -1e-7, -1e-11, 0.0, 1e-11, 1e-7, 1e-4, 1e-2])  # of the width, around an estimate
+_STENCIL = np.arange(-2, 4)  # points of the inverse interpolation, from the one before a sign change
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,7 @@ class Basis:
     expansion: np.ndarray  # (P, P) values at the nodes → coefficients
     predicted: np.ndarray  # (P, test points) coefficients → values at the test points
     slope: np.ndarray  # (P, P) coefficients → coefficients of the derivative
-    left: np.ndarray  # (P, P) coefficients → coefficients on the left half
-    right: np.ndarray
+    parts: np.ndarray  # (P, 4 P) coefficients → coefficients on each quarter
 
     @property
     def nodes(self) -> int:
@@ -86,7 +90,8 @@ def basis(nodes: int) -> Basis:
         slope[k, : len(column)] = column
     shares = (1 + np.concatenate([x, _TEST_POINTS])) / 2
     predicted = chebyshev.chebvander(_TEST_POINTS, N).T
-    return Basis(shares, inverse.T, predicted, slope, on((x - 1) / 2), on((x + 1) / 2))
+    parts = np.concatenate([on((x - 3 + 2 * k) / _PARTS) for k in range(_PARTS)], axis=1)
+    return Basis(shares, inverse.T, predicted, slope, parts)
 
 
 def basis_for(degree: int) -> Basis:
@@ -121,10 +126,11 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Separation:
-    """For each function and step, points such that no two roots lie between neighbors."""
+    """Intervals with at most one root of their function each, in the order of steps, functions and shares."""
 
-    points: dict[tuple[int, int], np.ndarray]  # by (step, function): increasing shares
-    overflow: set[int] = field(default_factory=set[int])  # functions with more roots than can be separated
+    intervals: Intervals
+    first: np.ndarray  # the first interval of each pair of step and function, and the number of intervals
+    overflow: frozenset[int]  # functions with more roots than can be separated
 
 
 def keeps_sign(c: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -137,18 +143,15 @@ def expand(
     functions: Functions, steps: np.ndarray, low: np.ndarray, high: np.ndarray, b: Basis
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (functions, I, P) and errors (functions, I) of all functions on I intervals."""
-    found = []
-    for k in range(0, len(steps), _CHUNK):
-        part = slice(k, k + _CHUNK)
-        s = low[part, None] + (high - low)[part, None] * b.shares
-        found.append(b.coefficients(functions(steps[part], s)))
-    if len(found) == 1:
-        return found[0]
+    if len(steps) <= _CHUNK:
+        return b.coefficients(functions(steps, low[:, None] + (high - low)[:, None] * b.shares))
+    parts = [slice(k, k + _CHUNK) for k in range(0, len(steps), _CHUNK)]
+    found = [expand(functions, steps[part], low[part], high[part], b) for part in parts]
     return np.concatenate([c for c, _ in found], axis=1), np.concatenate([error for _, error in found], axis=1)
 
 
 def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: Basis) -> Separation:
-    """Halve intervals until each contains at most one root of its function, or nothing but rounding noise.
+    """Divide intervals until each contains at most one root of its function, or nothing but rounding noise.
 
     `noise` gives the effect of rounding on all functions, with the arguments of `functions`.
     """
@@ -164,91 +167,121 @@ def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: 
             overflow = set(work.row[open_].tolist())
             open_[:] = False
         ends.append(work.chosen(~open_))
-        work, level = _halved(functions, work.chosen(open_), b), level + 1
-    return Separation(_end_points(ends), overflow)
+        work, level = _divided(functions, work.chosen(open_), b), level + 1
+    parts = zip(*((x.row, x.step, x.low, x.high, x.c, x.error) for x in ends), strict=True)
+    found = Intervals(*map(np.concatenate, parts))
+    found = found.chosen(np.lexsort((found.low, found.row, found.step)))
+    new = (np.diff(found.step, prepend=-1) != 0) | (np.diff(found.row, prepend=-1) != 0)
+    return Separation(found, np.append(np.flatnonzero(new), len(found)), frozenset(overflow))
 
 
 def _finished(work: Intervals, b: Basis) -> np.ndarray:
-    """True where there is no root, or one at most, or nothing left to halve."""
+    """True where there is no root, or one at most, or nothing left to divide."""
     settled = keeps_sign(work.c, work.error) | (work.size + work.error == 0) | np.isnan(work.error)
     settled |= keeps_sign(work.c @ b.slope, (b.nodes - 1) ** 2 * work.error)
     width = work.high - work.low
     return settled | (width <= 2 * _EPS * work.high) | (work.high <= _SMALLEST_SHARE)
 
 
-def _halved(functions: Functions, work: Intervals, b: Basis) -> Intervals:
-    """Both halves of intervals: by their series while these are accurate enough, else evaluated again."""
-    middle = 0.5 * (work.low + work.high)
-    good = np.tile(work.size > 16 * (b.nodes - 1) ** 2 * work.error, 2)
-    halves = Intervals(
-        np.tile(work.row, 2),
-        np.tile(work.step, 2),
-        np.concatenate([work.low, middle]),
-        np.concatenate([middle, work.high]),
-        np.concatenate([work.c @ b.left, work.c @ b.right]),
-        np.tile(work.error, 2),
+def _divided(functions: Functions, work: Intervals, b: Basis) -> Intervals:
+    """The parts of intervals: by their series while these are accurate enough, else evaluated again."""
+    if not len(work):
+        return work
+    cuts = work.low[:, None] + (work.high - work.low)[:, None] * np.arange(_PARTS + 1) / _PARTS
+    cuts[:, -1] = work.high
+    stale = np.repeat(work.size <= 16 * (b.nodes - 1) ** 2 * work.error, _PARTS)
+    parts = Intervals(
+        np.repeat(work.row, _PARTS),
+        np.repeat(work.step, _PARTS),
+        cuts[:, :-1].ravel(),
+        cuts[:, 1:].ravel(),
+        (work.c @ b.parts).reshape(-1, b.nodes),
+        np.repeat(work.error, _PARTS),
     )
-    if good.all():
-        return halves
-    stale = np.flatnonzero(~good)
-    again = halves.chosen(stale)
+    if stale.any():
+        _expand_again(functions, parts, np.flatnonzero(stale), b)
+    return parts
+
+
+def _expand_again(functions: Functions, parts: Intervals, stale: np.ndarray, b: Basis) -> None:
+    """Evaluate functions on some intervals, each interval once, and write their coefficients."""
+    again = parts.chosen(stale)
     keys, inverse = np.unique(np.stack([again.step, again.low, again.high]), axis=1, return_inverse=True)
     c, error = expand(functions, keys[0].astype(np.intp), keys[1], keys[2], b)
-    halves.c[stale], halves.error[stale] = c[again.row, inverse], error[again.row, inverse]
-    return halves
+    parts.c[stale], parts.error[stale] = c[again.row, inverse], error[again.row, inverse]
 
 
-def _end_points(ends: list[Intervals]) -> dict[tuple[int, int], np.ndarray]:
-    """The ends of all intervals, by step and function."""
-    step, row, low, high = (
-        np.concatenate([getattr(each, name) for each in ends]) for name in ("step", "row", "low", "high")
-    )
-    order = np.lexsort((low, row, step))
-    step, row, low, high = step[order], row[order], low[order], high[order]
-    cuts = np.flatnonzero((np.diff(step) != 0) | (np.diff(row) != 0)) + 1
-    groups = zip(np.split(step, cuts), np.split(row, cuts), np.split(low, cuts), np.split(high, cuts), strict=True)
-    return {(int(k[0]), int(j[0])): np.append(a, b[-1]) for k, j, a, b in groups if len(k)}
+def estimate_root(c: np.ndarray, error: float) -> tuple[float, float]:
+    """The root of a monotonic Chebyshev series in [-1, 1], and how far it may be off; Newton's method within a bracket.
+
+    >>> x, off = estimate_root(np.array([0.25, 1.0, 0.125]), 1e-15)  # x²/4 + x + 1/8
+    >>> abs(x - (3.5**0.5 - 2)) < 1e-15, off < 1e-14
+    (True, True)
+    """
+    orders = int(np.flatnonzero(np.abs(c) * len(c) > error)[-1:].sum()) + 1
+    series, low, high = c[:orders].tolist(), -1.0, 1.0
+    rises = sum(series) > 0
+    x, off = 0.0, np.inf
+    for _ in range(_MAX_REFINEMENTS):
+        value, slope = _clenshaw(series, x)
+        low, high = (low, x) if (value > 0) == rises else (x, high)
+        off = (4 * error / abs(slope) if slope else np.inf) + 4 * _EPS
+        new = x - value / slope if slope else 2.0
+        new = new if low < new < high else 0.5 * (low + high)
+        if abs(new - x) <= 0.25 * off:
+            break
+        x = new
+    return x, off
+
+
+def _clenshaw(c: list[float], x: float) -> tuple[float, float]:
+    """The value and the slope of a Chebyshev series."""
+    b1 = b2 = d1 = d2 = 0.0
+    for k in range(len(c) - 1, 0, -1):
+        b1, b2 = c[k] + 2 * x * b1 - b2, b1
+        d1, d2 = 2 * b2 + 2 * x * d1 - d2, d1
+    return c[0] + x * b1 - b2, b1 + x * d1 - d2
 
 
 def refine_roots(at: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The roots of many functions, each between two shares where its signs differ, to rounding (Chandrupatla's method).
+    """The roots of R functions, each between two shares (R,) where its signs differ, to rounding.
 
-    `at` gives the value of each function at its own share. Where an end is a root, or the signs are equal, the end with the smaller value is returned.
+    `at` gives the values of each function at P shares of its own, (R, P) → (R, P). In each round all functions are evaluated at
+    several points: around an estimate by inverse interpolation, and evenly between the ends, so that a bracket
+    shrinks to a fourth at least.
 
-    >>> root = refine_roots(lambda s: np.array([0.3, 0.5]) - s**3, np.zeros(2), np.ones(2))
+    >>> root = refine_roots(lambda s: np.array([[0.3], [0.5]]) - s**3, np.zeros(2), np.ones(2))
     >>> bool(np.abs(root**3 - [0.3, 0.5]).max() < 1e-15)
     True
     """
-    a, b = high.astype(float), low.astype(float)
-    fa, fb = at(a), at(b)
-    c, fc, share = a.copy(), fa.copy(), np.full(len(a), 0.5)
-    done = (fa == 0) | (fb == 0) | (np.sign(fa) == np.sign(fb))
+    s, each = low[:, None] + (high - low)[:, None] * _EVEN, np.arange(len(low))
+    s[:, -1] = high
+    g, guess = at(s), low
     for _ in range(_MAX_REFINEMENTS):
-        best = np.where(np.abs(fa) < np.abs(fb), a, b)
-        tolerance = 2 * _EPS * np.abs(best) + 1e-300
-        width = np.abs(b - a)
-        done |= (width <= tolerance) | (fa == 0) | (fb == 0)
-        if done.all():
-            break
+        first = np.argmax((g[:, :-1] < 0) != (g[:, 1:] < 0), axis=1)
+        a, b = s[each, first], s[each, first + 1]
         with np.errstate(all="ignore"):
-            least = np.where(done, 0.5, 0.5 * tolerance / width)
-        x = np.where(done, best, a + np.clip(share, least, 1 - least) * (b - a))
-        fx = at(x)
-        same = np.sign(fx) == np.sign(fa)
-        keep = ~done
-        c, fc = np.where(keep, np.where(same, a, b), c), np.where(keep, np.where(same, fa, fb), fc)
-        b, fb = np.where(keep & ~same, a, b), np.where(keep & ~same, fa, fb)
-        a, fa = np.where(keep, x, a), np.where(keep, fx, fa)
-        share = _next_share(a, b, c, fa, fb, fc)
-    return np.where(np.abs(fa) < np.abs(fb), a, b)
+            secant = a + (b - a) * g[each, first] / (g[each, first] - g[each, first + 1])
+        guess = _inverse_interpolation(s, g, first)
+        guess = np.where((a <= guess) & (guess <= b), guess, np.where(np.isfinite(secant), secant, 0.5 * (a + b)))
+        zero = (g == 0).any(axis=1)
+        guess = np.where(zero, s[each, np.argmax(g == 0, axis=1)], guess)
+        if (zero | (b - a <= 4 * _EPS * b)).all():
+            break
+        around = np.clip(guess[:, None] + (b - a)[:, None] * _AROUND, a[:, None], b[:, None])
+        even = a[:, None] + (b - a)[:, None] * _EVENLY
+        even[:, -1] = b
+        s = np.sort(np.concatenate([around, even], axis=1), axis=1)
+        g = at(s)
+    return guess
 
 
-def _next_share(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray, fa: np.ndarray, fb: np.ndarray, fc: np.ndarray
-) -> np.ndarray:
-    """Where between a and b to look next: inverse quadratic interpolation where it is reliable, else the middle."""
+def _inverse_interpolation(s: np.ndarray, g: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """s at g = 0 by the polynomial of s over g through the points next to a sign change; NaN where some g are equal."""
+    near = np.clip(first[:, None] + _STENCIL, 0, s.shape[1] - 1)
+    x, y = np.take_along_axis(s, near, axis=1), np.take_along_axis(g, near, axis=1)
+    new = np.diff(near, axis=1, prepend=-1) > 0  # at the ends points are repeated
+    alone = (near[:, :, None] == near[:, None, :]) | ~new[:, None, :]
     with np.errstate(all="ignore"):
-        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-        quadratic = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-        reliable = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & np.isfinite(quadratic)
-    return np.where(reliable, quadratic, 0.5)
+        ratios = np.where(alone, 1.0, -y[:, None, :] / (y[:, :, None] - y[:, None, :]))
+        return np.where(new, x * ratios.prod(axis=2), 0.0).sum(axis=1)
