@@ -33,6 +33,8 @@ _ROUNDING = 8.9e-16  # relative rounding error of a state; roots closer than thi
 _START_NOISE = 8.0  # times the effect of rounding: what counts as zero for a function that is zero at the start
 _GRADED = np.concatenate([[0.0], np.exp2([-60.0, -45.0, -30.0, -18.0, -9.0, -4.0, 0.0])])
 _SECANT = 1e-8  # of an interval: so close to a root a secant is exact to rounding
+_FIRST_WINDOW, _WINDOW = 128, 2048  # intervals that are divided at the same time, at first and later
+_MAX_WINDOWS = 1000  # in one search
 _FIRST_GROUP = 4  # steps of a burst searched together at first; then twice as many each time
 
 States = Callable[
@@ -53,7 +55,7 @@ class Watched:
     down: bool = True
     starts_up: bool = False  # where it is fresh and becomes positive, that is a crossing at the start
     starts_down: bool = False
-    title: str = ""  # of an event: all of its crossings are wanted
+    title: str = "a condition of the model"
 
 
 class Change(NamedTuple):
@@ -177,7 +179,9 @@ class Crossings(Guide):
             return None
         low, high = np.zeros(len(which)), np.ones(len(which))
         c, error = expand(functions, which, low, high, b)
-        suspect = np.flatnonzero(self._suspect(c, error))
+        suspect = self._suspect(c, error)
+        suspect[-1] |= steps.last  # a function may reach zero at the end of the run
+        suspect = np.flatnonzero(suspect)
         for group in _groups(suspect):
             part = _intervals(c[:, group], error[:, group], which[group], low[group], high[group])
             if (found := self._advance(steps, part, b)) is not None:
@@ -210,26 +214,32 @@ class Crossings(Guide):
 
     def _advance(self, steps: Interpolants, found: Intervals, b: Basis) -> int | None:
         """Search some steps, one after the other; the step that ends the stretch."""
-        perturbed = self._perturbed(steps)
-        separation = separate_roots(self._functions(steps), lambda k, s: perturbed(k, s)[1], found, b)
-        self._require_separated(steps, separation)
-        changes = self._until_end(list(self._changes(steps, separation)))
-        return self._record(steps, self._refined(steps, changes, separation.intervals))
+        functions, perturbed = self._functions(steps), self._perturbed(steps)
+        for n in range(_MAX_WINDOWS):
+            most = min(_FIRST_WINDOW * 2**n, _WINDOW)
+            separation = separate_roots(functions, lambda k, s: perturbed(k, s)[1], found, b, most)
+            changes = self._until_end(list(self._changes(steps, separation)))
+            end = self._record(steps, self._refined(steps, changes, separation.intervals))
+            if end is not None or separation.later is None:
+                return end
+            found = separation.later
+        raise self._too_many(steps, found)
 
-    def _require_separated(self, steps: Interpolants, separation: Separation) -> None:
-        for j in separation.overflow:
-            if self._watched[j].title:
-                step = separation.intervals.step[separation.intervals.row == j][:1]
-                t, _ = steps.states(step, np.zeros((1, 1)))
-                raise SimulationError(
-                    f"{self._watched[j].title}: from t = {t[0]:.9g} on it changes sign too often within one step of the "
-                    "integrator for every passage to be found. Expected at most some ten thousand passages in a step. Give a "
-                    "smaller `max_step`, or look for rounding noise in the formula, such as a difference of equal terms."
-                )
+    def _too_many(self, steps: Interpolants, found: Intervals) -> SimulationError:
+        """The error for a function with more roots in a step than can be found, such as rounding noise."""
+        n = int(np.argmin(found.step + found.low))
+        t, _ = steps.states(found.step[n : n + 1], found.low[n : n + 1, None])
+        return SimulationError(
+            f"{self._watched[found.row[n]].title} changes its sign some {_MAX_WINDOWS * 1000} times within one step of the "
+            f"integrator, before t = {t[0]:.9g}. Look for rounding noise in the formula, such as a difference of equal terms, "
+            "or give a smaller `max_step`."
+        )
 
     def _changes(self, steps: Interpolants, separation: Separation) -> Iterator[Change]:
         """Sign changes in the order of steps; sides are followed."""
         found, first = separation.intervals, separation.first
+        if not len(found):
+            return
         last = first[1:] - 1  # of each step and function; the points are the ends of its intervals
         s = np.insert(found.low, first[1:], found.high[last])
         which, rows = (np.insert(x, first[1:], x[last]) for x in (found.step, found.row))
@@ -237,7 +247,7 @@ class Crossings(Guide):
         values, noise = (x[rows, points, 0] for x in self._perturbed(steps)(which, s[:, None]))
         for n, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
             k, j, part = int(found.step[low]), int(found.row[low]), slice(low + n, high + n + 1)
-            ends = steps.last and k == steps.count - 1
+            ends = steps.last and k == steps.count - 1 and bool(s[high + n] == 1)
             yield from self._followed(Samples(k, j, low, s[part], values[part], noise[part]), ends)
 
     def _followed(self, samples: Samples, last: bool) -> Iterator[Change]:

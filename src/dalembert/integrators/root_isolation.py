@@ -29,7 +29,6 @@ _SMALLEST_SHARE = 2.0**-60  # intervals that end before this share of a step are
 _PARTS = 4  # an interval is divided into
 _NOISE_LEVELS = 3  # divisions between two comparisons with rounding noise
 _CHUNK = 1024  # intervals evaluated in one call
-_MAX_INTERVALS = 2**15  # per call of `separate_roots`
 _MAX_REFINEMENTS = 60
 _EVEN = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # where a bracket is evaluated at first
 _EVENLY = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -130,7 +129,7 @@ class Separation:
 
     intervals: Intervals
     first: np.ndarray  # the first interval of each pair of step and function, and the number of intervals
-    overflow: frozenset[int]  # functions with more roots than can be separated
+    later: Intervals | None = None  # where roots are very many: intervals behind these, still to be divided
 
 
 def keeps_sign(c: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -150,29 +149,50 @@ def expand(
     return np.concatenate([c for c, _ in found], axis=1), np.concatenate([error for _, error in found], axis=1)
 
 
-def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: Basis) -> Separation:
+def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: Basis, most: int = 1024) -> Separation:
     """Divide intervals until each contains at most one root of its function, or nothing but rounding noise.
 
+    Where there are more than `most` to be divided, the first half of these is; `Separation.later` has the others.
     `noise` gives the effect of rounding on all functions, with the arguments of `functions`.
     """
     ends: list[Intervals] = []
-    work, level, overflow = start, 0, set[int]()
+    later: list[Intervals] = []
+    work, level = start, 0
     while len(work):
         open_ = ~_finished(work, b)
         if level % _NOISE_LEVELS == _NOISE_LEVELS - 1:
             middle = 0.5 * (work.low + work.high)
             known = noise(work.step, middle[:, None])[work.row, np.arange(len(work)), 0]
             open_ &= work.size > known
-        if int(open_.sum()) > _MAX_INTERVALS:
-            overflow = set(work.row[open_].tolist())
-            open_[:] = False
         ends.append(work.chosen(~open_))
-        work, level = _divided(functions, work.chosen(open_), b), level + 1
-    parts = zip(*((x.row, x.step, x.low, x.high, x.c, x.error) for x in ends), strict=True)
-    found = Intervals(*map(np.concatenate, parts))
+        work, level = work.chosen(open_), level + 1
+        if len(work) > most:
+            order = np.lexsort((work.low, work.step))
+            later.append(work.chosen(order[most // 2 :]))
+            work = work.chosen(order[: most // 2])
+        work = _divided(functions, work, b)
+    return _separation(joined(ends), later)
+
+
+def _separation(found: Intervals, later: list[Intervals]) -> Separation:
+    """Finished intervals in order; those that end behind the first unfinished one wait for it."""
+    if later:
+        rest = joined(later)
+        edge = min(zip(rest.step.tolist(), rest.low.tolist(), strict=True))
+        waits = (found.step > edge[0]) | ((found.step == edge[0]) & (found.high > edge[1]))
+        later = [rest, found.chosen(waits)]
+        found = found.chosen(~waits)
     found = found.chosen(np.lexsort((found.low, found.row, found.step)))
     new = (np.diff(found.step, prepend=-1) != 0) | (np.diff(found.row, prepend=-1) != 0)
-    return Separation(found, np.append(np.flatnonzero(new), len(found)), frozenset(overflow))
+    return Separation(found, np.append(np.flatnonzero(new), len(found)), joined(later) if later else None)
+
+
+def joined(parts: list[Intervals]) -> Intervals:
+    """Lists of intervals in one."""
+    if len(parts) == 1:
+        return parts[0]
+    fields = zip(*((x.row, x.step, x.low, x.high, x.c, x.error) for x in parts), strict=True)
+    return Intervals(*map(np.concatenate, fields))
 
 
 def _finished(work: Intervals, b: Basis) -> np.ndarray:
