@@ -114,7 +114,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     inputs = _laws_of(model, name)
     _require_impacts(model, name)
     method = find(name)
-    board = Switchboard(equations) if model.switching or model.events or model.rigid else None
+    board = Switchboard(equations, float(grid[-1])) if model.switching or model.events or model.rigid else None
     board = None if board is None or board.idle else board
     sampling = Sampling(inputs, float(grid[0]), start_q, start_qd) if inputs.sampled else None
     way = Way(project, board, inputs, sampling)

@@ -63,7 +63,8 @@ class Happening(Value):
 class Switchboard:
     """What holds the equations of a run, and the surfaces at which it changes."""
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: Equations, end: float = np.inf) -> None:
+        self._end = end  # of the run
         derivation = equations.derivation
         declared = derivation.setup.declared
         self._held, self._events = held(declared.replaced(events=())), declared.events
@@ -78,6 +79,10 @@ class Switchboard:
         self._signs = np.zeros(len(self._events))
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
+        self._begins = True  # until the run has left its start
+        self._still_zero: set[tuple[int, float]] | None = (
+            None  # of `_fresh`, where a stretch goes on without a crossing
+        )
         self._turned: dict[int, tuple[float, int]] = {}  # when each switch was last turned over, and how often then
         self.event: str | None = None  # what has just changed the state, by name
         self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
@@ -237,23 +242,30 @@ class Switchboard:
             watched += [Watched(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
         for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
             up, down = (event.acts and event.counts(up=way) for way in (True, False))
-            watched.append(Watched(i, float(sign), follows=True, up=up, down=down))
+            starts = [self._begins and event.direction == way for way in ("up", "down")]
+            watched.append(Watched(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
         grips = self._grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
         for i, k in enumerate(self._sliding, start=rows + len(self._events)):
             low, high = map(float, grips[k])
             watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
-        self._watched = [replace(one, fresh=(one.row, one.offset) in self._fresh) for one in watched]
+        self._watched = [self._marked(replace(one, fresh=(one.row, one.offset) in self._fresh)) for one in watched]
         self._contact_watches, first = {}, rows + len(self._events) + len(self._sliding)
         for each in self.contacts.watches() if self.contacts else ():
             self._contact_watches[len(self._watched)] = each
-            self._watched.append(replace(each.watched, row=first + each.watched.row))
-        return Crossings(surfaces, self._watched)
+            self._watched.append(self._marked(replace(each.watched, row=first + each.watched.row)))
+        return Crossings(surfaces, self._watched, self._end)
+
+    def _marked(self, one: Watched) -> Watched:
+        """A function to watch, no longer fresh where it has left zero since the last crossing."""
+        known = self._still_zero
+        return one if known is None or (one.row, one.offset) in known else replace(one, fresh=False)
 
     # what happens
 
     def note(self, crossings: Crossings, state: Callable[[Halt], tuple[np.ndarray, np.ndarray]]) -> None:
         """Write down the events along a stretch that do not end it."""
         first = len(self._modes) + len(self._lines)
+        self._begins, self._still_zero = False, crossings.fresh
         for passed in crossings.noted:
             k = self._watched[passed.which].row - first
             self._signs[k] = 1.0 if passed.up else -1.0
@@ -265,7 +277,7 @@ class Switchboard:
         self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: Equations
     ) -> tuple[Equations, np.ndarray, bool]:
         """The equations and velocities behind a crossing, and whether the run ends there."""
-        met, count = self._watched[halt.which], len(self._modes)
+        met, count, self._still_zero = self._watched[halt.which], len(self._modes), None
         self.event, self._impulses = None, len(self.contacts.impulses)
         if not self._count(halt.t):
             self._fresh = set()

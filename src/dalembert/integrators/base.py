@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.errors import InputError, SimulationError
 from dalembert.integrators.native_steps import Surface, Taken
-from dalembert.integrators.polynomial import Piece, Polynomial
+from dalembert.integrators.polynomial import Piece, Polynomial, powers
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.programs.loops import Machine
@@ -187,6 +187,12 @@ class Burst:
             return self.steps.t0[k] + x * self.steps.h[k], self.steps.powers[k] @ powers
         values = self.steps.powers[chosen] @ powers
         times = self.steps.t0[chosen, None] + x * self.steps.h[chosen, None]
+        return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+
+    def at(self, which: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Times (I × P) and states (states, I × P) at shares x (I, P) of the steps `which` (I,)."""
+        values = self.steps.powers[which] @ powers(x, self.steps.powers.shape[2])
+        times = self.steps.t0[which, None] + x * self.steps.h[which, None]
         return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
 
 

@@ -1,33 +1,45 @@
-"""Where functions of the state change their sign along a run: switchings, and events that a user asks for.
+"""Sign changes of functions of the state along a run: discontinuity surfaces, contacts, and the events of a user.
 
-Along a step the motion is a polynomial of time, so a crossing is found on it to rounding, whatever the method: the functions are
-looked at on a grid of the step, at dips between its points, and then by regula falsi. The step is cut there. Equations
-are held beyond a switching surface (see `model/switches`), so that the polynomial is smooth on both sides of the root.
+All roots within a step are isolated (`root_isolation`), in order, whatever the method and the direction. The first one that ends
+the stretch cuts the step; those before it that do not are recorded, and the search goes on behind them. Equations are continued
+smoothly beyond a discontinuity surface (see `model/switches`), so that the interpolant is smooth on both sides of the root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.errors import SimulationError
 from dalembert.integrators.base import Burst, Guide, Halt, Method, Step
 from dalembert.integrators.polynomial import Piece
+from dalembert.integrators.root_isolation import (
+    Basis,
+    Intervals,
+    Separation,
+    basis_for,
+    estimate_root,
+    expand,
+    keeps_sign,
+    refine_roots,
+    separate_roots,
+)
 from dalembert.integrators.taylor import Taylor
 
-_GRID = 33
-_SHARES = np.linspace(0.0, 1.0, _GRID)
-_FINER = 9
-_ROUNDS = 6  # how often a dip is looked at more closely
-_NEAR = np.concatenate([np.exp2(np.arange(-60.0, -5.0)), _SHARES[1:]])  # closer and closer to the start of a step
-_CLOSER = np.concatenate([[0.0], np.exp2(np.arange(-24.0, -4.0))])  # before the first point of the grid
-_ROUNDING = 8.9e-16  # of the state: how far it may be off
-_STILL = 1e-15
-_CLOSE = 1e-5  # of the grid: how close to a root the polynomial through its points is trusted to be
+_ROUNDING = 8.9e-16  # relative rounding error of a state; roots closer than this share of a step coincide
+_START_NOISE = 8.0  # times the effect of rounding: what counts as zero for a function that is zero at the start
+_GRADED = np.concatenate([[0.0], np.exp2([-60.0, -45.0, -30.0, -18.0, -9.0, -4.0, 0.0])])
+_SECANT = 1e-8  # of an interval: so close to a root a secant is exact to rounding
+_FIRST_WINDOW, _WINDOW = 128, 2048  # intervals that are divided at the same time, at first and later
+_MAX_WINDOWS = 1000  # in one search
+_FIRST_GROUP = 4  # steps of a burst searched together at first; then twice as many each time
 
-Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # shares of a step → times (K,) and states (states, K)
+States = Callable[
+    [np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]
+]  # steps (I,), shares (I, P) → t (I P,), y (n, I P)
 
 
 @dataclass(frozen=True)
@@ -37,238 +49,341 @@ class Watched:
     row: int
     sign: float
     offset: float = 0.0
-    fresh: bool = False  # it is zero at the start of the run, and only a later return counts
+    fresh: bool = False  # it is zero at the start of the stretch, and only a later return counts
     follows: bool = False  # where it is fresh, its sign is the side to which the motion goes, not one it must keep
-    up: bool = True  # a crossing from below to above ends the run; else it is written down, and the run goes on
+    up: bool = True  # a crossing from below to above ends the stretch; else it is recorded, and the stretch goes on
     down: bool = True
+    starts_up: bool = False  # where it is fresh and becomes positive, that is a crossing at the start
+    starts_down: bool = False
+    title: str = "a condition of the model"
+
+
+class Change(NamedTuple):
+    """A sign change of a watched function between two shares of a step."""
+
+    step: int
+    which: int
+    low: float
+    high: float
+    up: bool
+    interval: int = -1  # of the separation, where it is the only one between the two
+
+
+class Samples(NamedTuple):
+    """Values and noise of a function at the ends of the intervals of a step, of which `first` is the first."""
+
+    step: int
+    which: int
+    first: int
+    shares: np.ndarray
+    values: np.ndarray
+    noise: np.ndarray
+
+
+class Root(NamedTuple):
+    """A crossing, in the order of time."""
+
+    step: int
+    share: float
+    which: int
+    up: bool
+
+
+@dataclass(frozen=True)
+class Interpolants:
+    """The states within steps in a row."""
+
+    count: int
+    degree: int
+    states: States
+    last: bool  # the last step ends at the end of the run
 
 
 class Crossings(Guide):
-    """The guide that ends a run at the first crossing."""
+    """The guide that ends a stretch at the first crossing that counts."""
 
-    def __init__(self, values: Callable[[np.ndarray, np.ndarray], np.ndarray], watched: Sequence[Watched]) -> None:
-        self._values = values  # (times (K,), states (states, K)) → (functions, K)
+    def __init__(
+        self,
+        values: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        watched: Sequence[Watched],
+        end: float = np.inf,
+    ) -> None:
+        self._values, self._watched, self._end = (
+            values,
+            tuple(watched),
+            end,
+        )  # values: t (K,), y (n, K) → (functions, K)
         self._rows = np.array([each.row for each in watched], dtype=np.intp)
-        self._signs = np.array([each.sign for each in watched])
         self._offsets = np.array([each.offset for each in watched])
+        self._sides = np.array([each.sign for each in watched])
         self._fresh = np.array([each.fresh for each in watched], dtype=bool)
-        self._follows = np.array([each.follows for each in watched])
-        self._halts = {1.0: [each.down for each in watched], -1.0: [each.up for each in watched]}  # by the sign before
-        self._begins = True  # until a step has been looked at
-        self.met: Halt | None = None  # where the run ended
+        self._begins = True  # until a step has been searched
+        self.met: Halt | None = None  # where the stretch ended
         self.also: tuple[Halt, ...] = ()  # what is crossed at the same instant
         self.noted: list[Halt] = []  # crossings that do not end it
 
     @property
     def halted(self) -> bool:
-        """True behind a crossing that ends the run."""
+        """True behind a crossing that ends the stretch."""
         return self.met is not None
+
+    @property
+    def fresh(self) -> set[tuple[int, float]]:
+        """Rows and offsets of functions that have been zero all along."""
+        pairs = zip(self._watched, self._fresh, strict=True)
+        return {(each.row, each.offset) for each, fresh in pairs if fresh}
 
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or as much of it as comes before the first crossing."""
+        if not len(self._rows):
+            return step
         piece, h = step.piece, step.t1 - step.t0
 
-        def along(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return step.t0 + s * h, piece.polynomial.values(s * (h / piece.unit))
+        def states(steps: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            shares = s.ravel()
+            return step.t0 + shares * h, piece.polynomial.values(shares * (h / piece.unit))
 
-        found = self._look(along)
-        if found is None:
+        degree = piece.polynomial.coefficients.shape[1] - 1
+        if self._search(Interpolants(1, degree, states, step.t1 >= self._end)) is None:
             return step
-        self.met = self._crossing(found, along)
+        assert self.met is not None
         t, y = self.met.t, self.met.y
         if isinstance(stepper, Taylor) and step.coefficients is not None:
             return stepper.go_on(step, t - step.t0)
         return Step(step.t0, t, y, lambda: Piece(step.t0, t, piece.unit, piece.polynomial), sure=step.sure)
 
     def cut(self, burst: Burst) -> tuple[int, Halt] | None:
-        """The first crossing in a row of steps that are taken already, and the step it is in."""
-        if not len(burst):
+        """The first crossing that ends the stretch in a row of accepted steps, and its step."""
+        if not len(burst) or not len(self._rows):
             return None
-        f = self._watch(*burst.inside(_SHARES)).reshape(len(self._rows), len(burst), _GRID)
-        k = 0
-        while k < len(burst):
-            along, signs = partial(burst.inside, which=np.array([k])), self._signs.copy()
-            found = self._look(along)
-            if found is not None:
-                self.met = self._crossing(found, along)
-                return k, self.met
-            f *= (signs * self._signs)[:, None, None]
-            rest = (f[:, k + 1 :, 1:] <= 0).any(axis=(0, 2)) | _dips(f[:, k + 1 :]).any(axis=(0, 2))
-            k = k + 1 + int(np.argmax(rest)) if rest.any() else len(burst)
-        return None
+        degree, last = burst.steps.powers.shape[2] - 1, bool(burst.steps.t1[-1] >= self._end)
+        k = self._search(Interpolants(len(burst), degree, burst.at, last))
+        return None if k is None or self.met is None else (k, self.met)
 
     def watch(self, stepper: Method, burst: Burst, end: float) -> None:
         """Nothing: see `cut`."""
 
-    def _watch(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
-        values = self._values(t, y)[self._rows]
-        return self._signs[:, None] * (values - self._offsets[:, None])
+    # the search
 
-    def _crossing(self, found: tuple[float, int], along: Along) -> Halt:
-        t, y = along(np.array([found[0]]))
-        return Halt(float(t[0]), y[:, 0], found[1], bool(self._signs[found[1]] < 0))
-
-    def _look(self, along: Along) -> tuple[float, int] | None:
-        """The first crossing that ends the run; those before it that do not are written down."""
-        f = self._watch(*along(_SHARES))
-        dips = _dips(f[:, None])[:, 0]
-        first, self._begins = self._begins, False
-        roots = []
-        if first:  # behind a crossing things happen soon, if they do: look closer at what comes next
-            near = self._watch(*along(_CLOSER))
-            roots += [(s, j) for j in self._passing(near) if (s := self._closer(j, near[j], along)) is not None]
-        known = {j for _, j in roots}
-        for j in np.flatnonzero((f <= 0).any(axis=1) | dips.any(axis=1) | self._fresh):
-            if j not in known and (s := self._root(int(j), f[j], dips[j], along)) is not None:
-                roots.append((s, int(j)))
-        self._fresh = self._fresh & (np.abs(f) <= _STILL).all(
-            axis=1
-        )  # what is zero along a whole step has not gone anywhere
-        passed: list[tuple[float, Halt]] = []
-        ordered, end = sorted(roots), None
-        for n, (s, j) in enumerate(ordered):
-            if self._halts[float(self._signs[j])][j]:
-                both = [self._crossing(each, along) for each in ordered[n + 1 :] if each[0] <= s + _ROUNDING]
-                self.also = (*(halt for r, halt in passed if r >= s - _ROUNDING), *both)
-                passed, end = [(r, halt) for r, halt in passed if r < s - _ROUNDING], (s, j)
-                break
-            passed.append((s, self._crossing((s, j), along)))
-            self._signs[j] *= -1
-        self.noted += [halt for _, halt in passed]
-        return end
-
-    def _passing(self, f: np.ndarray) -> list[int]:
-        """What is positive where a stretch begins and not so before the first point of the grid, or dips there."""
-        lowest = (f[:, :-2] > f[:, 1:-1]) & (f[:, 2:] > f[:, 1:-1])
-        inside = (f[:, 0] > 0) & ~self._fresh & ((f <= 0).any(axis=1) | lowest.any(axis=1))
-        return np.flatnonzero(inside).tolist()
-
-    def _closer(self, j: int, f: np.ndarray, along: Along) -> float | None:
-        """Where function j is crossed before the first point of the grid, or in a dip there."""
-        k = int(np.argmax(f <= 0)) if (f <= 0).any() else int(np.argmin(f))
-        low, high = _CLOSER[k - 1], _CLOSER[min(k + (f[k] > 0), len(f) - 1)]
-        return self._inside(j, float(low), float(high), along)
-
-    def _inside(self, j: int, low: float, high: float, along: Along) -> float | None:
-        """Where function j is crossed between two places, if it dips below zero there."""
-
-        def at(s: float) -> float:
-            return float(self._watch(*along(np.array([s])))[j, 0])
-
-        for _ in range(_ROUNDS):
-            fine = np.linspace(low, high, _FINER)
-            g = self._watch(*along(fine))[j]
-            if (g <= 0).any():
-                return _refined(at, low, float(fine[int(np.argmax(g <= 0))]))
-            i = int(np.argmin(g))
-            low, high = float(fine[max(i - 1, 0)]), float(fine[min(i + 1, _FINER - 1)])
+    def _search(self, steps: Interpolants) -> int | None:
+        """The step with the first crossing that ends the stretch; crossings before it are recorded."""
+        b, functions, first = basis_for(steps.degree), self._functions(steps), 0
+        if self._begins:  # another crossing may follow soon: intervals become shorter towards the start
+            self._begins, first = False, 1
+            which, low, high = np.zeros(len(_GRADED) - 1, dtype=np.intp), _GRADED[:-1], _GRADED[1:]
+            begin = _intervals(*expand(functions, which, low, high, b), which, low, high)
+            if (found := self._advance(steps, begin, b)) is not None:
+                return found
+        which = np.arange(first, steps.count)
+        if not len(which):
+            return None
+        low, high = np.zeros(len(which)), np.ones(len(which))
+        c, error = expand(functions, which, low, high, b)
+        suspect = self._suspect(c, error)
+        suspect[-1] |= steps.last  # a function may reach zero at the end of the run
+        suspect = np.flatnonzero(suspect)
+        for group in _groups(suspect):
+            part = _intervals(c[:, group], error[:, group], which[group], low[group], high[group])
+            if (found := self._advance(steps, part, b)) is not None:
+                return found
         return None
 
-    def _root(self, j: int, f: np.ndarray, dips: np.ndarray, along: Along) -> float | None:
-        """Where function j is crossed first."""
+    def _suspect(self, c: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """In which of some steps a function may have a root, or begins on another side than the step before ended."""
+        safe = keeps_sign(c, error)
+        sign = np.where(safe, np.sign(c[..., 0]), 0.0)
+        before = np.concatenate([np.where(self._fresh, 0.0, self._sides)[:, None], sign[:, :-1]], axis=1)
+        return (~safe | (sign != before)).any(axis=0)
 
-        def at(s: float) -> float:
-            return float(self._watch(*along(np.array([s])))[j, 0])
+    def _functions(self, steps: Interpolants) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        def functions(which: np.ndarray, s: np.ndarray) -> np.ndarray:
+            t, y = steps.states(which, s)
+            return (self._values(t, y)[self._rows] - self._offsets[:, None]).reshape(-1, *s.shape)
 
+        return functions
+
+    def _perturbed(self, steps: Interpolants) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The functions, and how much they change where the state is off by rounding."""
+
+        def perturbed(which: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            t, y, count = _rounded(*steps.states(which, s))
+            values = self._values(t, y)[self._rows].reshape(len(self._rows), count, *s.shape)
+            return values[:, 0] - self._offsets[:, None, None], np.ptp(values, axis=1)
+
+        return perturbed
+
+    def _advance(self, steps: Interpolants, found: Intervals, b: Basis) -> int | None:
+        """Search some steps, one after the other; the step that ends the stretch."""
+        functions, perturbed = self._functions(steps), self._perturbed(steps)
+        for n in range(_MAX_WINDOWS):
+            most = min(_FIRST_WINDOW * 2**n, _WINDOW)
+            separation = separate_roots(functions, lambda k, s: perturbed(k, s)[1], found, b, most)
+            changes = self._until_end(list(self._changes(steps, separation)))
+            end = self._record(steps, self._refined(steps, changes, separation.intervals))
+            if end is not None or separation.later is None:
+                return end
+            found = separation.later
+        raise self._too_many(steps, found)
+
+    def _too_many(self, steps: Interpolants, found: Intervals) -> SimulationError:
+        """The error for a function with more roots in a step than can be found, such as rounding noise."""
+        n = int(np.argmin(found.step + found.low))
+        t, _ = steps.states(found.step[n : n + 1], found.low[n : n + 1, None])
+        return SimulationError(
+            f"{self._watched[found.row[n]].title} changes its sign some {_MAX_WINDOWS * 1000} times within one step of the "
+            f"integrator, before t = {t[0]:.9g}. Look for rounding noise in the formula, such as a difference of equal terms, "
+            "or give a smaller `max_step`."
+        )
+
+    def _changes(self, steps: Interpolants, separation: Separation) -> Iterator[Change]:
+        """Sign changes in the order of steps; sides are followed."""
+        found, first = separation.intervals, separation.first
+        if not len(found):
+            return
+        last = first[1:] - 1  # of each step and function; the points are the ends of its intervals
+        s = np.insert(found.low, first[1:], found.high[last])
+        which, rows = (np.insert(x, first[1:], x[last]) for x in (found.step, found.row))
+        points = np.arange(len(s))
+        values, noise = (x[rows, points, 0] for x in self._perturbed(steps)(which, s[:, None]))
+        for n, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
+            k, j, part = int(found.step[low]), int(found.row[low]), slice(low + n, high + n + 1)
+            ends = steps.last and k == steps.count - 1 and bool(s[high + n] == 1)
+            yield from self._followed(Samples(k, j, low, s[part], values[part], noise[part]), ends)
+
+    def _followed(self, samples: Samples, last: bool) -> Iterator[Change]:
+        """The sign changes of a function in a step, from values at points that separate its roots."""
+        k, j, first, s, g, noise = samples
+        each, clear = self._watched[j], np.abs(g) > noise
         if self._fresh[j]:
-            return self._returned(j, at, along)
-        below = np.flatnonzero(f <= 0)
-        end = int(below[0]) if len(below) else len(f)
-        for k in np.flatnonzero(dips[: max(end - 1, 0)]):
-            if (s := self._inside(j, float(_SHARES[k]), float(_SHARES[k + 2]), along)) is not None:
-                return s
-        if end == len(f):
+            clear &= np.maximum.accumulate(np.abs(g) > _START_NOISE * noise + 4 * abs(g[0]))
+        known = np.flatnonzero(clear).tolist()
+        if not known:
+            return
+        before = 0
+        if self._fresh[j]:
+            self._fresh[j], before = False, known[0]
+            yield from self._left(k, j, bool(g[before] > 0))
+        for i in known:
+            if (g[i] > 0) != (self._sides[j] > 0):
+                self._sides[j] *= -1
+                low, high = (s[before], s[i]) if g[before] * g[i] < 0 else (s[_nearest(g, before, i)],) * 2
+                yield Change(k, j, float(low), float(high), bool(g[i] > 0), first + before if i == before + 1 else -1)
+            before = i
+        if last and each.follows and not clear[-1]:  # it reaches zero at the end of the run
+            self._sides[j] *= -1
+            yield Change(k, j, 1.0, 1.0, bool(self._sides[j] > 0))
+
+    def _left(self, k: int, j: int, up: bool) -> Iterator[Change]:
+        """A function that was zero at the start leaves it: a crossing there, or the side that it has from now on."""
+        each = self._watched[j]
+        counts = (each.starts_up if up else each.starts_down) if each.follows else up != (self._sides[j] > 0)
+        if counts:
+            yield Change(k, j, 0.0, 0.0, up)
+        if counts or each.follows:
+            self._sides[j] = 1.0 if up else -1.0
+
+    def _ends(self, which: int, up: bool) -> bool:
+        return self._watched[which].up if up else self._watched[which].down
+
+    def _until_end(self, changes: list[Change]) -> list[Change]:
+        """The changes that may come before the first one that ends the stretch, or with it."""
+        ending = [(each.step, each.high) for each in changes if self._ends(each.which, each.up)]
+        limit = min(ending, default=(np.inf, np.inf))
+        return [each for each in changes if (each.step, each.low - _ROUNDING) <= limit]
+
+    def _refined(self, steps: Interpolants, changes: list[Change], intervals: Intervals) -> list[Root]:
+        """The roots, in order."""
+        shares = {each: each.low for each in changes}
+        wide = [each for each in changes if each.low < each.high]
+        if wide:
+            estimates = np.array([_estimate(each, intervals) for each in wide])
+            guesses, off = self._polished(steps, wide, *estimates.T)
+            shares |= dict(zip(wide, guesses.tolist(), strict=True))
+            rest = [each for each, fails in zip(wide, off, strict=True) if fails]
+            if rest:
+                low, high = np.array([each.low for each in rest]), np.array([each.high for each in rest])
+                found = refine_roots(self._each_at(steps, rest), low, high)
+                shares |= dict(zip(rest, found.tolist(), strict=True))
+        return sorted(Root(each.step, shares[each], each.which, each.up) for each in changes)
+
+    def _each_at(self, steps: Interpolants, changes: list[Change]) -> Callable[[np.ndarray], np.ndarray]:
+        """The function of each change at P shares of its step, (R, P) → (R, P)."""
+        which, functions = np.array([each.step for each in changes]), self._functions(steps)
+        rows, points = np.array([each.which for each in changes]), np.arange(len(changes))
+        return lambda s: functions(which, s)[rows, points]
+
+    def _polished(
+        self, steps: Interpolants, changes: list[Change], guess: np.ndarray, off: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Roots by a secant across the interval in which an estimate is certain, and where that fails."""
+        low, high = np.array([each.low for each in changes]), np.array([each.high for each in changes])
+        a, b = np.maximum(guess - off, low), np.minimum(guess + off, high)
+        fa, fb = self._each_at(steps, changes)(np.stack([a, b], axis=1)).T
+        with np.errstate(all="ignore"):
+            root = a + (b - a) * fa / (fa - fb)
+        return root, ~((fa * fb < 0) & (b - a <= _SECANT * (high - low)) & np.isfinite(root))
+
+    def _record(self, steps: Interpolants, roots: list[Root]) -> int | None:
+        """Record crossings up to the first one that ends the stretch; its step."""
+        n = next((n for n, root in enumerate(roots) if self._ends(root.which, root.up)), None)
+        if n is None:
+            self.noted += self._halts(steps, roots)
             return None
-        return 0.0 if end == 0 else _refined(at, *self._narrowed(j, f, end, along))
+        end = roots[n]
+        same = [each.step == end.step and abs(each.share - end.share) <= _ROUNDING for each in roots]
+        self.noted += self._halts(steps, [each for each, also in zip(roots[:n], same, strict=False) if not also])
+        others = [each for i, each in enumerate(roots) if i != n and same[i]]
+        self.also, (self.met,) = tuple(self._halts(steps, others)), self._halts(steps, [end])
+        return end.step
 
-    def _narrowed(self, j: int, f: np.ndarray, end: int, along: Along) -> tuple[float, float]:
-        """Two shares around the first root, which lies before point `end` of the grid, close together where f is well behaved."""
-        low, high = float(_SHARES[end - 1]), float(_SHARES[end])
-        near = slice(max(end - 3, 0), end + 3)
-        x, y = _SHARES[near], f[near]
-        if not (np.diff(y) < 0).all():
-            return low, high
-        guess, off = _at_zero(x, y), _CLOSE * (high - low)
-        tried = np.clip([guess - off, guess + off], low, high)
-        before, behind = self._watch(*along(tried))[j]
-        if before > 0 >= behind:
-            return float(tried[0]), float(tried[1])
-        return (low, float(tried[0])) if before <= 0 else (float(tried[1]), high)
-
-    def _returned(self, j: int, at: Callable[[float], float], along: Along) -> float | None:
-        """Where a function returns that is zero at the start: at once, if it goes to the side where it may not."""
-        f, (t, y) = self._watch(*along(_NEAR))[j], along(np.zeros(1))
-        here = self._watch(*_rounded(t, y))[j]
-        noise = 8 * float(np.ptp(here)) + 4 * abs(float(here[0]))
-        off = np.flatnonzero(np.abs(f) > noise)
-        if not len(off):
-            return None
-        first = int(off[0])
-        if f[first] < 0:
-            if not self._follows[j]:
-                return 0.0
-            self._signs[j] *= -1
-            f = -f
-        below = np.flatnonzero(f[first:] <= 0)
-        if not len(below):
-            return None
-        k = int(below[0]) + first
-        return _refined(at, float(_NEAR[k - 1]), float(_NEAR[k]))
+    def _halts(self, steps: Interpolants, roots: Sequence[Root]) -> list[Halt]:
+        """Times and states of crossings."""
+        if not roots:
+            return []
+        t, y = steps.states(np.array([root.step for root in roots]), np.array([[root.share] for root in roots]))
+        return [Halt(float(t[i]), y[:, i].copy(), root.which, root.up) for i, root in enumerate(roots)]
 
 
-def _rounded(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A time (1,) and state (states, 1), and the same off by rounding: all one way, and any two states in opposite ways."""
-    ways = (np.arange(len(y))[:, None] >> np.arange(len(y).bit_length())) & 1
-    signs = np.concatenate([np.zeros((len(y), 1)), np.ones((len(y), 1)), 2.0 * ways - 1], axis=1)
-    signs = np.concatenate([signs, -signs[:, 1:]], axis=1)
-    late = np.concatenate([[0.0], np.ones(signs.shape[1] // 2), -np.ones(signs.shape[1] // 2)])
-    return t * (1 + _ROUNDING * late), y * (1 + _ROUNDING * signs)
+def _intervals(c: np.ndarray, error: np.ndarray, steps: np.ndarray, low: np.ndarray, high: np.ndarray) -> Intervals:
+    """Every function on every interval, from coefficients (functions, I, P) and errors (functions, I)."""
+    m, count, P = c.shape
+    each = np.tile(np.arange(count), m)
+    return Intervals(
+        np.repeat(np.arange(m), count), steps[each], low[each], high[each], c.reshape(-1, P), error.ravel()
+    )
 
 
-def _at_zero(x: np.ndarray, y: np.ndarray) -> float:
-    """x at y = 0 by the polynomial of x over y through points whose y fall.
-
-    >>> y = np.array([3.0, 1.0, -2.0])
-    >>> round(_at_zero(y**2 + 5, y), 12)
-    5.0
-    """
-    ratios = -y[None, :] / (y[:, None] - y[None, :] + np.eye(len(y)))
-    np.fill_diagonal(ratios, 1.0)
-    return float(x @ np.prod(ratios, axis=1))
+def _groups(steps: np.ndarray) -> Iterator[np.ndarray]:
+    """Steps in groups that grow."""
+    first, size = 0, _FIRST_GROUP
+    while first < len(steps):
+        yield steps[first : first + size]
+        first, size = first + size, 2 * size
 
 
-def _refined(at: Callable[[float], float], low: float, high: float) -> float:
-    """The root between two signs, to rounding: regula falsi, with half the value at an end that stays twice (Illinois).
-
-    >>> abs(_refined(lambda s: 0.3 - s**3, 0.0, 1.0) - 0.3 ** (1 / 3)) < 1e-15
-    True
-    """
-    a, b = at(low), at(high)
-    if a <= 0:
-        return low
-    if b >= 0:
-        return high
-    before, side = low, 0
-    while high - low > _ROUNDING:
-        s = high - b * (high - low) / (b - a)
-        if not low < s < high:
-            s = 0.5 * (low + high)
-        if abs(s - before) <= 0.5 * _ROUNDING:
-            return s
-        value, before = at(s), s
-        if value == 0:
-            return s
-        if value > 0:
-            low, a, b, side = s, value, 0.5 * b if side > 0 else b, 1
-        else:
-            high, b, a, side = s, value, 0.5 * a if side < 0 else a, -1
-    return high
+def _estimate(change: Change, intervals: Intervals) -> tuple[float, float]:
+    """The root by the Chebyshev series of its interval, and how far it may be off; infinitely far where there is none."""
+    half = 0.5 * (change.high - change.low)
+    if change.interval < 0:
+        return change.low + half, np.inf
+    x, off = estimate_root(intervals.c[change.interval], float(intervals.error[change.interval]))
+    guess = change.low + half * (1 + x)
+    return guess, half * off + 2 * _ROUNDING * guess
 
 
-def _dips(f: np.ndarray) -> np.ndarray:
-    """Where positive functions (functions, steps, grid) have a dip whose parabola goes below zero: (…, grid − 2)."""
-    a, b, c = f[..., :-2], f[..., 1:-1], f[..., 2:]
-    bend = a - 2 * b + c
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lowest = b - (a - c) ** 2 / (8 * bend)
-    return (a > b) & (c > b) & (b > 0) & (lowest < 0.5 * b)
+def _nearest(g: np.ndarray, low: int, high: int) -> int:
+    """Where between two points a function is nearest to zero; a jump is found at the first point."""
+    return low + int(np.argmin(np.abs(g[low : high + 1])))
+
+
+def _rounded(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Times (K,) and states (n, K), C times: as they are, and off by rounding, any two states alike and oppositely."""
+    n = len(y)
+    bits = (np.arange(n)[:, None] >> np.arange(max(n.bit_length(), 1))) & 1
+    signs = np.concatenate([np.ones((n, 1)), 2.0 * bits - 1], axis=1)
+    signs = np.concatenate([np.zeros((n, 1)), signs, -signs], axis=1)
+    count = signs.shape[1]
+    late = np.concatenate([[0.0], np.ones(count // 2), -np.ones(count // 2)])
+    times = t * (1 + _ROUNDING * late)[:, None]
+    states = y[:, None, :] * (1 + _ROUNDING * signs)[:, :, None]
+    return times.ravel(), states.reshape(n, -1), count

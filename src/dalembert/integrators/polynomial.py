@@ -26,7 +26,7 @@ class Polynomial:
 
     def values(self, s: np.ndarray) -> np.ndarray:
         """The states at many times, (states, times)."""
-        return self.coefficients @ np.asarray(s)[None, :] ** np.arange(self.coefficients.shape[1])[:, None]
+        return self.coefficients @ powers(np.asarray(s), self.coefficients.shape[1])
 
     @property
     def rate(self) -> Polynomial:
@@ -58,6 +58,17 @@ class Polynomial:
         """
         terms = self.terms(s)
         return min(int(np.argmin(terms[:-1] + terms[1:])) + 2, len(terms) - 1)
+
+
+def powers(s: np.ndarray, orders: int) -> np.ndarray:
+    """s⁰, s¹, ... of s (..., K), as (..., orders, K).
+
+    >>> powers(np.array([2.0, 3.0]), 3).tolist()
+    [[1.0, 1.0], [2.0, 3.0], [4.0, 9.0]]
+    """
+    out = np.repeat(s[..., None, :], orders, axis=-2)
+    out[..., 0, :] = 1.0
+    return np.multiply.accumulate(out, axis=-2)
 
 
 @dataclass(frozen=True)
