@@ -27,7 +27,8 @@ from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.identities import Identity, identities_of
 from dalembert.evidence.shortened import SOLVED_IN_NUMBERS, ShortenedRates, shortened_rates
 from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, outright, roots_are_independent, solved
-from dalembert.handles import Workspace, setup, workspace_of
+from dalembert.handles import Equations, Workspace, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
 from dalembert.structure import System, system_of
 from dalembert.tables import Table, Tabular
@@ -270,7 +271,7 @@ def _roads(
             continue
         own = getattr(module, "reaction", None)
         form = module.derive(system)
-        program = shortened_rates(space.machine(module.ABOUT.key).kernel)
+        program = shortened_rates(Equations(derivation_of(space.setup, module.ABOUT.key)))
         roads.append(Road(module.ABOUT.key, form, None if own is None else own(system), outright(form), program))
     if not roads:
         raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")

@@ -16,7 +16,9 @@ from dalembert.algebra import Array
 from dalembert.algebra.nodes import Node
 from dalembert.algebra.points import root_beyond
 from dalembert.algebra.residues import as_residues
+from dalembert.evidence.integrated import run_equations
 from dalembert.evidence.states import ExactState, Solved, form_symbols, nodes
+from dalembert.handles import Equations
 from dalembert.kernels import Kernel
 
 SOLVED_IN_NUMBERS = "a run solves these equations in numbers at every step: there is no shortened program"
@@ -29,6 +31,7 @@ class ShortenedRates:
     kernel: Kernel
     raw: Array
     short: Array
+    held: bool  # conditions are parameters here, and choices in the formalisms: accelerations cannot be compared
 
     @property
     def roots(self) -> list[Node]:
@@ -44,6 +47,8 @@ class ShortenedRates:
         names = [str(x) for x in self.kernel.state_symbols]
         if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
             yield f"the shortened program has another rate of {', '.join(wrong)}"
+        if self.held:
+            return
         n, m = len(form.system.q), form.n_states
         short, W, bias = (
             state.at(part, table, root_beyond) for part in (self.short, form.velocity.W, form.velocity.qdd_bias)
@@ -55,8 +60,11 @@ class ShortenedRates:
             yield "the shortened program has other velocities"
 
 
-def shortened_rates(kernel: Kernel) -> ShortenedRates | None:
-    """The right-hand side of a kernel; None where the equations are solved in numbers."""
+def shortened_rates(equations: Equations) -> ShortenedRates | None:
+    """The right-hand side that a run of the equations integrates; None where they are solved in numbers."""
+    run = run_equations(equations)
+    kernel = run.kernel
     if not kernel.fused:
         return None
-    return ShortenedRates(kernel, kernel.rates, np.array(kernel.shortened_rates, dtype=object))
+    short = np.array(kernel.shortened_rates, dtype=object)
+    return ShortenedRates(kernel, kernel.rates, short, held=run is not equations)

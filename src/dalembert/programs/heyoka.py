@@ -16,6 +16,7 @@ from dalembert.programs.program import Program
 if TYPE_CHECKING:
     import heyoka as hy
 
+_MANY_LINES = 1000  # of a function: beyond them the compact mode compiles sooner
 _RELATIONS = {"less": "lt", "less_equal": "lte"}
 
 
@@ -71,8 +72,8 @@ class TaylorMachine:
         """The right-hand sides that integrators of y / sizes are made of, as a compiled function of states, pars and time."""
         import heyoka as hy
 
-        system = self._system(tuple(sizes))
-        return hy.cfunc([rate for _, rate in system], [state for state, _ in system], compact_mode=True, opt_level=1)
+        system, compact = self._system(tuple(sizes)), len(self._rates.lines) > _MANY_LINES
+        return hy.cfunc([rate for _, rate in system], [state for state, _ in system], compact_mode=compact, opt_level=1)
 
     def _compiled(self, tolerance: float | None, sizes: tuple[float, ...]) -> Any:
         import heyoka as hy
