@@ -160,6 +160,8 @@ def test_proofs_are_plain_data_and_told_in_a_sentence():
         "undecided",
         "parameters",
         "notes",
+        "programs",
+        "seed",
     }
     assert str(proof).startswith("17 formalisms of 'cart-pendulum' are identical functions of state and time")
 

@@ -22,6 +22,23 @@ Circle = tuple[int, int]  # (cos, sin)
 EAST: Circle = (1, 0)
 
 
+class Undecidable(Exception):
+    """The field has no value for a function or a number; the message names it."""
+
+
+class DivisibleByPrime(Undecidable):
+    """A number other than zero whose numerator or denominator is a multiple of P: the field cannot tell it from zero."""
+
+
+def is_divisible(x: Fraction) -> bool:
+    """True for a number other than zero whose numerator or denominator is a multiple of P.
+
+    >>> is_divisible(Fraction(3 * P)), is_divisible(Fraction(1, P)), is_divisible(Fraction(0)), is_divisible(Fraction(7))
+    (True, True, False, False)
+    """
+    return bool(x) and not (x.numerator % P and x.denominator % P)
+
+
 def inverse(a: int) -> int:
     """1 / a.
 
@@ -39,6 +56,8 @@ def residue(x: Fraction) -> int:
     >>> residue(Fraction(981, 100)) * 100 % P
     981
     """
+    if is_divisible(x):
+        raise DivisibleByPrime(f"the number {x}, which is divisible by the prime {P}")
     return x.numerator * inverse(x.denominator) % P
 
 

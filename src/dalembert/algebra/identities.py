@@ -77,7 +77,7 @@ class Residues(dict[Node, int]):
         if name in ("sin", "cos") and (circle := self._circle(y.arguments[0])) is not None:
             return circle[name == "sin"]
         if isinstance(y, Constant) and isinstance(y.value, Fraction):
-            return field.residue(y.value)
+            return _of_number(y.value)
         if isinstance(y, Leaf):
             return drawn(name, y.value)
         return drawn(name, *(self[a] for a in y.arguments))
@@ -94,7 +94,7 @@ class Residues(dict[Node, int]):
         """Cosine and sine of an angle, by the addition theorems; None where it has halves of symbols and the like."""
         out = EAST
         for key, k in self._parts(a).items():
-            if k.denominator != 1:
+            if k.denominator != 1 or k.numerator % (P + 1) == 0:
                 return None
             out = field.turned(out, field.times(int(k), _turn(key)))
         return out
@@ -115,6 +115,13 @@ class Residues(dict[Node, int]):
                 key = magnitude(value)
                 found[key] = found.get(key, Fraction(0)) + (k if key == value else -k)
         return {magnitude(self[a]): Fraction(1 if self[a] <= _HALF else -1)}
+
+
+def _of_number(x: Fraction) -> int:
+    """The residue of a number; one that P divides is a symbol of its own, since the field cannot tell it from zero."""
+    if field.is_divisible(x):
+        return drawn("number", abs(x)) if x > 0 else P - drawn("number", abs(x))
+    return field.residue(x)
 
 
 def _turn(key: int) -> Circle:

@@ -17,12 +17,13 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dalembert.algebra import field
-from dalembert.algebra.field import Circle, P
+from dalembert.algebra.field import Circle, P, Undecidable
 from dalembert.algebra.nodes import Constant, HeldTable, Node, Symbol, factor, turns
-from dalembert.algebra.residues import Value, root_of_number
+from dalembert.algebra.operations import BLOCKS, OPERATIONS
+from dalembert.algebra.residues import EXACT, Residue, Value, narrow, root_of_number
 from dalembert.algebra.walks import ordered
 
 
@@ -30,11 +31,8 @@ class NoRoot(ArithmeticError):
     """The point has no root or power that the graph asks for, or is a pole: take another one."""
 
 
-class Undecidable(Exception):
-    """The graph uses a function that the field does not have; the message names it."""
-
-
 Key = TypeVar("Key", bound=Hashable)
+Root = Callable[[Value], Value]
 Linear = tuple[dict[Key, Fraction], Fraction, Fraction]  # Σ k x by keys of x, + r π, + a number
 ONE_PI, ONE_RADIAN = -1, -2  # keys of numbers among the keys of values
 
@@ -72,11 +70,20 @@ class Point:
             self.symbols[name] = self.draw()
         return self.symbols[name]
 
-    def values(self, outputs: Sequence[Node], known: Mapping[Node, Value] | None = None) -> list[Value]:
-        """The residues of the outputs, of GF(P²) where roots of numbers ask for it; `known` gives nodes a value for this call."""
-        walk = _Walk(self, known or {})
+    def values(
+        self, outputs: Sequence[Node], known: Mapping[Node, Value] | None = None, *, root: Root | None = None
+    ) -> list[Value]:
+        """The residues of the outputs, of GF(P²) where roots of numbers ask for it; `known` gives nodes a value for this call.
+
+        `root` takes square roots in place of the field's own, which not every point has: see `any_root` and `root_beyond`.
+        """
+        walk = _Walk(self, known or {}, root)
         walk.through(ordered(outputs))
         return [walk.value[y] for y in outputs]
+
+    def any_root(self, x: Value) -> Value:
+        """A random value for √x, by the value of x: what is equal for any such function is equal for the root."""
+        return self.free("root", x)
 
     # what stands for a function of one value
 
@@ -112,6 +119,25 @@ def _common_denominator(order: Sequence[Node]) -> int:
     return math.lcm(*found)
 
 
+def multiples_in(argument: Node, done: dict[Node, Linear[Node]]) -> int:
+    """A bound for Σ|k| of an angle or exponent Σ k x + r π + c: how much its degree grows. `done` is kept between calls.
+
+    >>> from dalembert.algebra.nodes import symbol
+    >>> multiples_in(symbol("x") * 3 - symbol("y") / 2, {})
+    4
+    """
+    atoms, by_pi, number = _sum(argument, lambda a: {a: _number_in(a)}, done)
+    return max(1, math.ceil(sum(map(abs, (*atoms.values(), by_pi, number)))))
+
+
+def root_beyond(x: Value) -> Value:
+    """√x of GF(P²), which every number of GF(P) has; its square is x, and nothing else is known of it."""
+    plain = narrow(x) if isinstance(x, Residue) else x
+    if not isinstance(plain, int):
+        raise Undecidable("root of what holds the root of a number")
+    return narrow(EXACT.sqrt(Residue(plain)))
+
+
 def _inverse(a: int) -> int:
     if not a:
         raise NoRoot("the point is a pole")
@@ -134,8 +160,8 @@ _ARITHMETIC: dict[str, Callable[..., Value]] = {
 class _Walk:
     """One pass through a graph, arguments first."""
 
-    def __init__(self, point: Point, known: Mapping[Node, Value]) -> None:
-        self._point = point
+    def __init__(self, point: Point, known: Mapping[Node, Value], root: Root | None = None) -> None:
+        self._point, self._other_root = point, root
         self.value: dict[Node, Value] = dict(known)
         self._linear: dict[Node, Linear[int]] = {}
 
@@ -149,6 +175,8 @@ class _Walk:
     def _plain(self, a: Node, what: str) -> int:
         """The value of a node that is to be a plain number of the field."""
         value = self.value[a]
+        if isinstance(value, Residue) and not value.b:
+            return value.a
         if not isinstance(value, int):
             raise Undecidable(f"{what} holds the root of a number")
         return value
@@ -172,6 +200,8 @@ class _Walk:
             (a,) = y.arguments
             if isinstance(a, Constant) and isinstance(a.value, Fraction) and a.value > 0:
                 return root_of_number(a.value)  # in GF(P²) where it is no square
+            if self._other_root is not None:
+                return self._other_root(self.value[a])
             return self._root(self._plain(a, "root of what"))
         if name == "pow":
             return self._power(*y.arguments)
@@ -196,7 +226,17 @@ class _Walk:
             return self._point.free("table", held.value, self.value[y.arguments[1]])
         if name == "pi":
             return self._point.free("pi")
+        if name in BLOCKS:
+            return self._block(y)
         raise Undecidable(name)
+
+    def _block(self, y: Node) -> Any:
+        """A factor, a solution, or an entry of one, by the same loops as in numbers."""
+        if y.operation == "entry":
+            values, index = (self.value[a] for a in y.arguments)
+            return narrow(OPERATIONS["entry"].array(values, index))
+        given = [x if isinstance(x := self.value[a], list | tuple | Residue) else Residue(x) for a in y.arguments]
+        return OPERATIONS[y.operation].array(*given)
 
     def _condition(self, y: Node) -> tuple[object, ...]:
         """A condition by the values it compares."""
@@ -216,6 +256,8 @@ class _Walk:
         """x^(Σ k y + c) = exp(Σ k y log x) x^c."""
         atoms, by_pi, number = self._sum(exponent)
         x = self._plain(base, "power of what")
+        if number and number.numerator % ((P - 1) // 2) == 0:
+            raise Undecidable(f"the power {number}")
         out = field.power(x, number)
         if out is None:
             raise NoRoot(f"the power {number} of what has none here")
@@ -223,10 +265,7 @@ class _Walk:
             self._point.radicands.add(x)
         for key, k in (*atoms.items(), *(((ONE_PI, by_pi),) if by_pi else ())):
             part = pow(self._point.free("power", x, key), 2, P)
-            whole = k * self._point.part
-            if whole.denominator != 1:
-                raise Undecidable(f"a power with the exponent {k} of a symbol")
-            out = out * pow(part, int(whole), P) % P
+            out = out * pow(part, self._whole(k, P - 1, f"a power with the exponent {k} of a symbol"), P) % P
         return out
 
     # exponentials
@@ -240,11 +279,15 @@ class _Walk:
             if k.denominator == 1 and key in self._point.logs:
                 out = out * pow(self._point.logs[key], int(k), P) % P  # exp(log x) = x
                 continue
-            whole = k * self._point.part
-            if whole.denominator != 1:
-                raise Undecidable(f"exp of {k} times a symbol")
-            out = out * pow(self._point.base(key), int(whole), P) % P
+            out = out * pow(self._point.base(key), self._whole(k, P - 1, f"exp of {k} times a symbol"), P) % P
         return out
+
+    def _whole(self, k: Fraction, order: int, what: str) -> int:
+        """How many of the parts of a symbol k of it are; a multiple of the order of the group would look like none."""
+        whole = k * self._point.part
+        if whole.denominator != 1 or whole.numerator % order == 0:
+            raise Undecidable(what)
+        return whole.numerator
 
     def _logarithm(self, a: Node) -> int:
         """log of a product is the sum of the logs of its factors; each is free, by its value."""
@@ -277,13 +320,13 @@ class _Walk:
 
     def _turn(self, key: int, k: Fraction) -> Circle:
         """k times the angle whose value is `key`."""
-        known = self._point.circles.get(key)
-        if known is not None and k.denominator == 1:
-            return field.times(int(k), known)
-        whole = k * self._point.part
-        if whole.denominator != 1 or known is not None:
-            raise Undecidable(f"an angle of {k} times a symbol")
-        return field.times(int(whole), self._point.angle(key))
+        known, what = self._point.circles.get(key), f"an angle of {k} times a symbol"
+        whole = self._whole(k, P + 1, what)
+        if known is None:
+            return field.times(whole, self._point.angle(key))
+        if k.denominator != 1:
+            raise Undecidable(what)
+        return field.times(int(k), known)
 
     def _inverse_function(self, name: str, x: list[int]) -> int:
         """A free value by the values of the arguments, which remembers its cosine and sine."""

@@ -11,9 +11,9 @@ from rich.text import Text
 from dalembert import pipeline
 from dalembert.cli import arguments as shared
 from dalembert.cli import output, progress
-from dalembert.evidence.proof import Claim
+from dalembert.evidence.proof import FINE, Claim
 
-_STYLE = {"proved": "green", "different": "bold red", "refused": "dim", "undecided": "yellow"}
+_STYLE = {"proved": "green", "different": "bold red", "refused": "dim", "undecided": "yellow", "not used": "dim"}
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -23,6 +23,8 @@ def add(subparsers: shared.Subparsers) -> None:
     parser = shared.command(subparsers, "prove", summary, *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "all that apply, each compared with Lagrange's equations")
+    text = "of the random point, to repeat a proof (default: a random one, which is printed)"
+    parser.add_argument("--seed", metavar="N", type=shared.at_least(0), help=text)
     shared.add_json(parser)
 
 
@@ -30,11 +32,16 @@ def run(arguments: Namespace) -> int:
     """Print the proof; 1 when formalisms or identities are different functions, or could not be decided."""
     model, wanted = shared.load(arguments), shared.keys(["lagrange", *arguments.formalism])
     with progress.bar(f"proving {model.name}") as advance:
-        proof = pipeline.prove(model, wanted if arguments.formalism else None, progress=advance)
-    tables = _table("formalism", proof.formalisms), _table("identity", proof.identities)
+        proof = pipeline.prove(
+            model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance
+        )
+    tables = (
+        _table("formalism", proof.formalisms),
+        _table("identity", proof.identities),
+        _table("shortened = raw", proof.programs),
+    )
     output.result(arguments.json, proof.to_dict(), *tables, proof.sentence, *(f"Note: {note}" for note in proof.notes))
-    claims = (*proof.formalisms.values(), *proof.identities.values())
-    return 0 if all(claim.status in ("proved", "refused") for claim in claims) else 1
+    return 0 if all(claim.status in FINE for claim in proof.claims.values()) else 1
 
 
 def _table(heading: str, claims: Mapping[str, Claim]) -> Table:

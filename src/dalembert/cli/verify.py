@@ -14,6 +14,7 @@ from dalembert.equations.about import grouped
 from dalembert.evidence.agreement import Agreement
 
 _STYLE = {"agrees": "green", "differs": "bold red", "refused": "dim", "left out": "yellow"}
+_STYLE |= {"not installed": "yellow", "not used": "dim"}
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -54,7 +55,9 @@ def _table(agreement: Agreement) -> Table:
     verdicts = agreement.verdicts
     refused = any(verdict.reason for verdict in verdicts.values())
     table = output.table(*columns, "rests on", *(["reason"] if refused else []), numbers=columns[2:])
-    for lineage, names in grouped({name: verdict.lineage for name, verdict in verdicts.items()}).items():
+    roads = {**agreement.formalisms, **agreement.others}
+    groups = [*grouped({name: verdict.lineage for name, verdict in roads.items()}).items(), ((), list(agreement.programs))]
+    for lineage, names in groups:
         table.add_section()
         for name in names:
             verdict = verdicts[name]

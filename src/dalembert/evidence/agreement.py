@@ -19,7 +19,8 @@ PRINCIPLE: Lineage = ("positions",)
 class Verdict:
     """What was found of one formalism, or of another way to the same accelerations."""
 
-    status: str  # agrees, differs, refused (it cannot treat the model) or left out (the model is large)
+    # agrees, differs, refused (it cannot treat the model), left out (the model is large); of programs: not installed, not used
+    status: str
     reason: str | None
     acceleration_difference: float | None
     reaction_difference: float | None
@@ -46,11 +47,12 @@ class Agreement(Tabular):
     formalisms: Mapping[str, Verdict]
     notes: tuple[str, ...] = ()  # fewer states than asked for, what an engine could not do, what was too large
     others: Mapping[str, Verdict] = field(default_factory=dict)  # by name: what is no formalism, such as the recursion
+    programs: Mapping[str, Verdict] = field(default_factory=dict)  # by name: what runs integrate, of all formalisms together
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """Everything by name: the formalisms, then the others."""
-        return {**self.formalisms, **self.others}
+        """Everything by name: the formalisms, the others, and the programs that runs integrate."""
+        return {**self.formalisms, **self.others, **self.programs}
 
     @property
     def recursion(self) -> Verdict | None:
@@ -64,8 +66,9 @@ class Agreement(Tabular):
 
     @property
     def lineages(self) -> dict[Lineage, tuple[str, ...]]:
-        """What was compared, grouped by the shared facts it rests on."""
-        return grouped({name: verdict.lineage for name, verdict in self.verdicts.items() if verdict.compared})
+        """What was compared, grouped by the shared facts it rests on; programs are the formalisms once more."""
+        roads = {**self.formalisms, **self.others}
+        return grouped({name: verdict.lineage for name, verdict in roads.items() if verdict.compared})
 
     @property
     def roads(self) -> int:
@@ -87,7 +90,8 @@ class Agreement(Tabular):
     def agrees(self) -> bool:
         """True when at least two were compared, at one state or more, and all of them agree within the tolerance."""
         compared = [verdict for verdict in self.verdicts.values() if verdict.compared]
-        return self.states > 0 and len(compared) > 1 and all(verdict.status == "agrees" for verdict in compared)
+        roads = sum(verdict.compared for verdict in (*self.formalisms.values(), *self.others.values()))
+        return self.states > 0 and roads > 1 and all(verdict.status == "agrees" for verdict in compared)
 
     def __bool__(self) -> bool:
         return self.agrees
@@ -111,7 +115,9 @@ class Agreement(Tabular):
     def tables(self) -> tuple[Table, ...]:
         """One row for each formalism, by what it rests on."""
         verdicts = self.verdicts
-        names = [n for group in grouped({n: v.lineage for n, v in verdicts.items()}).values() for n in group]
+        roads = {**self.formalisms, **self.others}
+        names = [n for group in grouped({n: v.lineage for n, v in roads.items()}).values() for n in group]
+        names += self.programs
         rows = [
             (
                 n,
@@ -142,6 +148,7 @@ class Agreement(Tabular):
             "recursion": recursion.to_dict() if recursion else None,
             "principle": principle.to_dict() if principle else None,
             "others": {name: verdict.to_dict() for name, verdict in self.others.items()},
+            "programs": {name: verdict.to_dict() for name, verdict in self.programs.items()},
             "roads": self.roads,
             "lineages": [{"facts": list(facts), "by": list(names)} for facts, names in self.lineages.items()],
             "max_difference": self.max_difference,

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isqrt
 
 from dalembert.algebra.nodes import Node
+from dalembert.algebra.operations import BLOCKS
+from dalembert.algebra.points import Linear, multiples_in
 from dalembert.algebra.walks import ordered
 
 Below = dict[Node, int]  # powers of denominators
@@ -53,6 +56,7 @@ class _Walk:
         self.above: dict[Node, int] = {}
         self.below: dict[Node, Below] = {}
         self._weight: dict[Node, int] = {}  # degrees of denominators
+        self._sums: dict[Node, Linear[Node]] = {}
 
     def size(self, below: Mapping[Node, int]) -> int:
         return sum(k * self._weight[y] for y, k in below.items())
@@ -91,10 +95,25 @@ class _Walk:
         """Functions: an angle or exponent counts twice its argument, part times; others count as their argument."""
         reach = max((self._reach(a) for a in y.arguments), default=1)
         if y.operation in ("sin", "cos", "tan", "exp", "pow"):
-            self._weight[y] = 2 * reach * self._part
+            self._weight[y] = 2 * reach * self._part * multiples_in(y.arguments[-1], self._sums)
             return self._weight[y], {y: 1}
+        if y.operation in BLOCKS:
+            return self._block(y)
         self._weight[y] = reach
         return reach, {y: 1}
+
+    def _block(self, y: Node) -> tuple[int, Below]:
+        """A linear system by Cramer's rule: determinants of n rows, each of the degree of the largest entry."""
+        if y.operation == "entry":
+            return self.above[y.arguments[0]], self.below[y.arguments[0]]
+        common: Below = _NONE
+        for a in y.arguments:
+            common = _join(common, self.below[a])
+        reach = max(1, max(self.above[a] for a in y.arguments) + self.size(common))
+        factor = y.operation.endswith("_factor")
+        rows = isqrt(2 * len(y.arguments)) if factor else len(y.arguments) - 1
+        self._weight[y] = reach * rows
+        return self._weight[y], {y: 1}
 
     def _reach(self, a: Node) -> int:
         return max(1, self.above[a] + self.size(self.below[a]))

@@ -75,15 +75,15 @@ def largest_differences(road: Road, states: States, known: Reference) -> tuple[f
     qdd = road.accelerations(states.q, states.qd, states.t)
     reaction = road.reactions(states.q, states.qd, states.t)
     gap = known.unit * (reaction - known.reaction)
-    return difference_of_accelerations(qdd, known), _relative(gap, known.energy)
+    return difference_of_accelerations(qdd, known), largest_ratio(gap, known.energy)
 
 
 def difference_of_accelerations(qdd: np.ndarray, known: Reference) -> float:
     """The largest difference in q̈ over the states, relative to the accelerations of each state."""
-    return _relative((qdd - known.qdd) / known.unit, known.pace)
+    return largest_ratio((qdd - known.qdd) / known.unit, known.pace)
 
 
-def _relative(gap: np.ndarray, size: np.ndarray) -> float:
+def largest_ratio(gap: np.ndarray, size: np.ndarray) -> float:
     """max |gap| / size; nan counts as infinite."""
     ratio = np.abs(gap).max(axis=0, initial=0.0) / size
     worst = float(ratio.max(initial=0.0))

@@ -8,35 +8,43 @@ that is bounded by their degree over the size of the field, 2¹²⁷; the bound 
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 
 from dalembert import formalisms
 from dalembert.algebra import Array
-from dalembert.algebra.field import P
-from dalembert.algebra.nodes import Node
-from dalembert.algebra.points import NoRoot, Undecidable
+from dalembert.algebra.field import DivisibleByPrime, P, Undecidable, residue
+from dalembert.algebra.nodes import Constant, Node
+from dalembert.algebra.points import NoRoot
 from dalembert.algebra.residues import rank
+from dalembert.algebra.walks import ordered
+from dalembert.arguments import is_whole, shown
 from dalembert.equations import LinearForm
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.identities import Identity, identities_of
+from dalembert.evidence.shortened import SOLVED_IN_NUMBERS, ShortenedRates, shortened_rates
 from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, outright, roots_are_independent, solved
-from dalembert.kinematics.contacts import with_contacts
+from dalembert.handles import Equations, Workspace, setup, workspace_of
+from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
-from dalembert.structure import System, facts_of, system_of
+from dalembert.structure import System, system_of
 from dalembert.tables import Table, Tabular
 
 _ROUNDS = 40
 _POINTS = 64
+_SEEDS = 2**31  # seeds that are drawn are smaller
+FINE = ("proved", "refused", "not used")
 ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below this
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What was found of one formalism or identity."""
+    """What was found of one formalism, identity or program."""
 
-    status: str  # proved, different, undecided, or refused (the formalism cannot treat the model)
+    status: str  # proved, different, undecided, refused (the formalism cannot treat the model) or not used (no run has it)
     reason: str | None = None
 
 
@@ -51,14 +59,21 @@ class Proof(Tabular):
     undecided: Mapping[str, str]  # element or formalism: what the field cannot decide about it
     parameters: str  # "all values", or "the given values" where a fact holds only for these
     notes: tuple[str, ...] = ()
+    programs: Mapping[str, Claim] = field(default_factory=dict)  # by formalism: the shortened program is the raw one
+    seed: int = 1  # of the random point: the same seed, the same proof
+
+    @property
+    def claims(self) -> dict[str, Claim]:
+        """Everything that was asked, by name."""
+        shortened = {f"shortened = raw, {key}": claim for key, claim in self.programs.items()}
+        return {**self.formalisms, **self.identities, **shortened}
 
     @property
     def proved(self) -> bool:
         """True when every formalism that applies is proved to be the same function, and nothing was left undecided."""
-        claims = (*self.formalisms.values(), *self.identities.values())
         enough = sum(claim.status == "proved" for claim in self.formalisms.values()) > 1
         sure = enough and self.probability <= ENOUGH and not self.undecided
-        return sure and all(claim.status in ("proved", "refused") for claim in claims)
+        return sure and all(claim.status in FINE for claim in self.claims.values())
 
     def __bool__(self) -> bool:
         return self.proved
@@ -69,19 +84,29 @@ class Proof(Tabular):
         same = [key for key, claim in self.formalisms.items() if claim.status == "proved"]
         other = [key for key, claim in self.formalisms.items() if claim.status == "different"]
         if other:
-            return f"The formalisms of '{self.model}' are different functions: {', '.join(other)} against {same[0]}."
+            return (
+                f"The formalisms of '{self.model}' are different functions: {', '.join(other)} against {same[0]} (seed "
+                f"{self.seed})."
+            )
+        broken = [key for key, claim in self.programs.items() if claim.status == "different"]
+        if broken:
+            return (
+                f"The program that a run of '{self.model}' integrates is not the function that was derived: "
+                f"{', '.join(broken)} (seed {self.seed})."
+            )
+        short = sum(claim.status == "proved" for claim in self.programs.values())
         said = (
             f"{len(same)} formalisms of '{self.model}' are identical functions of state and time, for {self.parameters} of the "
-            f"parameters; {len(self.identities)} identities hold. Probability of error: at most 2^{self.exponent}."
+            f"parameters; {len(self.identities)} identities hold; {short} shortened programs equal the raw ones. Probability "
+            f"of error: at most 2^{self.exponent} (seed {self.seed})."
         )
         if self.undecided:
             said += f" Left to numbers (dalembert verify): {'; '.join(f'{k}: {v}' for k, v in self.undecided.items())}."
         return said
 
     def tables(self) -> tuple[Table, ...]:
-        """One row for each formalism and each identity."""
-        claims = {**self.formalisms, **self.identities}
-        rows = tuple((name, claim.status, claim.reason or "") for name, claim in claims.items())
+        """One row for each formalism, each identity and each shortened program."""
+        rows = tuple((name, claim.status, claim.reason or "") for name, claim in self.claims.items())
         return (Table(("claim", "status", "reason"), rows, self.sentence, self.notes),)
 
     def __repr__(self) -> str:
@@ -99,10 +124,12 @@ class Proof(Tabular):
             "proved": self.proved,
             "formalisms": {key: asdict(claim) for key, claim in self.formalisms.items()},
             "identities": {key: asdict(claim) for key, claim in self.identities.items()},
+            "programs": {key: asdict(claim) for key, claim in self.programs.items()},
             "probability": self.probability,
             "undecided": dict(self.undecided),
             "parameters": self.parameters,
             "notes": list(self.notes),
+            "seed": self.seed,
         }
 
 
@@ -114,6 +141,7 @@ class Road:
     form: LinearForm
     reaction: Array | None
     solution: tuple[Array, Array] | None  # v̇ and λ, where it does not solve the linear system
+    program: ShortenedRates | None = None  # what a run integrates; None where that is solved in numbers
 
     @property
     def roots(self) -> list[Node]:
@@ -123,6 +151,11 @@ class Road:
         parts = [*vars(form.independent).values(), velocity.W, velocity.qdd_bias, velocity.v_from_qd]
         parts += [form.constants.values, self.reaction, None if own is None else own.J, *(self.solution or ())]
         return [y for part in parts if part is not None for y in nodes(part)]
+
+    @property
+    def program_roots(self) -> list[Node]:
+        """The right-hand side that a run integrates, before and after shortening."""
+        return [] if self.program is None else self.program.roots
 
     @property
     def unknowns(self) -> int:
@@ -136,19 +169,22 @@ class _Findings:
 
     formalisms: dict[str, Claim] = field(default_factory=dict)
     identities: dict[str, Claim] = field(default_factory=dict)
+    programs: dict[str, Claim] = field(default_factory=dict)
 
 
 def prove(
     model: Elements,
     keys: Sequence[str] | None = None,
     *,
-    seed: int = 1,
+    seed: int | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Proof:
     """Are all formalisms that apply identical functions? Accelerations and reactions, for all states, times and parameters.
 
     Constraints hold on velocity level at the points that are compared; positions are free, since no formalism asks more. `keys`
     restricts the formalisms. What the field cannot decide, such as where a formula switches, is named and left to `verify`.
+    The shortened program that a run integrates is compared with the raw one at the same points. `seed` draws the point; without
+    it a random one is taken, and `Proof.seed` tells which, so that a proof can be repeated.
 
     >>> import dalembert as dl
     >>> proof = prove(dl.load("simple-pendulum"))
@@ -157,21 +193,23 @@ def prove(
     """
     model.require_sound()
     model.refuse_canonical("prove")
-    written = with_contacts(model)
-    facts = facts_of(written)
-    system = system_of(written, "graph", facts)
+    seed = secrets.randbelow(_SEEDS) if seed is None else _checked_seed(seed)
+    space = workspace_of(setup(model))
+    facts, system = space.facts, system_of(space.model, "graph", space.facts)
     tell = progress or (lambda _: None)
-    claims, roads = _roads(system, keys, tell)
+    claims, roads = _roads(space, system, keys, tell)
     asked = list(identities_of(system))
     undecided = dict.fromkeys(model.switching, "it switches; proved on every branch, but not where it switches")
     roots = [*(y for road in roads for y in road.roots), *(y for each in asked for y in each.roots)]
+    _refuse_divisible_numbers(model, [*roots, *(y for road in roads for y in road.program_roots)])
     try:
         state, found = _compared(system, roads, asked, roots, seed)
         sure = roots_are_independent(system, roots, generic=facts.generic)
         probability = _probability(system, roads, asked, state) if sure else 0.5  # a wrong sign of a root shows at half
         chance = probability
         for extra in range(1, _POINTS):  # further points, where one leaves too much to chance
-            if chance <= ENOUGH or any(claim.status == "different" for claim in found.formalisms.values()):
+            claimed = (*found.formalisms.values(), *found.programs.values())
+            if chance <= ENOUGH or any(claim.status == "different" for claim in claimed):
                 break
             _, again = _compared(system, roads, asked, roots, seed + extra * 10**6)
             found, chance = _both(found, again), chance * probability
@@ -182,7 +220,8 @@ def prove(
             "Use dalembert verify."
         ) from None
     claims |= found.formalisms
-    undecided |= {key: c.reason or "" for key, c in (claims | found.identities).items() if c.status == "undecided"}
+    asked_of = {**claims, **found.identities, **{f"shortened program of {k}": c for k, c in found.programs.items()}}
+    undecided |= {key: c.reason or "" for key, c in asked_of.items() if c.status == "undecided"}
     tell(1.0)
     return Proof(
         model.name,
@@ -192,11 +231,33 @@ def prove(
         undecided,
         "all values" if facts.generic else "the given values",
         _notes(system, state),
+        found.programs,
+        seed,
     )
 
 
+def _checked_seed(seed: object) -> int:
+    if not is_whole(seed) or int(seed) < 0:
+        raise InputError(f"prove, seed: got {shown(seed)}. Expected a whole number of at least 0, or None for a random one.")
+    return int(seed)
+
+
+def _refuse_divisible_numbers(model: Elements, roots: Sequence[Node]) -> None:
+    """Raise where a number of the model is zero, or has no value, in the field."""
+    for y in ordered(roots):
+        if isinstance(y, Constant) and isinstance(y.value, Fraction):
+            try:
+                residue(y.value)
+            except DivisibleByPrime:
+                raise InputError(
+                    f"model '{model.name}': the number {y.value} is divisible by {P}, the prime of the field in which proofs are "
+                    "made, where it cannot be told from zero. Expected other numbers. Write it as a parameter, or use dalembert "
+                    "verify."
+                ) from None
+
+
 def _roads(
-    system: System, keys: Sequence[str] | None, tell: Callable[[float], object]
+    space: Workspace, system: System, keys: Sequence[str] | None, tell: Callable[[float], object]
 ) -> tuple[dict[str, Claim], list[Road]]:
     """The formalisms that apply, derived, and why the others do not."""
     claims: dict[str, Claim] = {}
@@ -210,7 +271,8 @@ def _roads(
             continue
         own = getattr(module, "reaction", None)
         form = module.derive(system)
-        roads.append(Road(module.ABOUT.key, form, None if own is None else own(system), outright(form)))
+        program = shortened_rates(Equations(derivation_of(space.setup, module.ABOUT.key)))
+        roads.append(Road(module.ABOUT.key, form, None if own is None else own(system), outright(form), program))
     if not roads:
         raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")
     return claims, roads
@@ -220,8 +282,9 @@ def _compared(
     system: System, roads: Sequence[Road], asked: Sequence[Identity], roots: Sequence[Node], seed: int
 ) -> tuple[ExactState, _Findings]:
     """All roads and identities at one point where everything has a value."""
+    more = [y for road in roads for y in road.program_roots]
     for _ in range(_ROUNDS):
-        state, seed = exact_state(system, roots, seed, generic=system.facts.generic)
+        state, seed = exact_state(system, roots, seed, generic=system.facts.generic, more=more)
         try:
             return state, _at(state, roads, asked)
         except (NoRoot, ZeroDivisionError):
@@ -231,9 +294,9 @@ def _compared(
 
 def _both(first: _Findings, second: _Findings) -> _Findings:
     """What holds at two points."""
-    pairs = ((first.formalisms, second.formalisms), (first.identities, second.identities))
+    pairs = ((vars(first)[name], vars(second)[name]) for name in vars(first))
     return _Findings(
-        *({key: b[key] if claim.status == "proved" else claim for key, claim in a.items()} for a, b in pairs)
+        *({key: b.get(key, claim) if claim.status == "proved" else claim for key, claim in a.items()} for a, b in pairs)
     )
 
 
@@ -248,12 +311,23 @@ def _at(state: ExactState, roads: Sequence[Road], asked: Sequence[Identity]) -> 
             continue
         known = known or here
         found.formalisms[road.key] = _claim(state, list(_differences(here, known)))
+        found.programs[road.key] = _program_claim(road, state, known)
     for identity in asked:
         try:
             found.identities[identity.name] = _claim(state, identity.broken(state, known))
         except Undecidable as error:
             found.identities[identity.name] = Claim("undecided", f"the field has no {error}")
     return found
+
+
+def _program_claim(road: Road, state: ExactState, known: Solved) -> Claim:
+    """Is the shortened program of a formalism the raw one?"""
+    if road.program is None:
+        return Claim("not used", SOLVED_IN_NUMBERS)
+    try:
+        return _claim(state, list(road.program.differences(state, known)))
+    except Undecidable as error:
+        return Claim("undecided", f"the field has no {error}")
 
 
 def _differences(here: Solved, known: Solved) -> Iterator[str]:
@@ -278,7 +352,7 @@ def _probability(system: System, roads: Sequence[Road], asked: Sequence[Identity
     inner = (1 + len(system.b)) * max(1, velocity.total)
     total = 0
     for road in roads:
-        own = degrees_of(road.roots, part)
+        own = degrees_of([*road.roots, *road.program_roots], part)
         total += 4 * (1 + road.unknowns) * max(1, own.total) * inner * (1 + len(road.form.velocity.v))
     total += sum(4 * max(1, degrees_of(each.roots, part).total) * inner for each in asked)
     # a root doubles the degree (by its norm), and half of the points have it

@@ -11,7 +11,7 @@ from dalembert.algebra import Array, zeros
 from dalembert.algebra.field import is_square, residue
 from dalembert.algebra.folding import exact
 from dalembert.algebra.nodes import Node, node, symbol
-from dalembert.algebra.points import NoRoot, Point
+from dalembert.algebra.points import NoRoot, Point, Root
 from dalembert.algebra.residues import EXACT, Residue, Value, as_residues, eliminated, narrow, solve
 from dalembert.algebra.walks import ordered
 from dalembert.equations import LinearForm, LinearSystem
@@ -35,9 +35,9 @@ class ExactState:
         """The velocities by their symbols."""
         return dict(zip(nodes(self.system.qd), self.qd, strict=True))
 
-    def at(self, array: Array, known: Mapping[Node, Value] | None = None) -> Array:
-        """An array of the graph as residues, in its shape."""
-        flat = self.point.values(nodes(array), self.known if known is None else known)
+    def at(self, array: Array, known: Mapping[Node, Value] | None = None, root: Root | None = None) -> Array:
+        """An array of the graph as residues, in its shape; `root` takes square roots where not the field's own is asked."""
+        flat = self.point.values(nodes(array), self.known if known is None else known, root=root)
         return as_residues(flat).reshape(np.shape(array))
 
 
@@ -46,12 +46,17 @@ def nodes(array: Array) -> list[Node]:
     return [node(e) for e in np.asarray(array, dtype=object).ravel()]
 
 
-def exact_state(system: System, roots: Sequence[Node], seed: int, *, generic: bool) -> tuple[ExactState, int]:
-    """A random state at which all roots exist, and the next seed; parameters are random where `generic`, else their values."""
+def exact_state(
+    system: System, roots: Sequence[Node], seed: int, *, generic: bool, more: Sequence[Node] = ()
+) -> tuple[ExactState, int]:
+    """A random state at which all roots exist, and the next seed; parameters are random where `generic`, else their values.
+
+    `more` is evaluated there, too, but with square roots of another kind.
+    """
     values = {} if generic else _values(system)
     needed = _asked(system, roots)
     for trial in range(seed, seed + _TRIES):
-        point = Point(trial, roots, values)
+        point = Point(trial, [*roots, *more], values)
         try:
             qd = _velocities(system, point)
             state = ExactState(system, point, qd)

@@ -14,6 +14,7 @@ from dalembert.errors import EngineError, InputError, SingularError
 from dalembert.evidence import principle
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, Agreement, Verdict
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
+from dalembert.evidence.program_checks import ProgramChecks
 from dalembert.handles import Equations, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
@@ -66,7 +67,8 @@ def verify(
     """Every formalism that applies, at random consistent states, on every engine: do they agree?
 
     Models made of bodies are also compared with the recursion from body to body, and what was found is put into d'Alembert's
-    principle with nothing but positions and the declared forces, with tolerances of its own. For a large model the formalisms
+    principle with nothing but positions and the declared forces, with tolerances of its own. At the same states the programs that
+    runs integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. For a large model the formalisms
     whose equations would take minutes to compile are left out and named, unless `everything` is true. `Agreement.roads` says how
     many independent roads agree, `Agreement.states` at how many states.
 
@@ -85,11 +87,15 @@ def verify(
     task = Task(spaces, _states(spaces[0], states, seed), tolerance, everything)
     findings: dict[str, Finding] = {}
     known: Reference | None = None
+    programs = ProgramChecks(task.states)
     for index, key in enumerate(formalisms.KEYS):
         tell(index / len(formalisms.KEYS))
         findings[key], known = _finding(task, key, known)
+        if known is not None and findings[key].verdict.compared:
+            programs.look_at(key, task.spaces, known)
     if known is None:
         raise EngineError(_nothing(model, findings))
+    programs.look_at_tree(task.first, known)
     rows = {name: row(task, known) for name, row in OTHERS.items()}
     tell(1.0)
     return Agreement(
@@ -100,6 +106,7 @@ def verify(
         {key: finding.verdict for key, finding in findings.items()},
         (*_notes(task, states, findings), *map(_of_law, laws), *map(_of_contact, model.rigid)),
         {name: verdict for name, verdict in rows.items() if verdict is not None},
+        programs.verdicts(tolerance),
     )
 
 

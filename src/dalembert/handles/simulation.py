@@ -183,10 +183,10 @@ def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
 
 def _default_integrator(equations: Equations) -> str:
     """`taylor` where it can run, `dop853` elsewhere."""
-    return "taylor" if _has_series(equations) and equations.model.longest_table <= LONG else "dop853"
+    return "taylor" if has_series(equations) and equations.model.longest_table <= LONG else "dop853"
 
 
-def _has_series(equations: Equations) -> bool:
+def has_series(equations: Equations) -> bool:
     """True where heyoka can step the equations: laws in Python have no series."""
     return equations.kernel.fused and heyoka.is_installed() and not equations.model.inputs.continuous
 
@@ -222,7 +222,7 @@ def _problem(
     constants = np.concatenate([equations.values, constants_of_motion])
     names = (*model.coordinate_names, *equations.velocity_names, *map(Kind.WORK.of, kernel.working))
     taylor = None
-    if _has_series(equations):
+    if has_series(equations):
         taylor = partial(way.machine, kernel, constants)
     mechanics = mechanics_of(equations, kernel, constants, way.inputs, way.resting)
     run.use(mechanics)

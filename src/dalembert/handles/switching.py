@@ -138,6 +138,10 @@ class Switchboard:
         qd = self._touch(t, q, qd, equations)
         return self._now(equations), qd
 
+    def settled(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
+        """The equations that a run integrates at a state, with every condition held as it is there."""
+        return self._settle(t, q, qd, self.equations)
+
     def _touch(
         self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations, wanted: Mapping[int, Mode] | None = None
     ) -> np.ndarray:

@@ -27,7 +27,7 @@ class Taylor(Stepper):
             )
         self._problem = problem
         self._largest = settings.max_step or np.inf
-        self._sizes = _unusual(problem.errors(1.0))
+        self._sizes = unusual_sizes(problem.errors(1.0))
         self._machine: Any = problem.taylor(settings.rtol, self._sizes)
         self._machine.time = problem.t0
         self._state, self._tc = self._machine.state, self._machine.tc  # windows on heyoka's own memory
@@ -80,7 +80,7 @@ class Taylor(Stepper):
         return Step(t0, t1, after, lambda: Piece(t0, t1, 1.0, Polynomial(coefficients)), coefficients)
 
 
-def _unusual(sizes: np.ndarray) -> np.ndarray:
+def unusual_sizes(sizes: np.ndarray) -> np.ndarray:
     """The sizes far from 1, and 1 in place of the others.
 
     heyoka measures all errors by the largest state, or by 1 where all are smaller. With micrometres beside radians that costs

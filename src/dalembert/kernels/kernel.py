@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.algebra import Array, Scalar, stack, vector, zeros
+from dalembert.algebra.nodes import Node
 from dalembert.algebra.shortening import shortened
 from dalembert.equations import LinearForm, Multipliers
 from dalembert.equations.power import powers_into
@@ -199,7 +200,12 @@ class Kernel:
         """ẏ as a program on (q, v, t) and the parameters, with as few operations as are found: a run asks for it often."""
         system = self.form.system
         inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
-        return program_of(shortened(nodes(system.algebra, self.rates)), inputs, [str(p) for p in self.parameters])
+        return program_of(self.shortened_rates, inputs, [str(p) for p in self.parameters])
+
+    @cached_property
+    def shortened_rates(self) -> list[Node]:
+        """The outputs of `program` as nodes: what is proved to equal `rates`."""
+        return shortened(nodes(self.form.system.algebra, self.rates))
 
     @cached_property
     def kept(self) -> dict[object, Any]:
@@ -230,6 +236,16 @@ class Kernel:
     def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
         return self._rates(stacked(y[: self.form.n_states], t), constants)
+
+    def second_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray, vd: np.ndarray) -> np.ndarray:
+        """q̈ = W v̇ + b that belongs to given v̇ at states y = (q, v)."""
+        out, n = self._second_rates(stacked(y[: self.form.n_states], t), constants), len(self.form.system.q)
+        W = out[:-n].reshape(n, self._size, *out.shape[1:])
+        return np.einsum("nv...,v...->n...", W, vd) + out[-n:]
+
+    @cached_property
+    def _second_rates(self) -> Function:
+        return self._compile(stack(self.form.velocity.W.ravel(), self.form.velocity.qdd_bias))
 
     @cached_property
     def _slopes(self) -> Slopes:

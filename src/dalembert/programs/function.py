@@ -177,6 +177,11 @@ class MachineFunction(Function):
         return None if self._single else Native(self._one.address, self._tables)
 
     @property
+    def lanes(self) -> int:
+        """The number of states that the code for many takes at a time."""
+        return self._many.lanes
+
+    @property
     def many(self) -> Native:
         """The machine code for many states, whose arrays are given by their places."""
         return Native(self._many.address, self._tables)

@@ -16,6 +16,7 @@ from dalembert.programs.program import Program
 if TYPE_CHECKING:
     import heyoka as hy
 
+_MANY_LINES = 1000  # of a function: beyond them the compact mode compiles sooner
 _RELATIONS = {"less": "lt", "less_equal": "lte"}
 
 
@@ -67,7 +68,21 @@ class TaylorMachine:
         machine.pars[:] = constants[: len(machine.pars)]
         return machine
 
+    def function(self, sizes: np.ndarray) -> Any:
+        """The right-hand sides that integrators of y / sizes are made of, as a compiled function of states, pars and time."""
+        import heyoka as hy
+
+        system, compact = self._system(tuple(sizes)), len(self._rates.lines) > _MANY_LINES
+        return hy.cfunc([rate for _, rate in system], [state for state, _ in system], compact_mode=compact, opt_level=1)
+
     def _compiled(self, tolerance: float | None, sizes: tuple[float, ...]) -> Any:
+        import heyoka as hy
+
+        options = {} if tolerance is None else {"tol": tolerance}
+        return hy.taylor_adaptive(self._system(sizes), [0.0] * len(sizes), compact_mode=True, opt_level=1, **options)
+
+    def _system(self, sizes: tuple[float, ...]) -> list[tuple[hy.expression, hy.expression]]:
+        """Each state and its rate."""
         import heyoka as hy
 
         hy.set_logger_level_critical()  # heyoka logs to stdout, which belongs to the result
@@ -77,7 +92,4 @@ class TaylorMachine:
         inputs = [*inputs[: len(self._rates.inputs) - 1], hy.time]
         rates = expressions(self._rates, inputs + [hy.par[i] for i in range(len(self._rates.parameters))])
         rates = [rate if size == 1.0 else rate * (1 / size) for rate, size in zip(rates, sizes, strict=True)]
-        options = {} if tolerance is None else {"tol": tolerance}
-        return hy.taylor_adaptive(
-            list(zip(states, rates, strict=True)), [0.0] * len(rates), compact_mode=True, opt_level=1, **options
-        )
+        return list(zip(states, rates, strict=True))
