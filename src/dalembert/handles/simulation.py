@@ -59,6 +59,7 @@ class Task:
     times: Sequence[float] | None = None
     project: bool = True
     settings: Settings = field(default_factory=Settings)
+    change_charts: bool = True  # go on with other angles next to gimbal lock
 
     def grid(self, model: Description) -> np.ndarray:
         """The sample times, beginning at the start."""
@@ -120,11 +121,12 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     way = Way(project, board, inputs, sampling)
     q, qd, rest, used = start_q, start_qd, grid, 0.0
     begun_with, qd = (equations, qd) if board is None else board.begin(float(grid[0]), q, qd)
-    run = Partition(begun_with)
+    run = Partition(begun_with, project, task.change_charts)
     if board is not None:
         _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
-    if project:
-        run.begin(float(grid[0]), q, qd)
+    q, qd = run.enter(float(grid[0]), q, qd)
+    if board is not None:
+        board.use(run.charts.equations.workspace)
     while True:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
@@ -133,18 +135,21 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
         used += time.process_time() - begun
         run.keep(solution, way.constants_along(solution, constants))
         if board is not None:
-            board.note(way.crossings, lambda passed, known=constants: run.state(passed.t, passed.y, known))
+            board.note(way.crossings, lambda passed, known=constants: run.shown_state(passed.t, passed.y, known))
         if solution.status not in (Status.TURNED, Status.MET):
             break
         t, y = solution.end or (float(rest[0]), problem.y0)
         q, qd = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
         if solution.status is Status.TURNED:
-            run.rechoose(t, q, qd)
+            q, qd = run.rechoose(t, q, qd)
+            if board is not None:
+                board.use(run.charts.equations.workspace)
         elif board is not None:
-            before = run.equations, qd
+            before, since = (run.equations, qd), len(board.happened)
             board.contacts.inputs = way.given(t, q, qd, constants)
             run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
+            run.show_happened(board.happened, since)
             _put_in(run, board, t, q, before, qd)
             if ends:
                 run.end(t, y)
@@ -242,9 +247,9 @@ def _problem(
         if equations.form.behind is None and not (way.slides or continuous)
         else None,
         lambda: UnreducedFunctions(kernel, constants),
-        run.worn if project and run.choosable else None,
+        run.turn if run.watched else None,
         way.sizes(equations),
-        ((run,) if project and run.choosable else ()) + way.guides(mechanics),
+        ((run,) if run.watched else ()) + way.guides(mechanics),
         mechanics.machine,
         (lambda t, y: kernel.state_slopes(y, t, constants)) if kernel.fused and not continuous else None,
         way.sampling,
