@@ -161,6 +161,19 @@ class States(Places, Value):
         return self._found[1]
 
     @property
+    def changed_charts(self) -> bool:
+        """True where the run went on with other angles next to gimbal lock."""
+        return any(part.chart is not None for part in self.parts)
+
+    def _of(self, part: Part) -> Equations:
+        """The equations whose coordinates are those of a stretch."""
+        return self.used if part.chart is None else part.equations
+
+    def _values_along(self, part: Part) -> np.ndarray:
+        """The values of the parameters along a stretch, (parameters, samples)."""
+        return columns(part)[3][: len(self.used.values)]
+
+    @property
     def samples(self) -> Samples:
         """The states along the run."""
         return Samples(self.equations, self.t, self.q, self.qd, self.qdd)
