@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 NEAR = 0.1  # |sin B| at which a run goes on with other angles
 GOOD = 0.3  # and from which on angles are as good as others
 STOP = 1e-3  # and at which a run ends that cannot
+SINGULAR = 1e-4  # the least inertia, by the largest, at which angles at gimbal lock are held by nothing else
 _MOST = 2000
 _FULL = 2 * np.pi
 Singular = Callable[[int], bool]
@@ -178,6 +179,15 @@ def chart_of(equations: Equations, sequences: Sequences, sides: Sequence[float])
     return Chart(sequences, tuple(found))
 
 
+def gimbal_locks(equations: Equations) -> list[tuple[int, float]]:
+    """The place of the second angle of every attitude, and a value of it at which the angles are singular."""
+    model = equations.derivation.setup.declared
+    known, names = dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)), model.coordinate_names
+    return [
+        (names.index(attitude.coordinates[1]), -angles_of(model, attitude, known).offset) for attitude in attitudes_of(model)
+    ]
+
+
 class Track:
     """The user's angles at the ends of the steps of a stretch."""
 
@@ -216,9 +226,9 @@ class Track:
 class Charts:
     """The angles that a run uses, and when they have served."""
 
-    def __init__(self, equations: Equations, change: bool = True) -> None:
+    def __init__(self, equations: Equations, forbidden: str | None = None) -> None:
         self._equations = equations  # in the user's angles
-        self._change = change
+        self._forbidden = forbidden  # why a run must not go on with other angles
         self.attitudes = attitudes_of(equations.derivation.setup.declared)
         self.sequences: Sequences = (None,) * len(self.attitudes)
         self.chart: Chart | None = None
@@ -248,8 +258,8 @@ class Charts:
 
     @cached_property
     def _obstacles(self) -> list[str | None]:
-        if not self._change:
-            return ["derivatives of the motion are asked for"] * len(self.attitudes)
+        if self._forbidden is not None:
+            return [self._forbidden] * len(self.attitudes)
         return [obstacle(self._equations.derivation.setup.declared, attitude) for attitude in self.attitudes]
 
     def _used(self, i: int) -> EulerAngles:

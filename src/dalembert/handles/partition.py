@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.handles.chart_changes import Chart, Charts, Sequences, joined_charts
+from dalembert.handles.chart_changes import SINGULAR, Chart, Charts, Sequences, joined_charts
 from dalembert.integrators import Solution
 from dalembert.integrators.base import Burst, Guide, Method, Step
 from dalembert.integrators.independence import Independence
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
 _BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
-_SINGULAR = 1e-4  # of the largest inertia: the least, at which angles at gimbal lock are held by nothing else
 _MOST = 2000
 Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
@@ -149,9 +148,10 @@ class Partition(Guide):
     looks_inside = False
 
     def __init__(self, equations: Equations, project: bool = True, change_charts: bool = True) -> None:
+        forbidden = None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
         self.equations = equations
         self.parts: list[Part] = []
-        self.charts = Charts(equations, change_charts)
+        self.charts = Charts(equations, forbidden)
         self._project = project
         self._chart_served = True  # False: the next stretch goes on with other angles
         known = equations.workspace.facts
@@ -262,7 +262,7 @@ class Partition(Guide):
         t, q, qd = here
         manifold = self.equations.workspace.manifold
         _, _, A, M = manifold.evaluate(q, qd, t, self.equations.values)
-        return reciprocal_condition(M, A[manifold.rows] if manifold.rows else A[:0])[0] < _SINGULAR
+        return reciprocal_condition(M, A[manifold.rows] if manifold.rows else A[:0])[0] < SINGULAR
 
     def worn(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of K states (states, K) at which the present choice has become poor."""

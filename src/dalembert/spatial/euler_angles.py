@@ -36,7 +36,7 @@ class EulerAngles:
         return abs(float(first @ second)) < _RIGHT and abs(float(second @ third)) < _RIGHT
 
     @cached_property
-    def _offset(self) -> float:
+    def offset(self) -> float:
         """λ of n₃ = exp(n₂ λ) n₁."""
         first, second, third = np.array(self.axes)
         return float(np.arctan2(np.cross(first, third) @ second, first @ third))
@@ -50,19 +50,19 @@ class EulerAngles:
     @cached_property
     def _behind(self) -> np.ndarray:
         """Cᵀ exp(n₂ λ) Q."""
-        return np.array(self.last).T @ turned(self.axes[1], np.array(self._offset)) @ self._frame
+        return np.array(self.last).T @ turned(self.axes[1], np.array(self.offset)) @ self._frame
 
     def distance(self, angles: np.ndarray) -> np.ndarray:
         """|sin B| of angles (3, ...): 0 where the angles are singular, 1 where they are best."""
-        return np.abs(np.sin(angles[1] + self._offset))
+        return np.abs(np.sin(angles[1] + self.offset))
 
     def sheet(self, angles: np.ndarray) -> np.ndarray:
         """The whole number of half turns in B: it changes where a motion has passed through the singularity."""
-        return np.floor((angles[1] + self._offset) / np.pi)
+        return np.floor((angles[1] + self.offset) / np.pi)
 
     def side(self, angles: np.ndarray) -> float:
         """The sign of sin B, which stays along every motion that is not led through the singularity itself."""
-        return -1.0 if np.sin(angles[1] + self._offset) < 0 else 1.0
+        return -1.0 if np.sin(angles[1] + self.offset) < 0 else 1.0
 
     def distance_of(self, rotation: np.ndarray) -> np.ndarray:
         """The same of rotations (3, 3, ...)."""
@@ -85,16 +85,16 @@ class EulerAngles:
         first, third = np.arctan2(side * N[1, 0], -side * N[2, 0]), np.arctan2(side * N[0, 1], side * N[0, 2])
         locked = size < _TINY  # a ± c alone is known: a is taken as zero
         third = np.where(locked, np.arctan2(-N[1, 2], N[1, 1]), third)
-        second = np.arctan2(side * size, N[0, 0]) - self._offset
+        second = np.arctan2(side * size, N[0, 0]) - self.offset
         return np.stack([np.where(locked, 0.0, first), second, third])
 
     def common(self, angles: np.ndarray) -> np.ndarray:
         """σ = ±1 with a + σ c regular next to the singularity."""
-        return np.where(np.cos(angles[1] + self._offset) < 0, -1.0, 1.0)
+        return np.where(np.cos(angles[1] + self.offset) < 0, -1.0, 1.0)
 
     def pointer(self, angles: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """sin B (cos a, sin a) of angles (3,), whose motion is regular everywhere, and its rate."""
-        a, B = angles[0], angles[1] + self._offset
+        a, B = angles[0], angles[1] + self.offset
         along, across = np.array([np.cos(a), np.sin(a)]), np.array([-np.sin(a), np.cos(a)])
         return np.sin(B) * along, np.cos(B) * rates[1] * along + np.sin(B) * rates[0] * across
 

@@ -101,6 +101,11 @@ def angles_of(model: Elements, attitude: Attitude, values: Mapping[str, float]) 
     return EulerAngles((axes[0], axes[1], axes[2]), tuple(tuple(row) for row in turned.tolist()))
 
 
+def attitude_varies(model: Elements, attitude: Attitude) -> bool:
+    """Do the axes, seen from the first joint, depend on parameters?"""
+    return any(angle.free_symbols for joint in _joints(model, attitude)[1:] for angle in joint.rotation)
+
+
 def _placed(joint: Joint, values: Mapping[str, float]) -> np.ndarray:
     """The rotation with which a joint is placed."""
     return roll_pitch_yaw(FLOATS, [value(angle, dict(values)) for angle in joint.rotation]).astype(float)
