@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
 NEAR = 0.1  # |sin B| at which a run goes on with other angles
-GOOD = 0.3  # and from which on angles are as good as others
+GOOD = 0.3  # and from which on the user's take their place again
 STOP = 1e-3  # and at which a run ends that cannot
 SINGULAR = 1e-4  # the least inertia, by the largest, at which angles at gimbal lock are held by nothing else
 _MOST = 2000
@@ -309,7 +309,10 @@ class Charts:
 
     def _poor(self, i: int, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
         used, own = self._used(i), q[self._rows[i]]
-        near = np.flatnonzero(used.distance(own) < self._limit(i))
+        poor = used.distance(own) < self._limit(i)
+        if self.sequences[i] is not None:
+            poor |= self._users[i].distance_of(used.rotation(own)) >= GOOD
+        near = np.flatnonzero(poor)
         led = np.flatnonzero(np.diff(used.sheet(own), prepend=self._sheets[i]))
         k = int(min([*near[:1], *led[:1]], default=-1))
         if k < 0:
@@ -372,10 +375,11 @@ class Charts:
         for i, rows in enumerate(self._rows):
             used, user, own = self._used(i), self._users[i], q[rows]
             forced = i in self._forced
-            if self._obstacles[i] is not None or (float(used.distance(own)) >= GOOD and not forced):
-                continue
             rotation, spin = used.rotation(own), used.columns(own) @ qd[rows]
             back = self.sequences[i] is not None and float(user.distance_of(rotation)) >= GOOD
+            serves = float(used.distance(own)) >= GOOD and not (forced or back)
+            if serves or self._obstacles[i] is not None:
+                continue
             new[i] = None if back else self._best(i, rotation)
             other = user if back else sequence_angles(new[i] or "")
             out[rows] = shown[i] if back else other.angles(rotation, 1.0)

@@ -179,6 +179,17 @@ class States(Places, Value):
         return Samples(self.equations, self.t, self.q, self.qd, self.qdd)
 
     @property
+    def pieces(self) -> Sequence[Samples]:
+        """The states in the coordinates that were integrated, where the run went on with other angles."""
+        if not self.changed_charts:
+            return [self.samples]
+        found = []
+        for i, part in enumerate(self.parts):
+            (q, _, t, _), (qd, qdd) = columns(part), part.equations.kernel.accelerations(*columns(part))[:2]
+            found.append(Samples(part.equations, t[i > 0 :], *(x[:, i > 0 :] for x in (q, qd, qdd))))
+        return found
+
+    @property
     def status(self) -> str:
         """How the simulation ended, as a sentence."""
         return self.solution.status.value

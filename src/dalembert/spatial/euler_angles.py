@@ -137,6 +137,7 @@ def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, 
             + np.outer(s**2 * (3 - 2 * s), x1)
             - np.outer(h * s**2 * (1 - s), v1)
         ).T
+        x = x / max(float(np.abs(x).max()), 1e-300)
         turns = np.arctan2(x[0, :-1] * x[1, 1:] - x[1, :-1] * x[0, 1:], (x[:, :-1] * x[:, 1:]).sum(axis=0))
         large = np.abs(turns) > _LARGE
         if not large.any():
