@@ -24,6 +24,7 @@ from dalembert.integrators.base import Guide, Halt
 from dalembert.integrators.branch_points import BranchPoints
 from dalembert.integrators.crossings import Crossings
 from dalembert.integrators.mechanics import Mechanics
+from dalembert.integrators.singular_inertia import SingularInertia
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels import Kernel
 from dalembert.kernels.dae import DaeFunctions
@@ -36,6 +37,7 @@ from dalembert.model.methods import require_method
 from dalembert.model.start import Start, start_state
 from dalembert.model.switches import LONG
 from dalembert.programs import heyoka
+from dalembert.structure.inertia import may_become_singular
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -134,6 +136,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
         solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
         used += time.process_time() - begun
         run.keep(solution, way.constants_along(solution, constants))
+        way.review(solution)
         if board is not None:
             board.note(way.crossings, lambda passed, known=constants: run.shown_state(passed.t, passed.y, known))
         if solution.status not in (Status.TURNED, Status.MET):
@@ -264,7 +267,8 @@ class Way:
     def __init__(self, project: bool, board: Switchboard | None, inputs: Inputs, sampling: Sampling | None) -> None:
         self._project, self._board = project, board
         self.inputs, self.sampling = inputs, sampling
-        self._watched: tuple[ZeroLengths | BranchPoints, ...] = ()
+        self._watched: tuple[ZeroLengths | BranchPoints | SingularInertia, ...] = ()
+        self._inertia: tuple[SingularInertia, ...] = ()
         self._crossings: Crossings | None = None
         self._kernel: Kernel | None = None
         self._machines: dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, Any]] = {}
@@ -275,13 +279,21 @@ class Way:
         if not self._watched:
             meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
             branches = (BranchPoints(mechanics, lead=self._project),) if mechanics.manifold.rows else ()
-            self._watched = meetings + branches
+            model = mechanics.manifold.system.model
+            if may_become_singular(model) and not model.canonical_list:
+                self._inertia = (SingularInertia(mechanics, model.coordinate_names),)
+            self._watched = meetings + branches + self._inertia
         for guide in self._watched:
             guide.mechanics = mechanics
         if self._board is None:
             return self._watched
         self._crossings = self._board.guide(mechanics)
         return (*self._watched, self._crossings)
+
+    def review(self, solution: Solution) -> None:
+        """Look back along the samples of a stretch."""
+        for guide in self._inertia:
+            guide.review(solution.t, solution.y)
 
     def kernel(self, equations: Equations) -> Kernel:
         """The compiled equations of the next stretch."""
