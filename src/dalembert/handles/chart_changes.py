@@ -10,18 +10,17 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import DalembertError, SimulationError
+from dalembert.handles.chart_maps import ChangedAngles, Chart, Sequences, Track
 from dalembert.handles.derivation import derivation_of
-from dalembert.model.frozen import Value
-from dalembert.spatial.euler_angles import EulerAngles, solved, swept_angle
+from dalembert.spatial.euler_angles import EulerAngles, solved
 from dalembert.structure.attitude_charts import (
-    Attitude,
     angles_of,
     attitudes_of,
     best_sequence,
@@ -38,119 +37,7 @@ GOOD = 0.3  # and from which on the user's take their place again
 STOP = 1e-3  # and at which a run ends that cannot
 SINGULAR = 1e-4  # the least inertia, by the largest, at which angles at gimbal lock are held by nothing else
 _MOST = 2000
-_FULL = 2 * np.pi
 Singular = Callable[[int], bool]
-Sequences = tuple[str | None, ...]  # for every attitude: the sequence in use, None for the user's angles
-
-
-@dataclass(frozen=True)
-class ChangedAngles:
-    """One attitude whose angles were changed: the user's angles and those in use, at these places among the coordinates."""
-
-    rows: tuple[int, int, int]
-    user: EulerAngles
-    used: EulerAngles
-    side: float  # the sign of sin B of the user's angles
-
-    def _rows(self, x: np.ndarray) -> np.ndarray:
-        return x[list(self.rows)]
-
-    def angles(self, q: np.ndarray) -> np.ndarray:
-        """The user's angles (3, ...), the first and third up to whole turns."""
-        return self.user.angles(self.used.rotation(self._rows(q)), self.side)
-
-    def rates(self, q: np.ndarray, qd: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """The rates of the user's angles."""
-        spin = np.einsum("ij...,j...->i...", self.used.columns(self._rows(q)), self._rows(qd))
-        return solved(self.user.columns(angles), spin)
-
-    def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """The second rates of the user's angles."""
-        own, rates = self._rows(q), self.rates(q, qd, angles)
-        spun = np.einsum("ij...,j...->i...", self.used.columns(own), self._rows(qdd))
-        spun = spun + self.used.turning(own, self._rows(qd)) - self.user.turning(angles, rates)
-        return solved(self.user.columns(angles), spun)
-
-    def forces(self, q: np.ndarray, Q: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """The generalized forces on the user's angles, of those on the angles in use; momenta likewise."""
-        moment = solved(np.swapaxes(self.used.columns(self._rows(q)), 0, 1), self._rows(Q))
-        return np.einsum("ji...,j...->i...", self.user.columns(angles), moment)
-
-    def into(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The angles in use and their rates, of the user's."""
-        own = self._rows(q)
-        angles = self.used.angles(self.user.rotation(own), 1.0)
-        return angles, solved(self.used.columns(angles), self.user.columns(own) @ self._rows(qd))
-
-    def follow(self, before: np.ndarray, rates: tuple[np.ndarray, np.ndarray], h: float, angles: np.ndarray) -> np.ndarray:
-        """The angles behind a step with the whole turns that continue those before it."""
-        sigma = float(self.user.common(angles))
-        sums = [each[0] + sigma * each[2] for each in rates]  # regular next to the singularity
-        states = [self.user.pointer(each, speed) for each, speed in ((before, rates[0]), (angles, rates[1]))]
-        first = _next_to(angles[0], before[0] + swept_angle(*states[0], *states[1], h))
-        total = _next_to(first + sigma * angles[2], before[0] + sigma * before[2] + h * (sums[0] + sums[1]) / 2)
-        return np.array([first, _next_to(angles[1], before[1]), sigma * (total - first)])
-
-
-def _next_to(angle: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """An angle with the whole turns that bring it next to what is expected."""
-    return angle + _FULL * np.round((expected - angle) / _FULL)
-
-
-@dataclass(frozen=True)
-class Chart(Value):
-    """The angles of a stretch that are not the user's, and the user's at the ends of its steps."""
-
-    sequences: Sequences
-    changed: tuple[ChangedAngles, ...]
-    times: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (K,)
-    angles: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (3 × changed, K)
-
-    def positions(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """The user's coordinates (n, samples)."""
-        out = q.copy()
-        for i, each in enumerate(self.changed):
-            found = each.angles(q)
-            for k in range(3):
-                found[k] = _next_to(found[k], np.interp(t, self.times, self.angles[3 * i + k]))
-            out[list(each.rows)] = found
-        return out
-
-    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The rates of the user's coordinates."""
-        out = qd.copy()
-        for each in self.changed:
-            out[list(each.rows)] = each.rates(q, qd, each.angles(q))
-        return out
-
-    def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """The second rates of the user's coordinates."""
-        out = qdd.copy()
-        for each in self.changed:
-            out[list(each.rows)] = each.accelerations(q, qd, qdd, each.angles(q))
-        return out
-
-    def forces(self, q: np.ndarray, Q: np.ndarray) -> np.ndarray:
-        """Generalized forces or momenta of the user's coordinates."""
-        out = Q.copy()
-        for each in self.changed:
-            out[list(each.rows)] = each.forces(q, Q, each.angles(q))
-        return out
-
-    def into(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and rates in use, of one state in the user's."""
-        out, rates = q.copy(), qd.copy()
-        for each in self.changed:
-            out[list(each.rows)], rates[list(each.rows)] = each.into(q, qd)
-        return out, rates
-
-
-def joined_charts(charts: Sequence[Chart]) -> Chart | None:
-    """The charts of stretches one behind the other as one; None where there are none."""
-    if not charts:
-        return None
-    times, angles = (np.concatenate([getattr(each, key) for each in charts], axis=-1) for key in ("times", "angles"))
-    return replace(charts[0], times=times, angles=angles)
 
 
 def equations_in(equations: Equations, sequences: Sequences) -> Equations:
@@ -169,7 +56,10 @@ def chart_of(equations: Equations, sequences: Sequences, sides: Sequence[float])
     if not any(sequences):
         return None
     model = equations.derivation.setup.declared
-    known, names = dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)), model.coordinate_names
+    known, names = (
+        dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)),
+        model.coordinate_names,
+    )
     found = list[ChangedAngles]()
     for attitude, sequence, side in zip(attitudes_of(model), sequences, sides, strict=True):
         if sequence is not None:
@@ -182,45 +72,14 @@ def chart_of(equations: Equations, sequences: Sequences, sides: Sequence[float])
 def gimbal_locks(equations: Equations) -> list[tuple[int, float]]:
     """The place of the second angle of every attitude, and a value of it at which the angles are singular."""
     model = equations.derivation.setup.declared
-    known, names = dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)), model.coordinate_names
+    known, names = (
+        dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)),
+        model.coordinate_names,
+    )
     return [
-        (names.index(attitude.coordinates[1]), -angles_of(model, attitude, known).offset) for attitude in attitudes_of(model)
+        (names.index(attitude.coordinates[1]), -angles_of(model, attitude, known).offset)
+        for attitude in attitudes_of(model)
     ]
-
-
-class Track:
-    """The user's angles at the ends of the steps of a stretch."""
-
-    def __init__(self, t: float, angles: Sequence[np.ndarray]) -> None:
-        self._times = [t]
-        self._angles = [list(angles)]
-        self._rates: list[list[np.ndarray] | None] = [None]
-
-    @property
-    def last(self) -> list[np.ndarray]:
-        """The angles of every changed attitude at the last step."""
-        return self._angles[-1]
-
-    def go_on(self, chart: Chart, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
-        """Follow the motion along the ends of steps (n, K)."""
-        found = [(each, each.angles(q)) for each in chart.changed]
-        rates = [each.rates(q, qd, angles) for each, angles in found]
-        for k, now in enumerate(t.tolist()):
-            own = [rate[:, k] for rate in rates]
-            before = self._rates[-1] or own
-            steps = zip(found, self.last, before, own, strict=True)
-            h = now - self._times[-1]
-            self._angles.append([each.follow(old, (v0, v1), h, angles[:, k]) for (each, angles), old, v0, v1 in steps])
-            self._times.append(now)
-            self._rates.append(own)
-
-    def end(self, chart: Chart, t: float, q: np.ndarray, qd: np.ndarray) -> Chart:
-        """The chart with the steps until `t`, where the stretch ends."""
-        count = max(1, int(np.searchsorted(self._times, t, side="left")))
-        self._times, self._angles, self._rates = self._times[:count], self._angles[:count], self._rates[:count]
-        if t > self._times[-1]:
-            self.go_on(chart, np.array([t]), q[:, None], qd[:, None])
-        return replace(chart, times=np.array(self._times), angles=np.array([np.concatenate(each) for each in self._angles]).T)
 
 
 class Charts:
@@ -414,8 +273,8 @@ class Charts:
                 self._known[self.sequences] = equations_in(self._equations, self.sequences)
             except DalembertError as error:
                 raise SimulationError(
-                    f"at t = {t:.9g} {self._changes[-1][1]} are close to gimbal lock, the axes of the first and the third parallel "
-                    f"but for {NEAR:g}, and the run cannot go on with another sequence of axes: {error} Turn the body by a "
+                    f"at t = {t:.9g} {self._changes[-1][1]} are close to gimbal lock, the first and the third axis parallel but "
+                    f"for {NEAR:g}, and the run cannot go on with another sequence of axes: {error} Turn the body by a "
                     "quaternion, or derive by another formalism."
                 ) from error
         return self._known[self.sequences]

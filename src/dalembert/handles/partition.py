@@ -2,8 +2,8 @@
 
 A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; and of
 redundant constraints those that were independent can become dependent, as two wheels on one axle show when they have turned
-by a right angle. The run then goes on with others. So it does next to gimbal lock with other angles (`chart_changes`). Every choice
-is derived and compiled once, however often it comes back.
+by a right angle. The run then goes on with others, and next to gimbal lock with other angles (`chart_changes`). Every choice is
+derived and compiled once, however often it comes back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.handles.chart_changes import SINGULAR, Chart, Charts, Sequences, joined_charts
+from dalembert.handles.chart_changes import SINGULAR, Charts
+from dalembert.handles.chart_maps import Chart, Sequences, joined_charts
 from dalembert.integrators import Solution
 from dalembert.integrators.base import Burst, Guide, Method, Step
 from dalembert.integrators.independence import Independence
@@ -148,7 +149,9 @@ class Partition(Guide):
     looks_inside = False
 
     def __init__(self, equations: Equations, project: bool = True, change_charts: bool = True) -> None:
-        forbidden = None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
+        forbidden = (
+            None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
+        )
         self.equations = equations
         self.parts: list[Part] = []
         self.charts = Charts(equations, forbidden)

@@ -126,7 +126,9 @@ class States(Places, Value):
         n = len(self.q)
         q, qd = (
             y[:n],
-            part.equations.kernel.velocities(y, t, part.constants if part.constants.ndim == 1 else part.constants[:, 0]),
+            part.equations.kernel.velocities(
+                y, t, part.constants if part.constants.ndim == 1 else part.constants[:, 0]
+            ),
         )
         if part.chart is not None:
             q, qd = part.chart.positions(np.array([t]), q[:, None])[:, 0], part.chart.rates(q, qd)
@@ -150,9 +152,9 @@ class States(Places, Value):
         if self.equations.form.own_multipliers is None:
             return self.qd
         return self._together(
-            lambda part: part.shown_motion(
-                part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])[None]
-            )[0]
+            lambda part: part.shown_motion(part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])[None])[
+                0
+            ]
         )
 
     @property

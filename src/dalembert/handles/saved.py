@@ -16,7 +16,8 @@ import numpy as np
 from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.exporters import to_toml
-from dalembert.handles.chart_changes import Chart, chart_of, equations_in
+from dalembert.handles.chart_changes import chart_of, equations_in
+from dalembert.handles.chart_maps import Chart
 from dalembert.handles.deriving import derived
 from dalembert.handles.equations import Equations
 from dalembert.handles.partition import Part
@@ -89,7 +90,8 @@ def _part(part: Part) -> dict[str, Any]:
         "evaluations": found.evaluations,
         "dense": bool(found.dense),
         "jumps": dict(part.jumps),
-        "chart": part.chart and {"sequences": part.chart.sequences, "sides": [each.side for each in part.chart.changed]},
+        "chart": part.chart
+        and {"sequences": part.chart.sequences, "sides": [each.side for each in part.chart.changed]},
     }
 
 

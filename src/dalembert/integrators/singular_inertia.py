@@ -1,7 +1,7 @@
 """Coordinates that fail along a run: where the inertia along a combination of them vanishes, they have no accelerations.
 
-Rounding enters accelerations with ε divided by the inertia that is left, so a run that ends a step there ends with the names of the
-coordinates. A long step may lead across: then the samples on both sides show it, and the run says so.
+Rounding enters accelerations with ε divided by the inertia that is left, so a run that ends a step there ends with the names of
+the coordinates. A long step may lead across: then the samples on both sides show it, and the run says so.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class SingularInertia(Guide):
         if self._least > CLOSE:
             return ()
         return (
-            f"the motion passes a singularity of the coordinates {self._which} at t = {self._when:.6g}: the inertia along a combination "
-            f"of them falls to {self._least:.1e} of the largest, as at gimbal lock or at a pole. Look at the result beyond with care",
+            f"the motion passes a singularity of the coordinates {self._which} at t = {self._when:.6g}: the inertia along a "
+            f"combination of them falls to {self._least:.1e} of the largest, as at gimbal lock or at a pole. Look at the result "
+            "beyond with care",
         )
 
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
@@ -126,8 +127,9 @@ class SingularInertia(Guide):
 
     def _failed(self, t: float, y: np.ndarray) -> SimulationError:
         return SimulationError(
-            f"at t = {t:.9g} the motion is at a singularity of the coordinates {self._which}: the inertia along a combination of them is "
-            f"{self._least:.1e} of the largest, and runs end at {STOP:g}, or where they fail. {describe(self._names, y[: len(self._names)])} Angles fail so "
-            "at gimbal lock, and polar coordinates at the pole; the motion itself may be regular. Describe it by bodies in spherical "
-            "or free joints, whose angles are changed along a run, by a quaternion, or by Cartesian coordinates with a constraint."
+            f"at t = {t:.9g} the motion is at a singularity of the coordinates {self._which}: the inertia along a combination of "
+            f"them is {self._least:.1e} of the largest, and runs end at {STOP:g}, or where they fail. "
+            f"{describe(self._names, y[: len(self._names)])} Angles fail so at gimbal lock, and polar coordinates at the pole; "
+            "the motion itself may be regular. Describe it by bodies in spherical or free joints, whose angles are changed along "
+            "a run, by a quaternion, or by Cartesian coordinates with a constraint."
         )

@@ -1,7 +1,7 @@
 """Rotations by three angles about axes that follow each other at right angles: angles, rates and accelerations in numbers.
 
-R = exp(n₁ a) exp(n₂ b) exp(n₃ c) C with unit vectors n₁ ⊥ n₂ ⊥ n₃ at zero angles and a constant rotation C: the twelve sequences of
-Euler and of Tait and Bryan, and every other choice of axes (Davenport). With n₃ = exp(n₂ λ) n₁, B = b + λ and the frame
+R = exp(n₁ a) exp(n₂ b) exp(n₃ c) C with unit vectors n₁ ⊥ n₂ ⊥ n₃ at zero angles and a constant rotation C: the twelve sequences
+of Euler and of Tait and Bryan, and every other choice of axes (Davenport). With n₃ = exp(n₂ λ) n₁, B = b + λ and the frame
 Q = (n₁, n₂, n₁ × n₂),
 
     N = Qᵀ R Cᵀ exp(n₂ λ) Q = Rx(a) Ry(B) Rx(c),
@@ -123,7 +123,7 @@ def turned(axis: Sequence[float], angle: np.ndarray) -> np.ndarray:
 
 
 def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, h: float) -> float:
-    """The angle that a point of the plane sweeps about the origin within a time h, on the cubic path with these ends and velocities.
+    """The angle that a point of the plane sweeps about the origin in a time h, on the cubic path with these ends and velocities.
 
     >>> up, right = np.array([0.0, 1.0]), np.array([1.0, 0.0])
     >>> round(swept_angle(up - 0.1 * right, 2 * right, up + 0.1 * right, 2 * right, 0.1), 6)

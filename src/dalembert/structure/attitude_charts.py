@@ -1,9 +1,9 @@
 """Attitudes by three angles, and the same model with other angles in their place.
 
-Three turns about axes of one point, each at right angles to the next, reach every attitude, but where the first and the third axis
-are parallel (gimbal lock) the angles have no rates and the mass matrix is singular. The model is not: another sequence of axes is
-regular there. `in_chart` writes the model with such a sequence. The coordinates keep their names and places, and everything
-that is declared by bodies stays as it is; an element that names one of the angles stands in the way (`obstacle`).
+Three turns about axes of one point, each at right angles to the next, reach every attitude, but where the first and the third
+axis are parallel (gimbal lock) the angles have no rates and the mass matrix is singular. The model is not: another sequence of
+axes is regular there. `in_chart` writes the model with such a sequence. The coordinates keep their names and places, and
+everything that is declared by bodies stays as it is; an element that names one of the angles stands in the way (`obstacle`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Attitude:
     @property
     def title(self) -> str:
         """What messages call it."""
-        several = f"joints {', '.join(str(k) for k in self.joints)}" if len(self.joints) > 1 else f"joint {self.joints[0]}"
+        several = (
+            f"joints {', '.join(str(k) for k in self.joints)}" if len(self.joints) > 1 else f"joint {self.joints[0]}"
+        )
         return f"the angles {', '.join(self.coordinates)} ({several} of body '{self.body}')"
 
     def turns(self, body: str, joint: int, motion: int) -> bool:
@@ -126,8 +128,8 @@ def sequences_beside(user: EulerAngles) -> tuple[tuple[str, ...], tuple[str, ...
     """Nine sequences with different singularities: the three that are tried first, and the others.
 
     With first and third axis i and k, sin² B = 1 − R_ik². In the rows and columns of R one entry at most is large, so at any two
-    attitudes some sequence is regular at both. The first three begin with the first axis of the user's where that is an axis of the
-    frame: an angle about the vertical that is ignorable stays so.
+    attitudes some sequence is regular at both. The first three begin with the first axis of the user's where that is an axis of
+    the frame: an angle about the vertical that is ignorable stays so.
     """
     first = np.abs(np.array(user.axes[0]))
     i = int(np.argmax(first)) if np.isclose(first.max(), 1.0) else 0
@@ -181,7 +183,9 @@ def _formulas(model: Description, attitude: Attitude) -> Iterator[tuple[str, For
     for body in model.bodies:
         for k, joint in enumerate(body.joints):
             own = body.name == attitude.body and k in attitude.joints
-            yield from ((f"joint {k} of body '{body.name}'", each) for each in joint.values[: attitude.leading if own else None])
+            yield from (
+                (f"joint {k} of body '{body.name}'", each) for each in joint.values[: attitude.leading if own else None]
+            )
     yield from ((f"the constraint '{c.name}'", c.formula) for c in model.formula_constraints)
     yield from ((load.title, formula) for load in model.loads for formula in load.formulas)
     yield from ((f"the non-ideal force on '{name}'", f) for name, f in model.non_ideal_forces.items())

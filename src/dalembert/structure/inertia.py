@@ -43,7 +43,7 @@ def reciprocal_condition(M: np.ndarray, A: np.ndarray, sizes: np.ndarray | None 
 def may_become_singular(model: Elements) -> bool:
     """Can the inertia of a model vanish along a motion, other than at gimbal lock of an attitude?
 
-    True of energies by formulas, and of bodies that turn about more than one axis, or slide and turn, without inertia of their own.
+    True of energies by formulas, and of bodies without inertia of their own that turn about several axes, or slide and turn.
     """
     if model.energies is not None:
         return True

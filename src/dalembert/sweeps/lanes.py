@@ -113,7 +113,9 @@ def fly(equations: Equations, starts: Starts, times: np.ndarray, settings: Setti
     control = Control(rows[2][0], rtol, largest, kind=HAIRER, start=t0, end=float(times[-1]), inputs=size)
     mechanics = mechanics_of(equations, kernel, constants[:, 0].copy(), equations.model.inputs)
     surface, guarded = _surface(mechanics), bool(mechanics.manifold.rows)
-    lanes, crowd = _lanes(kernel.rates_function, DormandPrince853.scheme(), surface, runs, size, gimbal_locks(equations))
+    lanes, crowd = _lanes(
+        kernel.rates_function, DormandPrince853.scheme(), surface, runs, size, gimbal_locks(equations)
+    )
     with np.errstate(all="ignore"):
         text.compiled(
             DormandPrince853.scheme(), control, crowd, surface, guarded, runs, lanes, np.asarray(times), _MOST
