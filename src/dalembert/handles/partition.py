@@ -2,8 +2,8 @@
 
 A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; and of
 redundant constraints those that were independent can become dependent, as two wheels on one axle show when they have turned
-by a right angle. The run then goes on with others. Every choice
-is derived and compiled once, however often it comes back.
+by a right angle. The run then goes on with others, and next to gimbal lock with other angles (`chart_changes`). Every choice is
+derived and compiled once, however often it comes back.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import SimulationError
+from dalembert.handles.chart_changes import SINGULAR, Charts
+from dalembert.handles.chart_maps import Chart, Sequences, joined_charts
 from dalembert.integrators import Solution
 from dalembert.integrators.base import Burst, Guide, Method, Step
 from dalembert.integrators.independence import Independence
@@ -26,12 +28,14 @@ from dalembert.model.elements import Formula
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import Function
 from dalembert.structure import Choice
+from dalembert.structure.inertia import reciprocal_condition
 from dalembert.structure.rank import best_rows, singular_value
 from dalembert.structure.speed_choice import best_speeds, independence, speed_rows
 
 if TYPE_CHECKING:
     from dalembert.handles.derivation import Derivation
     from dalembert.handles.equations import Equations
+    from dalembert.handles.switching import Happening
 
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
 _BETTER = 2.5  # and another is this much better
@@ -48,6 +52,25 @@ class Part(Value):
     solution: Solution
     constants: np.ndarray
     jumps: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) energy that came in where it begins, by name
+    chart: Chart | None = None  # None: its angles are the user's
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The user's coordinates at its samples, (n, samples)."""
+        q = self.solution.y[: len(self.equations.model.coordinate_names)]
+        return q if self.chart is None else self.chart.positions(self.solution.t, q)
+
+    def shown_motion(self, found: np.ndarray) -> np.ndarray:
+        """q̇, or q̇ and q̈, (1 or 2, n, samples) of the user's coordinates, of those in use."""
+        if self.chart is None:
+            return found
+        q = self.solution.y[: found.shape[1]]
+        rates = self.chart.rates(q, found[0])
+        return np.stack([rates, self.chart.accelerations(q, *found)]) if len(found) > 1 else rates[None]
+
+    def shown_forces(self, forces: np.ndarray) -> np.ndarray:
+        """Generalized forces or momenta (n, samples) of the user's coordinates, of those in use."""
+        return forces if self.chart is None else self.chart.forces(self.solution.y[: len(forces)], forces)
 
     @property
     def work(self) -> dict[str, np.ndarray]:
@@ -116,7 +139,8 @@ def _one(group: Sequence[Part]) -> Part:
         dense=tuple(piece for each in solutions for piece in each.dense),
         end=end,
     )
-    return Part(first.equations, found, np.concatenate(constants, axis=1), first.jumps)
+    chart = joined_charts([part.chart for part in group if part.chart is not None])
+    return Part(first.equations, found, np.concatenate(constants, axis=1), first.jumps, chart)
 
 
 class Partition(Guide):
@@ -124,11 +148,19 @@ class Partition(Guide):
 
     looks_inside = False
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: Equations, project: bool = True, change_charts: bool = True) -> None:
+        forbidden = (
+            None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
+        )
         self.equations = equations
         self.parts: list[Part] = []
+        self.charts = Charts(equations, forbidden)
+        self._project = project
+        self._chart_served = True  # False: the next stretch goes on with other angles
         known = equations.workspace.facts
-        self._known: dict[Choice, Equations] = {_ordered(known.speeds, known.rows): equations}
+        self._known: dict[tuple[Sequences, Choice], Equations] = {
+            (self.charts.sequences, _ordered(known.speeds, known.rows)): equations
+        }
         self._maps: dict[Derivation, Function] = {}  # Y of each choice
         self._mechanics: Mechanics | None = None
         self._independence = Independence(len(known.rows))
@@ -139,9 +171,14 @@ class Partition(Guide):
         self._in_speeds = equations.about.uses_speeds
 
     @property
+    def watched(self) -> bool:
+        """True when a choice can wear out: angles, speeds or independent constraints."""
+        return bool(self.charts.attitudes) or self.choosable
+
+    @property
     def choosable(self) -> bool:
         """True when there are constraints, and the formalism works in speeds or drops redundant ones."""
-        return bool(self.equations.workspace.manifold.rows) and (self._in_speeds or self._drops)
+        return self._project and bool(self.equations.workspace.manifold.rows) and (self._in_speeds or self._drops)
 
     @property
     def _drops(self) -> bool:
@@ -153,15 +190,25 @@ class Partition(Guide):
         """How often the choice was made again."""
         times = self._again
         if not times:
-            return ()
+            return self.charts.notes
         what = "speeds" if self._in_speeds else "independent constraints"
         often = "once" if times == 1 else f"{times} times"
-        return (f"the {what} were chosen again {often} on the way, among {len(self._known)} choices",)
+        again = f"the {what} were chosen again {often} on the way, among {len(self._known)} choices"
+        return (*self.charts.notes, again)
 
     def keep(self, solution: Solution, constants: np.ndarray) -> None:
         """Remember a stretch."""
-        self.parts.append(Part(self.equations, solution, constants, Frozen(self._jumps)))
+        chart = self._ended_chart(solution)
+        self.parts.append(Part(self.equations, solution, constants, Frozen(self._jumps), chart))
         self._jumps = {}
+
+    def _ended_chart(self, solution: Solution) -> Chart | None:
+        """The user's angles along a stretch whose angles are others."""
+        if self.charts.chart is None:
+            return None
+        t, y = solution.end or (float(solution.t[-1]), solution.y[:, -1])
+        _, q, qd = self._place(t, y)
+        return self.charts.end(t, q, qd)
 
     def jump(self, name: str, energy: float) -> None:
         """Account for energy that comes in at once where the next stretch begins, such as by an impact, under a name."""
@@ -174,7 +221,14 @@ class Partition(Guide):
         if t > found.t[-1]:
             found = replace(found, t=np.append(found.t, t), y=np.column_stack([found.y, y]))
             known = known if known.ndim == 1 else np.column_stack([known, known[:, -1]])
-            self.parts[-1] = Part(last.equations, found, known, last.jumps)
+            self.parts[-1] = replace(last, solution=found, constants=known)
+
+    def enter(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state at the start of the run in the angles it begins with."""
+        if self.charts.attitudes and self.charts.begin(t, q, lambda _: self._is_singular((t, q, qd))):
+            self.equations, q, qd = self.charts.change(t, q, qd)
+        self.begin(t, q, qd)
+        return q, qd
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
@@ -185,11 +239,33 @@ class Partition(Guide):
         if min(now) >= _POOR:
             self._fresh, self._usual = now, self._held(here)
         elif min(self._measures(here, *self._best(here))) > _BETTER * min(now):
-            self.rechoose(t, q, qd)
+            self._rechoose(t, q, qd)
 
     def use(self, mechanics: Mechanics) -> None:
         """Go on with these equations."""
         self._mechanics = mechanics
+
+    def turn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of K states (states, K) at which the angles in use or the present choice have become poor."""
+        chart = self._poor_chart(t, y) if self.charts.attitudes else None
+        choice = self.worn(t, y) if self.choosable else None
+        self._chart_served = chart is None or (choice is not None and choice < chart)
+        return choice if self._chart_served else chart
+
+    def _poor_chart(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of K states at which other angles should go on."""
+        assert self._mechanics is not None
+        q = y[: self._mechanics.positions]
+        if self.charts.chart is not None:
+            self.charts.follow(t, q, self._mechanics.velocities(t, y))
+        return self.charts.poor(t, q, lambda k: self._is_singular(self._place(float(t[k]), y[:, k])))
+
+    def _is_singular(self, here: Place) -> bool:
+        """True where the motions that constraints leave free have next to no inertia."""
+        t, q, qd = here
+        manifold = self.equations.workspace.manifold
+        _, _, A, M = manifold.evaluate(q, qd, t, self.equations.values)
+        return reciprocal_condition(M, A[manifold.rows] if manifold.rows else A[:0])[0] < SINGULAR
 
     def worn(self, t: np.ndarray, y: np.ndarray) -> int | None:
         """The first of K states (states, K) at which the present choice has become poor."""
@@ -214,7 +290,9 @@ class Partition(Guide):
 
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
         """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
-        if not isinstance(stepper, Taylor) or step.coefficients is None or self._fresh is None:
+        if not isinstance(stepper, Taylor) or step.coefficients is None:
+            return step
+        if self._fresh is None and not self.charts.attitudes:
             return step
         polynomial, h = Polynomial(step.coefficients), step.t1 - step.t0
         s = np.linspace(0.0, h, 7)
@@ -230,18 +308,49 @@ class Partition(Guide):
         """Nothing: how a choice serves is asked at the ends of steps, by `worn`."""
 
     def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """At which of many states the present choice serves."""
-        assert self._fresh is not None
+        """At which of many states the angles in use and the present choice serve."""
         assert self._mechanics is not None
-        first, second = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
-        return (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
+        q = y[: self._mechanics.positions]
+        served = self.charts.served(q)
+        if self._fresh is None:
+            return served
+        first, second = self._now(t, q, self._mechanics.velocities(t, y))
+        return served & (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and q̇ at the end of a stretch."""
         n, size = len(self.equations.model.coordinate_names), self.equations.n_states
         return y[:n].copy(), self.equations.kernel.velocities(y[:size], t, constants)
 
-    def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+    def shown_state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The user's q and q̇ at a state of the last stretch."""
+        return self._shown(t, *self.state(t, y, constants))
+
+    def _shown(self, t: float, q: np.ndarray, *rates: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The user's coordinates and rates at a time of the last stretch."""
+        chart = self.parts[-1].chart
+        if chart is None:
+            return (q, *rates)
+        return (chart.positions(np.array([t]), q[:, None])[:, 0], *(chart.rates(q, qd) for qd in rates))
+
+    def show_happened(self, happened: list[Happening], since: int) -> None:
+        """Write what happened at the end of the last stretch in the user's coordinates."""
+        for k, each in enumerate(happened[since:], start=since):
+            q, qd, after = self._shown(each.t, each.q, each.qd, each.after)
+            happened[k] = replace(each, q=q, qd=qd, after=after)
+
+    def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Go on with what serves best at this position, angles or speeds and constraints; the state in it."""
+        if self._chart_served:
+            self._rechoose(t, q, qd)
+            return q, qd
+        changes = self.equations.changes
+        equations, q, qd = self.charts.change(t, q, qd)
+        self.equations, self._fresh = replace(equations, changes=changes), None
+        self.begin(t, q, qd)
+        return q, qd
+
+    def _rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Go on with the speeds and constraints that are best at this position."""
         self._again += 1
         if self._again > _MOST:
@@ -250,7 +359,7 @@ class Partition(Guide):
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
         speeds, rows = self._best((t, q, qd))
-        key = _ordered(speeds, rows)
+        key = self.charts.sequences, _ordered(speeds, rows)
         if key not in self._known:
             self._known[key] = self.equations.with_choice(Choice(speeds, rows))
         self.equations = replace(self._known[key], changes=self.equations.changes)

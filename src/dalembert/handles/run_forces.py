@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,9 @@ from dalembert.analysis.drives import drive_names, joint_efforts, load_forces
 from dalembert.analysis.reactions import JointForces
 from dalembert.arguments import checked
 from dalembert.errors import InputError
+from dalembert.handles.partition import Part
 from dalembert.handles.run_balance import Balance
+from dalembert.handles.run_states import columns
 from dalembert.kernels import Kernel
 from dalembert.model import Elements
 from dalembert.structure import Facts, rank
@@ -65,8 +67,17 @@ class Forces(Balance):
     def multipliers(self) -> np.ndarray:
         """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
         self.equations.model.refuse_canonical("multipliers")
+        if self.changed_charts:
+            return self._together(self._multipliers_along)
         _, _, A, _ = self.used.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._evaluated(Kernel.carried))
+
+    def _multipliers_along(self, part: Part) -> np.ndarray:
+        """λ along a stretch, by the rows in its coordinates."""
+        (q, _, t, _), space = columns(part), self._of(part).workspace
+        qd = part.equations.kernel.accelerations(*columns(part))[0]
+        _, _, A, _ = space.manifold.evaluate(q, qd, t, self._values_along(part))
+        return smallest_multipliers(space.facts, A, part.equations.kernel.carried(*columns(part)))
 
     @cached_property
     def drives(self) -> dict[str, np.ndarray]:
@@ -137,4 +148,21 @@ class Forces(Balance):
         >>> list(found), found.undetermined
         ([], {'link1': ('slider',), 'link2': ('slider',)})
         """
-        return joint_reactions(self.used, self.values, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))
+        if not self.changed_charts:
+            state = (self.q, self.qd, self.qdd, self.t, self.multipliers)
+            return joint_reactions(self.used, self.values, frame, state)
+        found = [self._joint_reactions_along(part, frame) for part in self.parts]
+        return {
+            name: replace(
+                each,
+                force=self._end_to_end([along[name].force for along in found]),
+                moment=self._end_to_end([along[name].moment for along in found]),
+            )
+            for name, each in found[0].items()
+        }
+
+    def _joint_reactions_along(self, part: Part, frame: str) -> dict[str, JointReaction]:
+        """The same along a stretch, in the coordinates it was integrated in."""
+        (q, _, t, _), (qd, qdd) = columns(part), part.equations.kernel.accelerations(*columns(part))[:2]
+        state = (q, qd, qdd, t, self._multipliers_along(part))
+        return joint_reactions(self._of(part), self._values_along(part), frame, state)

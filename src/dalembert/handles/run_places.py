@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,9 @@ PLACES = ("position", "velocity", "acceleration", "rotation", "orientation", "an
 CARRIED = ("force", "moment")  # of the joint between a body and its parent, or of a joint that closes a loop
 
 
+Motion = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 class Samples(NamedTuple):
     """The states of a run: t (samples,), and q, q̇ and q̈ (n, samples), by equations."""
 
@@ -43,23 +47,29 @@ class Places(ABC):
     def samples(self) -> Samples:
         """The states along the run."""
 
+    @property
+    def pieces(self) -> Sequence[Samples]:
+        """The same one behind the other, each in coordinates that are regular there: velocities of bodies come from these."""
+        return [self.samples]
+
     @cached_property
     def kinematics(self) -> Kinematics:
         """The kinematics of the model, with the values that parameters have in this run."""
-        equations = self.samples.equations
-        known = equations.derivation.setup
-        require_bodies(known.declared)
-        return Kinematics(known.declared.without_laws(), known.engine, changes=equations.changes)
+        return _kinematics(self.samples.equations)
 
     @cached_property
-    def _motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, speeds and their rates; quaternions that drift are taken as the rotations they stand for."""
-        tree, (_, t, q, qd, qdd) = self.kinematics.plan.tree, self.samples
-        if not tree.attitudes:
-            return q, qd, qdd
-        s = to_speeds(tree, FLOATS, list(q), list(qd))
-        sd = to_speed_rates(tree, FLOATS, list(q), list(qd), list(qdd))
-        return with_unit_quaternions(tree, q), numbers(s, len(t)), numbers(sd, len(t))
+    def _motion(self) -> Motion:
+        """q, speeds and their rates."""
+        return _motion(self.kinematics, self.samples)
+
+    @cached_property
+    def _moved(self) -> list[tuple[Kinematics, Motion, np.ndarray]]:
+        """Kinematics, motion and times of the pieces."""
+        if len(self.pieces) == 1:
+            return [(self.kinematics, self._motion, self.samples.t)]
+        known = {id(each.equations.derivation): _kinematics(each.equations) for each in self.pieces}
+        found = [(known[id(each.equations.derivation)], each) for each in self.pieces]
+        return [(kinematics, _motion(kinematics, each), each.t) for kinematics, each in found]
 
     def pose(self, body: str, *, relative_to: str = WORLD) -> Pose:
         """Where a body is along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
@@ -99,8 +109,9 @@ class Places(ABC):
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).velocity("bob").linear.shape
         (3, 11)
         """
-        q, s, _ = self._motion
-        return self.kinematics.velocity(q, s, body, point, self.samples.t, relative_to=relative_to)
+        return _joined(
+            [known.velocity(q, s, body, point, t, relative_to=relative_to) for known, (q, s, _), t in self._moved]
+        )
 
     def acceleration(self, body: str, point: Numbers = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
         """The acceleration of a point along the run, `.linear`, and the angular one of its body, `.angular`, (3, samples).
@@ -109,7 +120,33 @@ class Places(ABC):
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).acceleration("bob").angular.shape
         (3, 11)
         """
-        return self.kinematics.acceleration(*self._motion, body, point, self.samples.t, relative_to=relative_to)
+        return _joined(
+            [known.acceleration(*motion, body, point, t, relative_to=relative_to) for known, motion, t in self._moved]
+        )
+
+
+def _kinematics(equations: Equations) -> Kinematics:
+    known = equations.derivation.setup
+    require_bodies(known.declared)
+    return Kinematics(known.declared.without_laws(), known.engine, changes=equations.changes)
+
+
+def _motion(kinematics: Kinematics, samples: Samples) -> Motion:
+    """q, speeds and their rates; quaternions that drift are taken as the rotations they stand for."""
+    tree, (_, t, q, qd, qdd) = kinematics.plan.tree, samples
+    if not tree.attitudes:
+        return q, qd, qdd
+    s = to_speeds(tree, FLOATS, list(q), list(qd))
+    sd = to_speed_rates(tree, FLOATS, list(q), list(qd), list(qdd))
+    return with_unit_quaternions(tree, q), numbers(s, len(t)), numbers(sd, len(t))
+
+
+def _joined(found: Sequence[PointMotion]) -> PointMotion:
+    """Motions one behind the other."""
+    if len(found) == 1:
+        return found[0]
+    linear, angular = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
+    return PointMotion(linear, angular)
 
 
 def asked(run: Trajectory, name: str, what: str) -> np.ndarray:

@@ -94,16 +94,17 @@ class States(Places, Value):
     @cached_property
     def q(self) -> np.ndarray:
         """The coordinates along the run, (n, samples)."""
-        n = len(self.equations.model.coordinate_names)
-        return self._together(lambda part: part.solution.y[:n])
+        return self._together(lambda part: part.positions)
 
     @cached_property
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism along the run; with the speeds of the start, where they were chosen again."""
         choice = self.equations.derivation.setup.choice
-        same = all(part.equations.derivation.setup.choice == choice for part in self.parts)
-        if same or self.equations.about.velocities.are_rates:
-            return self._together(lambda part: part.solution.y[len(self.q) : part.equations.n_states])
+        same = all(part.chart is None and part.equations.derivation.setup.choice == choice for part in self.parts)
+        if self.equations.about.velocities.are_rates:
+            return self._together(lambda part: part.shown_motion(columns(part)[1][None])[0])
+        if same:
+            return self._together(lambda part: columns(part)[1])
         start, values = self.equations.kernel.start, self.equations.values
         samples = zip(self.q.T, self._natural.T, self.t, strict=True)
         return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
@@ -120,18 +121,25 @@ class States(Places, Value):
         starts = [piece.t0 for piece in part.solution.dense]
         index = max(0, int(np.searchsorted(starts, t, side="right")) - 1)
         y = part.solution.dense[index](t)[: part.equations.n_states]
-        if part.equations.derivation.setup.choice == self.equations.derivation.setup.choice:
+        if part.chart is None and part.equations.derivation.setup.choice == self.equations.derivation.setup.choice:
             return y
         n = len(self.q)
-        qd = part.equations.kernel.velocities(
-            y, t, part.constants if part.constants.ndim == 1 else part.constants[:, 0]
+        q, qd = (
+            y[:n],
+            part.equations.kernel.velocities(
+                y, t, part.constants if part.constants.ndim == 1 else part.constants[:, 0]
+            ),
         )
-        return np.concatenate([y[:n], self.equations.kernel.start(y[:n], qd, t, self.equations.values)[0]])
+        if part.chart is not None:
+            q, qd = part.chart.positions(np.array([t]), q[:, None])[:, 0], part.chart.rates(q, qd)
+        return np.concatenate([q, self.equations.kernel.start(q, qd, t, self.equations.values)[0]])
 
     @cached_property
     def _found(self) -> np.ndarray:
         """q̇ and q̈ along the run, (2, n, samples)."""
-        return self._evaluated(lambda kernel, *state: np.stack(kernel.accelerations(*state)[:2]))
+        return self._together(
+            lambda part: part.shown_motion(np.stack(part.equations.kernel.accelerations(*columns(part))[:2]))
+        )
 
     @property
     def qd(self) -> np.ndarray:
@@ -143,7 +151,11 @@ class States(Places, Value):
         """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
         if self.equations.form.own_multipliers is None:
             return self.qd
-        return self._together(lambda part: part.equations.kernel.velocities(part.solution.y, *columns(part)[2:]))
+        return self._together(
+            lambda part: part.shown_motion(part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])[None])[
+                0
+            ]
+        )
 
     @property
     def qdd(self) -> np.ndarray:
@@ -151,9 +163,33 @@ class States(Places, Value):
         return self._found[1]
 
     @property
+    def changed_charts(self) -> bool:
+        """True where the run went on with other angles next to gimbal lock."""
+        return any(part.chart is not None for part in self.parts)
+
+    def _of(self, part: Part) -> Equations:
+        """The equations whose coordinates are those of a stretch."""
+        return self.used if part.chart is None else part.equations
+
+    def _values_along(self, part: Part) -> np.ndarray:
+        """The values of the parameters along a stretch, (parameters, samples)."""
+        return columns(part)[3][: len(self.used.values)]
+
+    @property
     def samples(self) -> Samples:
         """The states along the run."""
         return Samples(self.equations, self.t, self.q, self.qd, self.qdd)
+
+    @property
+    def pieces(self) -> Sequence[Samples]:
+        """The states in the coordinates that were integrated, where the run went on with other angles."""
+        if not self.changed_charts:
+            return [self.samples]
+        found = []
+        for i, part in enumerate(self.parts):
+            (q, _, t, _), (qd, qdd) = columns(part), part.equations.kernel.accelerations(*columns(part))[:2]
+            found.append(Samples(part.equations, t[i > 0 :], *(x[:, i > 0 :] for x in (q, qd, qdd))))
+        return found
 
     @property
     def status(self) -> str:
@@ -175,5 +211,5 @@ class States(Places, Value):
     def _evaluated(
         self, work: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     ) -> np.ndarray:
-        """What the compiled equations say of (q, v, t, constants) along the run."""
-        return self._together(lambda part: work(part.equations.kernel, *columns(part)))
+        """The generalized forces that the compiled equations give of (q, v, t, constants) along the run."""
+        return self._together(lambda part: part.shown_forces(work(part.equations.kernel, *columns(part))))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ import numpy as np
 from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.exporters import to_toml
+from dalembert.handles.chart_changes import chart_of, equations_in
+from dalembert.handles.chart_maps import Chart
 from dalembert.handles.deriving import derived
 from dalembert.handles.equations import Equations
 from dalembert.handles.partition import Part
@@ -87,6 +90,8 @@ def _part(part: Part) -> dict[str, Any]:
         "evaluations": found.evaluations,
         "dense": bool(found.dense),
         "jumps": dict(part.jumps),
+        "chart": part.chart
+        and {"sequences": part.chart.sequences, "sides": [each.side for each in part.chart.changed]},
     }
 
 
@@ -114,6 +119,9 @@ def _arrays(part: Part) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
     if found.end is not None:
         yield "end_t", (), np.array(found.end[0])
         yield "end_y", ("state",), found.end[1]
+    if part.chart is not None:
+        yield "chart_t", ("chart_step",), part.chart.times
+        yield "chart_angles", ("chart_angle", "chart_step"), part.chart.angles
     if found.dense:
         orders = max(piece.polynomial.coefficients.shape[1] for piece in found.dense)
         powers = np.zeros((len(found.dense), len(found.y), orders))
@@ -182,8 +190,9 @@ def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:
 
 
 def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Part:
-    choice = _chosen(equations.model, said["choice"])
-    own = equations if choice == equations.derivation.setup.choice else equations.with_choice(choice or Choice())
+    choice, chart = _chosen(equations.model, said["choice"]), _read_chart(data, k, said, equations)
+    base = equations if chart is None else equations_in(equations, chart.sequences)
+    own = base if choice == base.derivation.setup.choice else base.with_choice(choice or Choice())
     values = {name: data[f"part{k}_{name}"].to_numpy() for name in ("t", "y", "constants")}
     if len(values["y"]) != (expected := own.n_states + len(own.working)):
         raise ValueError(f"{len(values['y'])} states, works included, where the equations have {expected}")
@@ -197,4 +206,15 @@ def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations:
         dense = tuple(Piece(t0, t1, unit, Polynomial(rows)) for (t0, t1, unit), rows in pairs)
     found = Solution(values["t"], values["y"], Status[said["status"]], said["steps"], said["evaluations"], dense, end)
     jumps = {str(name): float(energy) for name, energy in said["jumps"].items()}
-    return Part(own, found, values["constants"], Frozen(jumps))
+    return Part(own, found, values["constants"], Frozen(jumps), chart)
+
+
+def _read_chart(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Chart | None:
+    """The angles of a part that are not the user's."""
+    if said.get("chart") is None:
+        return None
+    sequences = tuple(None if each is None else str(each) for each in said["chart"]["sequences"])
+    known = iter(float(side) for side in said["chart"]["sides"])
+    chart = chart_of(equations, sequences, [1.0 if each is None else next(known) for each in sequences])
+    assert chart is not None
+    return replace(chart, times=data[f"part{k}_chart_t"].to_numpy(), angles=data[f"part{k}_chart_angles"].to_numpy())

@@ -24,6 +24,7 @@ from dalembert.integrators.base import Guide, Halt
 from dalembert.integrators.branch_points import BranchPoints
 from dalembert.integrators.crossings import Crossings
 from dalembert.integrators.mechanics import Mechanics
+from dalembert.integrators.singular_inertia import SingularInertia
 from dalembert.integrators.zero_lengths import ZeroLengths
 from dalembert.kernels import Kernel
 from dalembert.kernels.dae import DaeFunctions
@@ -36,6 +37,7 @@ from dalembert.model.methods import require_method
 from dalembert.model.start import Start, start_state
 from dalembert.model.switches import LONG
 from dalembert.programs import heyoka
+from dalembert.structure.inertia import may_become_singular
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -59,6 +61,7 @@ class Task:
     times: Sequence[float] | None = None
     project: bool = True
     settings: Settings = field(default_factory=Settings)
+    change_charts: bool = True  # go on with other angles next to gimbal lock
 
     def grid(self, model: Description) -> np.ndarray:
         """The sample times, beginning at the start."""
@@ -120,11 +123,12 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     way = Way(project, board, inputs, sampling)
     q, qd, rest, used = start_q, start_qd, grid, 0.0
     begun_with, qd = (equations, qd) if board is None else board.begin(float(grid[0]), q, qd)
-    run = Partition(begun_with)
+    run = Partition(begun_with, project, task.change_charts)
     if board is not None:
         _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
-    if project:
-        run.begin(float(grid[0]), q, qd)
+    q, qd = run.enter(float(grid[0]), q, qd)
+    if board is not None:
+        board.use(run.charts.equations.workspace)
     while True:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
@@ -132,19 +136,23 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
         solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
         used += time.process_time() - begun
         run.keep(solution, way.constants_along(solution, constants))
+        way.review(solution)
         if board is not None:
-            board.note(way.crossings, lambda passed, known=constants: run.state(passed.t, passed.y, known))
+            board.note(way.crossings, lambda passed, known=constants: run.shown_state(passed.t, passed.y, known))
         if solution.status not in (Status.TURNED, Status.MET):
             break
         t, y = solution.end or (float(rest[0]), problem.y0)
         q, qd = run.state(t, y, constants)
         rest = np.concatenate([[t], grid[grid > t]])
         if solution.status is Status.TURNED:
-            run.rechoose(t, q, qd)
+            q, qd = run.rechoose(t, q, qd)
+            if board is not None:
+                board.use(run.charts.equations.workspace)
         elif board is not None:
-            before = run.equations, qd
+            before, since = (run.equations, qd), len(board.happened)
             board.contacts.inputs = way.given(t, q, qd, constants)
             run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
+            run.show_happened(board.happened, since)
             _put_in(run, board, t, q, before, qd)
             if ends:
                 run.end(t, y)
@@ -242,9 +250,9 @@ def _problem(
         if equations.form.behind is None and not (way.slides or continuous)
         else None,
         lambda: UnreducedFunctions(kernel, constants),
-        run.worn if project and run.choosable else None,
+        run.turn if run.watched else None,
         way.sizes(equations),
-        ((run,) if project and run.choosable else ()) + way.guides(mechanics),
+        ((run,) if run.watched else ()) + way.guides(mechanics),
         mechanics.machine,
         (lambda t, y: kernel.state_slopes(y, t, constants)) if kernel.fused and not continuous else None,
         way.sampling,
@@ -259,7 +267,8 @@ class Way:
     def __init__(self, project: bool, board: Switchboard | None, inputs: Inputs, sampling: Sampling | None) -> None:
         self._project, self._board = project, board
         self.inputs, self.sampling = inputs, sampling
-        self._watched: tuple[ZeroLengths | BranchPoints, ...] = ()
+        self._watched: tuple[ZeroLengths | BranchPoints | SingularInertia, ...] = ()
+        self._inertia: tuple[SingularInertia, ...] = ()
         self._crossings: Crossings | None = None
         self._kernel: Kernel | None = None
         self._machines: dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, Any]] = {}
@@ -270,13 +279,21 @@ class Way:
         if not self._watched:
             meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
             branches = (BranchPoints(mechanics, lead=self._project),) if mechanics.manifold.rows else ()
-            self._watched = meetings + branches
+            model = mechanics.manifold.system.model
+            if may_become_singular(model) and not model.canonical_list:
+                self._inertia = (SingularInertia(mechanics, model.coordinate_names),)
+            self._watched = meetings + branches + self._inertia
         for guide in self._watched:
             guide.mechanics = mechanics
         if self._board is None:
             return self._watched
         self._crossings = self._board.guide(mechanics)
         return (*self._watched, self._crossings)
+
+    def review(self, solution: Solution) -> None:
+        """Look back along the samples of a stretch."""
+        for guide in self._inertia:
+            guide.review(solution.t, solution.y)
 
     def kernel(self, equations: Equations) -> Kernel:
         """The compiled equations of the next stretch."""

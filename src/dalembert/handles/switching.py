@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import vector
+from dalembert.algebra import Scalar, vector
 from dalembert.analysis import consistency
 from dalembert.equations.power import MOVING
 from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.handles.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
+from dalembert.handles.workspace import Workspace
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
@@ -33,6 +33,7 @@ from dalembert.model.events import Event
 from dalembert.model.frozen import Value
 from dalembert.model.switches import held
 from dalembert.programs import Function
+from dalembert.structure import System
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -73,6 +74,8 @@ class Switchboard:
         facts = None if switching else equations.workspace.facts  # facts hold the formulas of constraints
         known = replace(derivation, setup=setup, known=facts)
         self.equations: Equations = replace(equations, derivation=known)  # with every condition held
+        self._space = self.equations.workspace
+        self._functions: dict[tuple[str, Workspace], Function] = {}
         self.happened: list[Happening] = []
         self._modes = np.zeros(len(self._held.switches))
         self._lines = np.zeros(len(self._held.tables), dtype=np.intp)
@@ -104,29 +107,43 @@ class Switchboard:
 
     # the surfaces
 
-    @cached_property
+    def use(self, space: Workspace) -> None:
+        """Go on with a model in these coordinates: other angles may have taken the place of the user's."""
+        self._space = space
+
+    def _in_use(self, make: Callable[[System], list[Scalar]]) -> Function:
+        """Formulas as a function of (q, q̇, t) in the coordinates in use, compiled once."""
+        key, space = (make.__name__, self._space), self._space
+        if key not in self._functions:
+            self._functions[key] = space.compiled(vector(make(space.system)), space.system.q, space.system.qd)
+        return self._functions[key]
+
+    @property
     def _surfaces(self) -> Function:
         """g of switches, arguments of tables, and the formulas of events, at (q, q̇, t)."""
-        space = self.equations.workspace
-        motion = space.system.motion
-        found = [one.at(motion) for one in self._held.surfaces] + [motion.lower(event.when) for event in self._events]
-        return space.compiled(vector(found), space.system.q, space.system.qd)
+        return self._in_use(self._surface_formulas)
 
-    @cached_property
+    def _surface_formulas(self, system: System) -> list[Scalar]:
+        motion = system.motion
+        return [one.at(motion) for one in self._held.surfaces] + [motion.lower(event.when) for event in self._events]
+
+    @property
     def _changes(self) -> Function:
         """What events make of parameters and rates, one after the other, at (q, q̇, t)."""
-        space = self.equations.workspace
-        lower = space.system.motion.lower
-        formulas = [f for event in self._events for f in (*event.set.values(), *event.reset.values())]
-        return space.compiled(vector([lower(formula) for formula in formulas]), space.system.q, space.system.qd)
+        return self._in_use(self._change_formulas)
 
-    @cached_property
+    def _change_formulas(self, system: System) -> list[Scalar]:
+        formulas = [f for event in self._events for f in (*event.set.values(), *event.reset.values())]
+        return [system.motion.lower(formula) for formula in formulas]
+
+    @property
     def _grips(self) -> Function:
         """The least and the greatest mixture of each switch that it can hold, one after the other."""
-        space = self.equations.workspace
+        return self._in_use(self._grip_formulas)
+
+    def _grip_formulas(self, system: System) -> list[Scalar]:
         sides = [one.grip or (se.Integer(0), se.Integer(1)) for one in self._held.switches]
-        found = [space.system.motion.lower(side) for both in sides for side in both]
-        return space.compiled(vector(found), space.system.q, space.system.qd)
+        return [system.motion.lower(side) for both in sides for side in both]
 
     # what holds now
 

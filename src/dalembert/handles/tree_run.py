@@ -21,6 +21,7 @@ from dalembert.analysis.reactions import JointForces
 from dalembert.errors import InputError
 from dalembert.expressions import Kind
 from dalembert.handles.calls import Calls
+from dalembert.handles.chart_changes import SINGULAR, Charts
 from dalembert.handles.partition import Part
 from dalembert.handles.simulation import Task
 from dalembert.handles.trajectory import Trajectory
@@ -38,6 +39,7 @@ from dalembert.recursive.loads import working_loads
 from dalembert.recursive.rolled import rolled_function
 from dalembert.recursive.speeds import to_momenta, to_rates, to_second_rates, with_unit_quaternions
 from dalembert.recursive.traced import task_program
+from dalembert.structure.inertia import reciprocal_condition
 
 if TYPE_CHECKING:
     from dalembert.handles.tree_equations import TreeEquations
@@ -247,11 +249,31 @@ def run_tree(equations: TreeEquations, task: Task) -> TreeRun:
         positions=tree.n,
         sizes=rates.sizes,
         machine=rates.machine,
+        turn=_gimbal_stop(equations, float(grid[0]), start.q[:, 0]),
     )
     stepper = find(name)(problem, settings, float(grid[-1]))  # compiles what it needs
     begun = time.process_time()
     found = integrate(problem, stepper, grid, settings)
     return TreeRun(equations, (Part(equations, found, _NONE),), name, time.process_time() - begun)
+
+
+def _gimbal_stop(
+    equations: TreeEquations, t0: float, q0: np.ndarray
+) -> Callable[[np.ndarray, np.ndarray], int | None] | None:
+    """What ends a run at gimbal lock of its angles; None where there are none."""
+    charts = Charts(equations, "trees that are run link by link keep their angles")
+    if not charts.attitudes:
+        return None
+
+    def singular(t: float, q: np.ndarray) -> bool:
+        M = walk.mass_matrix(equations.plan.model, q, t)
+        return reciprocal_condition(M, np.zeros((0, len(M))))[0] < SINGULAR
+
+    def turn(t: np.ndarray, y: np.ndarray) -> int | None:
+        return charts.poor(t, y, lambda k: singular(float(t[k]), y[: len(q0), k]))
+
+    charts.begin(t0, q0, lambda _: singular(t0, q0))
+    return turn
 
 
 def _projection(rates: Rates) -> Callable[[float, np.ndarray], np.ndarray] | None:

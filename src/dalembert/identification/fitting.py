@@ -72,7 +72,7 @@ def fit(
     times = found.t if first == found.t[0] else np.concatenate([[first], found.t])
     settings = Settings(rtol, atol)
     origin = origin_of(equations, directions, q0, qd0, first, keep)
-    task = Task(None, None, None, first, integrator, None, times.tolist(), True, settings)
+    task = Task(None, None, None, first, integrator, None, times.tolist(), True, settings, change_charts=False)
     motion = Differentiated(equations, directions, origin, task)
     start = _start(motion, {str(name): equations.model.number(x, f"fit, {name}") for name, x in guesses.items()})
     limits = _limits(directions, bounds or {})

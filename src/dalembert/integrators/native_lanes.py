@@ -72,6 +72,9 @@ class Lanes(NamedTuple):
     longest: np.ndarray  # (lanes, constraints)
     usual: np.ndarray  # the largest independence so far
     before: np.ndarray  # the independence where the step begins
+    seconds: np.ndarray  # places of the second angles of attitudes
+    singular: np.ndarray  # a value of each at gimbal lock, which comes again every half turn
+    near: np.ndarray  # (1,) radians from there at which a run is looked at alone
 
 
 def fly(
@@ -283,6 +286,8 @@ def _landed(
     runs.how[run] = LEFT
     if not _finite(lanes.row) or runs.steps[run] >= most:
         return True
+    if not _away_from_gimbal_lock(lanes, b):
+        return True
     if surface.mode == HELD or guarded:
         _load(surface, lanes, b)
     if guarded and not _clear(scheme, surface, lanes, b):
@@ -293,6 +298,17 @@ def _landed(
     lanes.h[b] = h * (min(1.0, factor) if lanes.failed[b] else factor)
     lanes.failed[b] = 0
     return _moved_on(scheme, runs, lanes, times, b)
+
+
+def _away_from_gimbal_lock(lanes: Lanes, b: int) -> bool:
+    """Do all second angles stay away from where the first and the third axis are parallel? A step must not lead through."""
+    count = len(lanes.t)
+    for i in range(len(lanes.seconds)):
+        k = lanes.seconds[i]
+        old, new = (lanes.y[k * count + b] - lanes.singular[i]) / np.pi, (lanes.row[k] - lanes.singular[i]) / np.pi
+        if np.floor(old) != np.floor(new) or abs(new - np.floor(new + 0.5)) * np.pi < lanes.near[0]:
+            return False
+    return True
 
 
 def _moved_on(scheme: Scheme, runs: Runs, lanes: Lanes, times: np.ndarray, b: int) -> bool:

@@ -6,12 +6,14 @@ A run in a lane is the run that `simulate` makes, to the last bit. What needs mo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from symengine import sympify
 
 from dalembert.handles import Equations
+from dalembert.handles.chart_changes import NEAR, gimbal_locks
 from dalembert.handles.simulation import mechanics_of, sizes_by_values
 from dalembert.integrators import Settings
 from dalembert.integrators import native_lanes as text
@@ -22,6 +24,7 @@ from dalembert.integrators.native_lanes import Crowd, Lanes, Runs
 from dalembert.integrators.native_steps import FREE, HAIRER, Control, Scheme, Surface
 from dalembert.kernels.kernel import stacked
 from dalembert.programs.function import NativeFunction
+from dalembert.structure.attitude_charts import attitude_varies, attitudes_of
 
 WIDTH = 32  # lanes: their stages fit into the nearest memory
 _MOST = 1_000_000  # steps of a run: one that needs more is looked at alone
@@ -60,6 +63,8 @@ def reason_to_run_alone(equations: Equations, integrator: str) -> str | None:
     facts = space.facts
     if facts.dropped or any(facts.levels.servo) or (space.manifold.rows and equations.about.uses_speeds):
         return "the choice of speeds or of independent constraints is watched run by run"
+    if any(attitude_varies(model, attitude) for attitude in attitudes_of(model)):
+        return "axes of turns that depend on parameters are watched run by run"
     return None
 
 
@@ -108,7 +113,9 @@ def fly(equations: Equations, starts: Starts, times: np.ndarray, settings: Setti
     control = Control(rows[2][0], rtol, largest, kind=HAIRER, start=t0, end=float(times[-1]), inputs=size)
     mechanics = mechanics_of(equations, kernel, constants[:, 0].copy(), equations.model.inputs)
     surface, guarded = _surface(mechanics), bool(mechanics.manifold.rows)
-    lanes, crowd = _lanes(kernel.rates_function, DormandPrince853.scheme(), surface, runs, size)
+    lanes, crowd = _lanes(
+        kernel.rates_function, DormandPrince853.scheme(), surface, runs, size, gimbal_locks(equations)
+    )
     with np.errstate(all="ignore"):
         text.compiled(
             DormandPrince853.scheme(), control, crowd, surface, guarded, runs, lanes, np.asarray(times), _MOST
@@ -133,8 +140,10 @@ def _surface(mechanics: Mechanics) -> Surface:
     return found._replace(**own)
 
 
-def _lanes(rates: object, scheme: Scheme, surface: Surface, runs: Runs, inputs: int) -> tuple[Lanes, Crowd]:
-    """Room for the lanes, and the rates with the places they read and write."""
+def _lanes(
+    rates: object, scheme: Scheme, surface: Surface, runs: Runs, inputs: int, angles: Sequence[tuple[int, float]]
+) -> tuple[Lanes, Crowd]:
+    """Room for the lanes, and the rates with the places they read and write; `angles` are those at gimbal lock."""
     assert isinstance(rates, NativeFunction)
     width = min(WIDTH, len(runs.h0))
     n, m, stages, orders = runs.y0.shape[1], runs.constants.shape[1], len(scheme.c), scheme.P.shape[1] + 1
@@ -166,6 +175,9 @@ def _lanes(rates: object, scheme: Scheme, surface: Surface, runs: Runs, inputs: 
         longest=np.zeros((width, rows)),
         usual=np.zeros(width),
         before=np.zeros(width),
+        seconds=np.array([k for k, _ in angles], dtype=np.int64),
+        singular=np.array([x for _, x in angles], dtype=float),
+        near=np.array([np.arcsin(NEAR)]),
     )
     many = rates.varied.many
     given = [(lanes.stage, inputs), (lanes.clock, 1), *([(lanes.p, m)] if m else [])]

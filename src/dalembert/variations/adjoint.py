@@ -97,7 +97,9 @@ def gradient(
     y = origin_of(equations, directions, q0, qd0, t0, keep).at(equations, {}, 1)
     n = directions.coordinates
     settings = Settings(dense=True)
-    found = stretches_of(equations, Task(duration, y.value[:n], y.value[n:], t0, integrator, 2, None, True, settings))
+    found = stretches_of(
+        equations, Task(duration, y.value[:n], y.value[n:], t0, integrator, 2, None, True, settings, False)
+    )
     _require_smooth(found, equations)
     end = _End(equations, directions, final).at(found.parts[-1])
     weights, value, slopes = end.by_state, end.value, directions.moved.T @ end.by_parameters

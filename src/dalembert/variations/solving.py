@@ -63,7 +63,7 @@ def sensitivity(
     require_differentiable(equations)
     directions = directions_of(equations.model, of)
     settings = Settings(rtol, atol, max_step, step, False, progress)
-    task = Task(duration, None, None, t0, integrator, samples, times, True, settings)
+    task = Task(duration, None, None, t0, integrator, samples, times, True, settings, change_charts=False)
     first = float(task.grid(equations.model)[0])
     origin = origin_of(equations, directions, q0, qd0, first, keep)
     return Differentiated(equations, directions, origin, task, order).run({})
