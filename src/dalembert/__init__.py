@@ -15,6 +15,7 @@ from dalembert.controllers import PD as PD
 from dalembert.controllers import PID as PID
 from dalembert.controllers import ComputedTorque as ComputedTorque
 from dalembert.controllers import OperationalSpace as OperationalSpace
+from dalembert.errors import CacheWarning as CacheWarning
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import EngineError as EngineError
 from dalembert.errors import FormulaError as FormulaError

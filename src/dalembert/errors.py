@@ -1,4 +1,4 @@
-"""Every exception type of dalembert.
+"""Every exception type and warning of dalembert.
 
 Each message has three parts: the fact with the path of the element it is about, what was expected and what was
 got, and what to do. `explain` puts the parts together; `nearest` finds the known name a mistyped one stands for.
@@ -57,6 +57,10 @@ class SimulationError(WorkError):
 
 class EngineError(WorkError):
     """The engine asked for is not installed on this machine or cannot do this work."""
+
+
+class CacheWarning(UserWarning):
+    """The disk cache of compiled code is not used, because others could write it."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Plain functions with linear algebra as machine code by Numba, with the signature of programs; loops alone need none (`loops`).
 
-Numba is imported when the first of them is asked for, since that takes a second. What it compiled is kept on disk. By itself it
-would only look at the file of the function that is asked for; so the name under which it is kept carries the text of all that
-is called, and numbers that change belong to that text or to the arguments.
+Numba is imported when the first of them is asked for, since that takes a second. What it compiled goes to the disk cache of
+`store`, not to Numba's own folder, which is read without a check of its content or owner. Its key holds the source of all modules
+that are called, the versions of Python, Numba and LLVM, and the processor; numbers that change belong to the key or to the arguments.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import ctypes
 import hashlib
 import importlib.util
 import inspect
+import pickle
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.programs.loops import Written, call
+from dalembert.programs.store import NUMBA, keep, stored
 
 
 def array_at(address: Any, shape: Any, dtype: Any) -> np.ndarray:
@@ -66,9 +69,10 @@ def address_of(
     `called` are the modules whose functions it calls, its own among them, `instead` what stands for functions that Numba does not
     know, and `numbers` the constants of other modules.
     """
-    import numba
     from numba import extending
+    from numba.core.ccallback import CFunc
     from numba.core.errors import NumbaPerformanceWarning
+    from numba.core.sigutils import normalize_signature
 
     for module in called:
         for text in vars(module).values():
@@ -78,17 +82,46 @@ def address_of(
     tell_of_addresses()
     for text, other in instead.items():
         _stand_in(text, other)
-    version = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers))])
-    entry.__qualname__ = f"{entry.__name__}_{hashlib.sha256(version.encode()).hexdigest()[:16]}"
+    source = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers)), entry.__module__, entry.__name__])
+    made = CFunc(entry, normalize_signature(signature), locals={}, options={"error_model": "numpy"})
+    made._cache = _StoreCache(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaPerformanceWarning)
-        try:
-            made = numba.cfunc(signature, cache=True, error_model="numpy")(entry)
-        except RuntimeError:  # there is no directory to keep it in
-            made = numba.cfunc(signature, error_model="numpy")(entry)
+        made.compile()
     _KEPT.append(made)
     assert made.address is not None
     return made.address
+
+
+class _StoreCache:
+    """What Numba asks for compiled functions; they lie in the disk cache of `store`, under a key that holds their source."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function, or None."""
+        from numba.core.compiler import CompileResult
+
+        target_context.refresh()
+        data = stored(self._digest(sig, target_context.codegen()), NUMBA)
+        # the store has checked that this process's user wrote these bytes for this key
+        return None if data is None else CompileResult._rebuild(target_context, *pickle.loads(data))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function; one that refers to addresses of this process is compiled again next time."""
+        from numba.core.serialize import dumps
+
+        if not data.library.has_dynamic_globals and not data.lifted:
+            keep(self._digest(sig, data.library.codegen), NUMBA, dumps(data._reduce()))
+
+    def _digest(self, sig: Any, codegen: Any) -> str:
+        import llvmlite
+        import numba
+
+        versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+        key = "\n".join([repr(versions), repr(codegen.magic_tuple()), str(sig), self._source])
+        return hashlib.sha256(key.encode()).hexdigest()
 
 
 def c_address(entry: Written, signature: str) -> int:

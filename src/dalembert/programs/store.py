@@ -1,7 +1,14 @@
-"""What is kept on disk from one process to the next: machine code, and what was traced, each found by its digest.
+"""The disk cache of compiled code and traced programs: one file for each key.
 
-`DALEMBERT_CACHE` names the folder, and empty means none. A file holds the SHA-256 of what follows; one that does not is not read.
-Who can write there can run code of his own: the folder is the user's alone.
+`DALEMBERT_CACHE` names the folder; empty means no disk cache. Files hold machine code, so whoever can write there can run code in
+this process. Therefore
+
+* a file starts with the SHA-256 of its key and its content; a damaged file, or one that belongs to another key, is not read;
+* the folder and its files have to belong to the user and must not be writable by group or others, nor may the folder be a symbolic
+  link. Else a `CacheWarning` says why, once, and everything is compiled in memory.
+
+Windows has no such owners and modes: there the folder inherits the access list of `%LOCALAPPDATA%`, which is the user's alone, and
+only symbolic links are refused. Who names another folder there has to protect it.
 """
 
 from __future__ import annotations
@@ -9,14 +16,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
+import warnings
 from pathlib import Path
 
-CODE, TEXT = "o", "text"  # kinds of files: machine code; what was traced
-_MOST_FILES = 4000  # of one kind
+from dalembert.errors import CacheWarning
+
+CODE, TEXT, NUMBA = "o", "text", "numba"  # kinds of files: machine code; what was traced; what Numba compiled
+_FORMAT = 2  # of files; it is part of their names, so that versions of the package do not overwrite each other's files
+_MAX_FILES = 4000  # of one kind
+_CHECKSUM_BYTES = 32
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_REFUSED: set[tuple[Path, str]] = set()  # folders and reasons that were reported
 
 
-def _folder() -> Path | None:
+def _named_folder() -> Path | None:
     """The folder named by DALEMBERT_CACHE, else one in the user's cache; none where that is empty."""
     named = os.environ.get("DALEMBERT_CACHE")
     if named is not None:
@@ -28,30 +43,94 @@ def _folder() -> Path | None:
         return None
 
 
-def stored(digest: str, kind: str) -> bytes | None:
-    """What is kept; None where there is nothing, or where the file does not hold what was written."""
-    folder = _folder()
+def _trusted_folder() -> Path | None:
+    """The folder, where only this user can write; a missing folder is created with mode 0700."""
+    folder = _named_folder()
     if folder is None:
         return None
     try:
-        data = (folder / f"{digest}.{kind}").read_bytes()
+        if not os.path.lexists(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fault = _folder_fault(os.lstat(folder))
+    except OSError:  # a read-only disk, or a file of that name: there is no disk cache
+        return None
+    if not fault:
+        return folder
+    _report(folder, fault)
+    return None
+
+
+def _folder_fault(status: os.stat_result) -> str:
+    """Why a folder cannot be trusted; empty where it can."""
+    if stat.S_ISLNK(status.st_mode):
+        return "it is a symbolic link; set DALEMBERT_CACHE to the folder that the link names"
+    return _write_fault(status)
+
+
+def _write_fault(status: os.stat_result) -> str:
+    """Who else can write a file or folder; empty where nobody can, and on Windows, which has no such modes."""
+    if os.name == "nt":
+        return ""
+    user = os.geteuid()
+    if status.st_uid != user:
+        return (
+            f"it belongs to the user with id {status.st_uid}, and this process runs as {user}; use a folder of your own"
+        )
+    if status.st_mode & _OTHERS_WRITE:
+        return f"its mode {stat.S_IMODE(status.st_mode):04o} lets other users write; run chmod go-w, after emptying it"
+    return ""
+
+
+def _report(folder: Path, fault: str) -> None:
+    if (folder, fault) not in _REFUSED:
+        _REFUSED.add((folder, fault))
+        warnings.warn(
+            f"the disk cache {folder} is not used: {fault}. Compiled code stays in memory only.",
+            CacheWarning,
+            stacklevel=4,
+        )
+
+
+def _path(folder: Path, digest: str, kind: str) -> Path:
+    return folder / f"{digest}-{_FORMAT}.{kind}"
+
+
+def _checksum(digest: str, kind: str, data: bytes) -> bytes:
+    """The SHA-256 of key and content: an entry is valid under its own key only."""
+    return hashlib.sha256(f"{digest}.{kind}\n{len(data)}\n".encode() + data).digest()
+
+
+def stored(digest: str, kind: str) -> bytes | None:
+    """The content under a key; None where there is none, or where the file does not hold what was written for this key."""
+    folder = _trusted_folder()
+    if folder is None:
+        return None
+    try:
+        content = _read(_path(folder, digest, kind))
     except OSError:
         return None
-    return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
+    checksum, data = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+    return data if checksum == _checksum(digest, kind, data) else None
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file that nobody else can write; nothing of another one."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(handle, "rb") as file:
+        return b"" if _write_fault(os.fstat(handle)) else file.read()
 
 
 def keep(digest: str, kind: str, data: bytes) -> None:
-    """Keep bytes; where the folder cannot be written, they are made again next time."""
-    folder = _folder()
+    """Write the content of a key; where the folder cannot be written, it is compiled again next time."""
+    folder = _trusted_folder()
     if folder is None:
         return
     with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(data).digest() + data)
-            os.replace(name, folder / f"{digest}.{kind}")
+                file.write(_checksum(digest, kind, data) + data)
+            os.replace(name, _path(folder, digest, kind))
         except OSError:
             os.unlink(name)
             raise
@@ -59,8 +138,8 @@ def keep(digest: str, kind: str, data: bytes) -> None:
 
 
 def _prune(folder: Path, kind: str) -> None:
-    """Forget the oldest half where there are too many."""
+    """Remove the older half of the files of a kind where there are too many."""
     files = list(folder.glob(f"*.{kind}"))
-    if len(files) > _MOST_FILES:
+    if len(files) > _MAX_FILES:
         for old in sorted(files, key=lambda each: each.stat().st_mtime)[: len(files) // 2]:
             old.unlink(missing_ok=True)

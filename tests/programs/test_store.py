@@ -1,0 +1,199 @@
+"""The disk cache: an entry is valid under its own key only, and a folder that others can write is refused with a warning."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dalembert.algebra.graph import GRAPH
+from dalembert.algebra import vector
+from dalembert.errors import CacheWarning
+from dalembert.programs import store
+from dalembert.programs.function import NativeFunction
+from dalembert.programs.program import program_of
+from dalembert.programs.store import CODE, NUMBA, TEXT, keep, stored
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no owners and modes of this kind")
+ROOT = pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can give a file to another user")
+KEYS = ["a" * 64, "b" * 64, "0f" * 32]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A disk cache of its own, and no warning issued before."""
+    monkeypatch.setattr(store, "_REFUSED", set())
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def multiple(factor):
+    """A compiled function that multiplies by a number; two of them swapped on disk would be called with each other's layout."""
+    return NativeFunction(program_of(vector(GRAPH.symbols(["x"]) * factor), ["x"]))
+
+
+def test_an_entry_is_found_again_under_its_key(folder):
+    for kind in (CODE, TEXT, NUMBA):
+        keep(KEYS[0], kind, kind.encode())
+    assert [stored(KEYS[0], kind) for kind in (CODE, TEXT, NUMBA)] == [b"o", b"text", b"numba"]
+    assert stored(KEYS[1], CODE) is None
+    assert os.stat(folder).st_mode & 0o077 == 0
+
+
+def test_two_valid_objects_swapped_on_disk_are_not_run(folder):
+    """The wrong machine code gave wrong numbers, or ended the process."""
+    first = multiple(3)(np.array([2.0]), np.zeros(0))
+    (a,) = folder.iterdir()
+    second = multiple(7)(np.array([2.0]), np.zeros(0))
+    (b,) = set(folder.iterdir()) - {a}
+    contents = a.read_bytes(), b.read_bytes()
+    a.write_bytes(contents[1]), b.write_bytes(contents[0])
+    assert multiple(3)(np.array([2.0]), np.zeros(0)) == first == [6.0]
+    assert multiple(7)(np.array([2.0]), np.zeros(0)) == second == [14.0]
+    assert (a.read_bytes(), b.read_bytes()) == contents  # compiled again, and stored again
+
+
+DAMAGES = st.one_of(
+    st.tuples(st.just("truncate"), st.integers(0, 200)),
+    st.tuples(st.just("flip"), st.integers(0, 10_000), st.integers(1, 255)),
+    st.tuples(st.just("extend"), st.binary(min_size=1, max_size=40)),
+    st.tuples(st.just("swap"), st.sampled_from([(KEYS[1], CODE), (KEYS[2], TEXT), (KEYS[0], TEXT), (KEYS[0], NUMBA)])),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200), DAMAGES)
+def test_a_damaged_or_exchanged_entry_is_not_read(folder, data, damage):
+    keep(KEYS[0], CODE, data)
+    path = store._path(folder, KEYS[0], CODE)
+    content = bytearray(path.read_bytes())
+    match damage:
+        case "truncate", count:
+            content = content[: min(count, len(content) - 1)]
+        case "flip", at, bits:
+            content[at % len(content)] ^= bits
+        case "extend", more:
+            content += more
+        case "swap", (key, kind):
+            keep(key, kind, data)  # even the same content belongs to its own key only
+            content = bytearray(store._path(folder, key, kind).read_bytes())
+    path.write_bytes(content)
+    assert stored(KEYS[0], CODE) is None
+    keep(KEYS[0], CODE, data)
+    assert stored(KEYS[0], CODE) == data
+
+
+def refused(match):
+    """The warning of a folder that is refused; nothing is read from it or written to it."""
+    with pytest.warns(CacheWarning, match=match) as caught:
+        assert stored(KEYS[0], CODE) is None
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # only once
+        keep(KEYS[1], CODE, b"new")
+        assert stored(KEYS[0], CODE) is None
+        assert multiple(5)(np.array([2.0]), np.zeros(0)) == [10.0]
+
+
+@POSIX
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o757, 0o720, 0o702, 0o1777])
+def test_a_folder_that_others_can_write_is_refused(folder, mode):
+    keep(KEYS[0], CODE, b"code")
+    folder.chmod(mode)
+    refused(f"cache is not used: its mode {mode:04o} lets other users write")
+    assert len(list(folder.iterdir())) == 1
+    folder.chmod(0o755)  # others may read
+    assert stored(KEYS[0], CODE) == b"code"
+
+
+@ROOT
+def test_a_folder_of_another_user_is_refused(folder):
+    keep(KEYS[0], CODE, b"code")
+    os.chown(folder, 12345, -1)
+    refused("it belongs to the user with id 12345, and this process runs as 0")
+
+
+@POSIX
+def test_a_symbolic_link_is_refused(folder):
+    keep(KEYS[0], CODE, b"code")
+    folder.rename(folder.with_name("real"))
+    folder.symlink_to(folder.with_name("real"))
+    refused("it is a symbolic link")
+
+
+@ROOT
+def test_a_file_of_another_user_is_not_read(folder):
+    keep(KEYS[0], CODE, b"code")
+    path = store._path(folder, KEYS[0], CODE)
+    os.chown(path, 12345, -1)
+    assert stored(KEYS[0], CODE) is None
+    keep(KEYS[0], CODE, b"code")
+    assert stored(KEYS[0], CODE) == b"code"
+
+
+@POSIX
+def test_a_file_that_others_can_write_or_a_link_is_not_read(folder, tmp_path):
+    keep(KEYS[0], CODE, b"code")
+    path = store._path(folder, KEYS[0], CODE)
+    path.chmod(0o666)
+    assert stored(KEYS[0], CODE) is None
+    path.chmod(0o644)
+    assert stored(KEYS[0], CODE) == b"code"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert stored(KEYS[0], CODE) is None
+
+
+@POSIX
+def test_the_command_line_names_the_folder_on_stderr(tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    arguments = "simulate simple-pendulum --duration 0.1 --integrator dop853".split()
+    command = [sys.executable, "-m", "dalembert", *arguments]
+    surroundings = os.environ | {"DALEMBERT_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings)
+    assert done.stderr.count("the disk cache") == 1
+    assert not list((tmp_path / "cache").iterdir())
+
+
+SOURCE = """
+import numpy as np
+
+from dalembert.programs.numba_code import array_at
+
+
+def one(x, p, tables, out):
+    array_at(out, (1,), np.float64)[0] = 3.0 * array_at(x, (1,), np.float64)[0]
+"""
+
+
+def test_what_numba_compiled_is_in_the_same_folder(folder, tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    (tmp_path / "compiled_by_numba.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    import compiled_by_numba
+
+    from dalembert.programs.numba_code import address_of
+
+    def call():
+        pointers = "void(voidptr, voidptr, voidptr, voidptr)"
+        address = address_of(compiled_by_numba.one, pointers, (compiled_by_numba,), {})
+        x, out = np.array([2.0]), np.zeros(1)
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(x.ctypes.data, 0, 0, out.ctypes.data)
+        return out[0]
+
+    assert call() == 6.0
+    (path,) = folder.glob("*.numba")
+    before = path.stat().st_mtime_ns
+    assert call() == 6.0
+    assert path.stat().st_mtime_ns == before  # read, not compiled
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert call() == 6.0
+    assert path.stat().st_mtime_ns != before
+    assert not list(Path(tmp_path).glob("__pycache__/*.nbi"))
