@@ -139,6 +139,8 @@ class ReadableEquations(Value):
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}; multipliers are the smallest ones")
         if known.dropped and self.about.redundant == "takes":
             out.append(f"redundant constraints kept: {', '.join(known.dropped)}; multipliers are the smallest ones")
+        if known.rank_note:
+            out.append(known.rank_note)
         if known.nearly_dependent:
             out.append(
                 f"the constraints are nearly dependent, by {known.independence:.1e}, so they are combined before they are solved"

@@ -14,6 +14,7 @@ from dalembert.analysis import consistency
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
 from dalembert.expressions import Kind
+from dalembert.handles.dropped_rows import notes_on_rank
 from dalembert.handles.partition import Part, Partition, joined
 from dalembert.handles.rigid_contacts import Impulse
 from dalembert.handles.sampling import Sampling
@@ -96,7 +97,9 @@ class Stretches:
 
 def run_of(equations: Equations, task: Task) -> Trajectory:
     """Run the equations from their initial state; see `Equations.simulate`."""
-    return stretches_of(equations, task).trajectory(equations)
+    run = stretches_of(equations, task).trajectory(equations)
+    found = notes_on_rank(run)
+    return replace(run, notes=(*run.notes, *found)) if found else run
 
 
 def stretches_of(equations: Equations, task: Task) -> Stretches:

@@ -78,6 +78,7 @@ class Facts:
     scales: Scales
     sizes: tuple[float, ...]  # how large each constraint row is by nature
     independence: float  # of the independent rows, from 1 down to 0
+    doubtful: float | None  # the relative singular value of all rows that is within three decades of the tolerance
     structural: frozenset[str]  # parameters in constraints and speeds, which rank, speeds and elimination orders rest on
     inertial: frozenset[str]  # parameters in the kinetic energy, which regular mass and the orders with M rest on
     mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
@@ -113,6 +114,18 @@ class Facts:
     def nearly_dependent(self) -> bool:
         """True when the independent constraints are nearly dependent, so that they are combined before they are solved."""
         return self.independence < rank.NEARLY
+
+    @property
+    def rank_note(self) -> str | None:
+        """A sentence where the rank of the constraints is decided close to the tolerance."""
+        if self.doubtful is None:
+            return None
+        dropped = f"'{', '.join(self.dropped)}' counts as dependent" if self.dropped else "all of them are kept"
+        return (
+            f"whether the constraints are independent is decided close to the tolerance: a relative singular value is "
+            f"{self.doubtful:.2g}, below {rank.TOLERANCE:g} rows count as dependent, so that {dropped}; write them so that they are "
+            "clearly dependent or independent"
+        )
 
     def dimensionless(self, A: np.ndarray, unit: np.ndarray | None = None) -> np.ndarray:
         """All constraint rows (…, k, n), each divided by its size; rounding is zero. `unit` measures other velocities than q̇."""
@@ -173,6 +186,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         scales=scales,
         sizes=tuple(held.sizes.tolist()),
         independence=float(np.median(rank.independence(held.a, unit))),
+        doubtful=rank.doubtful_share(held.A, unit),
         structural=structural,
         inertial=inertial,
         mix=_mix(held.a, held.sizes[list(held.independent)], unit),
