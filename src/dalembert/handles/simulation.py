@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.analysis import consistency
 from dalembert.arguments import numbers_given
-from dalembert.errors import InputError
+from dalembert.errors import InputError, SimulationError
 from dalembert.expressions import Kind
 from dalembert.handles.dropped_rows import notes_on_rank
 from dalembert.handles.partition import Part, Partition, joined
@@ -132,7 +132,12 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
         begun = time.process_time()
-        solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
+        try:
+            solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
+        except SimulationError as error:
+            if (chart := run.equations.singular_coordinates(q, float(rest[0]))) is None:
+                raise
+            raise SimulationError(f"at t = {rest[0]:.9g} {chart}. {error}") from error
         used += time.process_time() - begun
         run.keep(solution, way.constants_along(solution, constants))
         if board is not None:

@@ -25,6 +25,7 @@ from dalembert.structure.dependence import (
 )
 from dalembert.structure.ignorable import find_ignorable
 from dalembert.structure.scales import Scales, scales_of
+from dalembert.structure.singular_coordinates import singular_coordinates
 from dalembert.structure.speed_choice import (
     Chosen,
     Reduced,
@@ -74,6 +75,7 @@ class Facts:
     square_order: PivotOrder  # for [Y; 1 of those]
     dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
     regular_mass: bool  # is M positive definite?
+    massless: tuple[int, ...]  # coordinates whose rates carry no kinetic energy
     norms: Frozen[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
     scales: Scales
     sizes: tuple[float, ...]  # how large each constraint row is by nature
@@ -148,7 +150,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     seen = _sampled(model, chosen, held, states, ignored.places, scales.positions)
     Y, M, unit = seen.Y, seen.M, scales.positions
     _require_independent(model, chosen.names, seen.S, unit)
-    _require_inertia(model, seen.WtM @ seen.W, chosen.names)
+    _require_inertia(model, seen.WtM @ seen.W, chosen.names, known, states.where(seen.regular), scales)
     completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
     norms = _norms(model, completing)
     free = free_columns(held.a, unit)
@@ -182,6 +184,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         square_order=order(np.concatenate([Y, _completed(completing, norms, states)], axis=1)),
         dependent=tuple(i for i in range(n) if i not in free),
         regular_mass=rank.definite(M),
+        massless=tuple(np.flatnonzero(rank.massless(M).all(axis=0)).tolist()),
         norms=Frozen(norms),
         scales=scales,
         sizes=tuple(held.sizes.tolist()),
@@ -200,6 +203,7 @@ class _Sampled:
     Y: np.ndarray
     M: np.ndarray
     S: np.ndarray  # [Y; a]
+    regular: np.ndarray  # the states at which it is regular
     W: np.ndarray  # the first columns of its inverse, where it is regular
     WtM: np.ndarray
     reduced: Reduced
@@ -220,7 +224,7 @@ def _sampled(
     regular, W = _free_directions(S, unit, len(chosen.names))
     WtM = np.swapaxes(W, 1, 2) @ M[regular]
     maggi = np.concatenate([WtM, held.a[regular]], axis=1)
-    return _Sampled(Y, M, S, W, WtM, reduced, mixed, staying, maggi)
+    return _Sampled(Y, M, S, regular, W, WtM, reduced, mixed, staying, maggi)
 
 
 def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str | None:
@@ -236,7 +240,7 @@ def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str 
     seen = _sampled(model, Chosen(known.speed_names, known.speeds, known.given), held, states, known.ignorable, unit)
     if rank.usual_rank(seen.S, unit) < seen.S.shape[2]:
         return f"the speeds {', '.join(known.speed_names)} would not determine the velocities" if orders else None
-    _require_inertia(model, seen.WtM @ seen.W, known.speed_names)
+    _require_inertia(model, seen.WtM @ seen.W, known.speed_names, known.levels, states.where(seen.regular), scales)
     if known.regular_mass and not rank.definite(seen.M):
         return "the mass matrix would be singular"
     square = np.concatenate([seen.Y, _completed(known.completing, dict(known.norms), states)], axis=1)
@@ -312,10 +316,17 @@ def _free_directions(S: np.ndarray, unit: np.ndarray, d: int) -> tuple[np.ndarra
     return regular, rank.pseudo_inverse(S[regular], unit)[:, :, :d]
 
 
-def _require_inertia(model: Elements, M_u: np.ndarray, names: tuple[str, ...]) -> None:
-    """Raise when some motion that the constraints leave free has no inertia."""
+def _require_inertia(
+    model: Elements, M_u: np.ndarray, names: tuple[str, ...], levels: Levels, states: States, scales: Scales
+) -> None:
+    """Raise when some motion that the constraints leave free has no inertia, or coordinates are singular at the start."""
     if rank.definite(M_u):
         return
+    without = [k for k in range(len(M_u)) if not rank.definite(M_u[k])]
+    if len(without) < len(M_u):
+        chart = singular_coordinates(model, levels, scales, states.q[:, without[0]], float(states.t[without[0]]))
+        if chart is not None:
+            raise SingularError(f"model '{model.name}': {chart}.")
     free = [name for name, none in zip(names, rank.massless(M_u)[0], strict=True) if none]
     which = f"the speed '{free[0]}'" if free else "a combination of the speeds " + ", ".join(names)
     light = weightless(model)
