@@ -154,6 +154,9 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
             board.contacts.inputs = way.given(t, q, qd, constants)
             run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
             _put_in(run, board, t, q, before, qd)
+            if _other_measures(before[0], run.equations):
+                run.measure_anew()
+                way.measure_anew()
             if ends:
                 run.end(t, y)
                 break
@@ -162,6 +165,12 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     notes = way.notes + run.notes + (() if board is None else board.notes)
     impulses = () if board is None else tuple(board.contacts.impulses)
     return Stretches(tuple(run.parts), name, used, notes, happened, held, impulses)
+
+
+def _other_measures(before: Equations, after: Equations) -> bool:
+    """True where parameters in constraints or masses have other values than before."""
+    known = after.workspace.facts
+    return any(before.changes.get(name) != after.changes.get(name) for name in known.structural | known.inertial)
 
 
 def _put_in(
@@ -285,6 +294,12 @@ class Way:
             return self._watched
         self._crossings = self._board.guide(mechanics)
         return (*self._watched, self._crossings)
+
+    def measure_anew(self) -> None:
+        """Let guides forget what they measured with other values of parameters."""
+        for guide in self._watched:
+            if isinstance(guide, BranchPoints):
+                guide.measure_anew()
 
     def kernel(self, equations: Equations) -> Kernel:
         """The compiled equations of the next stretch."""
